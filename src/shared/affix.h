@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* How strings begin and end. */
+/* Prefixes and suffixes of strings. */
 #ifndef SHARED_AFFIX_H
 #define SHARED_AFFIX_H
 
@@ -19,7 +19,7 @@ static inline bool has_suffix(const char *text, const char *suffix)
 	return length >= wanted && !strcmp(text + length - wanted, suffix);
 }
 
-/* The length of the first of the prefixes that the text has; 0: it has none. */
+/* Length of the first prefix that the text has; 0: none. */
 static inline size_t prefix_of(const char *text, const char *const *prefixes, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++) {

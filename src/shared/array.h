@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Growing arrays, and searches in sorted ones. */
+/* Growing arrays, and binary searches. */
 #ifndef SHARED_ARRAY_H
 #define SHARED_ARRAY_H
 
@@ -24,7 +24,7 @@ static inline int array_grow(void *array, size_t nr, size_t size)
 	return 0;
 }
 
-/* Number of leading items for which `is_before` holds; `i` is an index below `nr`. */
+/* Number of leading items for which `is_before` holds, an expression of the index `i`. */
 #define ARRAY_COUNT_BEFORE(nr, i, is_before)                                                       \
 	({                                                                                         \
 		size_t low_ = 0, high_ = (nr);                                                     \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* perf_event_attr.aux_action, from Linux 6.13 on. Older headers call the field reserved. */
+/* perf_event_attr.aux_action, since Linux 6.13. Reserved in older headers. */
 #ifndef SHARED_AUX_ACTION_H
 #define SHARED_AUX_ACTION_H
 

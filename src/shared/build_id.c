@@ -4,7 +4,7 @@
 #include <gelf.h>
 #include <string.h>
 
-/* A larger PT_NOTE segment is damaged. */
+/* Limit of a plausible PT_NOTE segment. */
 #define NOTES_MAX (64 << 10)
 #define NOTE_ALIGN(size) (((size_t)(size) + 3) & ~(size_t)3)
 

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Advances *s past the number. Numbers that are too large become CPULIST_MAX_CPUS. */
+/* Advances *s past the number. Numbers over the limit become CPULIST_MAX_CPUS. */
 static int parse_cpu(const char **s, int *cpu)
 {
 	int value = 0;

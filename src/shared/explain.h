@@ -4,11 +4,11 @@
 
 #include "util.h"
 
-/* Says why something failed: sets *why, allocated and printable. Returns r, or -ENOMEM without
+/* Sets *why to the reason of a failure, allocated and printable. Returns r, or -ENOMEM without
  * *why. */
 int say_why(char **why, int r, const char *format, ...) _printf_(3, 4);
 
-/* Appends to a list such as "one, two"; NULL is empty. Without memory the list becomes NULL. */
+/* Appends to a list such as "one, two"; NULL is empty. Out of memory, the list becomes NULL. */
 void explain_list(char **list, const char *item);
 
 #endif

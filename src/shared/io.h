@@ -8,12 +8,11 @@
 /* Repeats write() until all bytes are written. */
 int write_all(int fd, const void *data, size_t len);
 
-/* Reads a small file, such as those of procfs, sysfs and tracefs, without the newline at its end.
- */
+/* Reads a small file, such as those of procfs, sysfs and tracefs, without its last newline. */
 int read_text_at(int dirfd, const char *path, char *text, size_t size);
 
-/* Opens a regular file for reading; a FIFO, for instance, could block forever. Returns the
- * descriptor, or -EINVAL if it is not a regular file. */
+/* Opens a regular file for reading: a FIFO, for example, could block. Returns a descriptor, or
+ * -EINVAL for other types. */
 int regular_open(int dirfd, const char *path);
 
 /* Message for an error of regular_open(). */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* JSON_TOKENER_STRICT differs between versions of json-c: 0.18 rejects non-ASCII strings and
- * integers of more than 64 bits, which others clamp. So json-c parses without it, and the rest is
- * checked here. */
+/* JSON_TOKENER_STRICT differs between versions of json-c: 0.18 rejects non-ASCII strings, and
+ * integers over 64 bits, which others clamp. So json-c parses without it, and the rest is checked
+ * here. */
 #include "json_file.h"
 
 #include <limits.h>
@@ -17,7 +17,7 @@
 #define MAX_DEPTH 16
 
 #define BLANK " \t\r\n"
-/* All characters that may occur outside strings. */
+/* All characters that may occur outside of strings. */
 #define OUTSIDE BLANK "{}[]:,+-.0123456789Eaeflnrstu"
 
 /* Returns the end of a string, or NULL at a control character. */
@@ -32,7 +32,7 @@ static const char *skip_string(const char *s)
 	return s + 1;
 }
 
-/* *at is where. */
+/* *at is the position. */
 static const char *why_not_strict(const char *text, size_t *at)
 {
 	const char *s = text;
@@ -192,7 +192,7 @@ int json_file_parse_at(json_object **json, const char *text, size_t size, size_t
 		return say_why(why, -EINVAL, "larger than %s", FORMAT_SIZE(JSON_FILE_MAX_SIZE));
 	if (memchr(text, '\0', size))
 		return say_why(why, -EINVAL, "not JSON: contains a NUL");
-	/* The NUL marks the end. */
+	/* The NUL ends the text. */
 	*json = json_tokener_parse_ex(tokener, text, (int)size + 1);
 	error = json_tokener_get_error(tokener);
 	*at = json_tokener_get_parse_end(tokener);

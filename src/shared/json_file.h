@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Reads JSON that others have written: it is strictly JSON, and values are checked. */
+/* Reads untrusted JSON: accepts strict JSON only, and checks values. */
 #ifndef SHARED_JSON_FILE_H
 #define SHARED_JSON_FILE_H
 
@@ -16,37 +16,37 @@
 
 /* text[size] is NUL. */
 int json_file_parse(json_object **json, const char *text, size_t size, char **why) _must_check_;
-/* The same, with the number of bytes before the mistake. */
+/* The same; *at is the number of bytes before the error. */
 int json_file_parse_at(json_object **json, const char *text, size_t size, size_t *at,
 		       char **why) _must_check_;
-/* Only the text, which ends in a NUL: of a file that is not quite JSON. */
+/* Reads the text only, NUL-terminated, for a file that is not strict JSON. */
 int json_file_text(int dirfd, const char *name, char **text, size_t *size, char **why) _must_check_;
 /* Reads a regular file of at most JSON_FILE_MAX_SIZE. */
 int json_file_read(json_object **json, int dirfd, const char *name, char **why) _must_check_;
 
-/* Looks up a dotted path, where a number is a row of a list, from 0 on; NULL if missing or null, or
- * of another type. */
+/* Looks up a dotted path, where a number is an index into a list. NULL: missing, null, or of
+ * another type. */
 json_object *json_find(json_object *from, const char *path);
 json_object *json_find_typed(json_object *from, const char *path, json_type type);
 /* "" if missing. */
 const char *json_text_of(json_object *from, const char *path);
 
-/* A number from 0 on. */
+/* A non-negative integer. */
 bool json_number(json_object *value, uint64_t *number);
-/* The number of a task. */
+/* A task id. */
 bool json_task(json_object *value, int *id);
 
-/* A member. Rows with `required` set may not be missing or null. */
+/* A member. `required` ones must not be missing or null. */
 struct json_field {
 	const char *path;
 	enum { JSON_NUMBER, JSON_TASK, JSON_FLAG, JSON_TEXT } kind;
-	void *to; /* uint64_t, int, bool or char[size], truncated */
+	void *to; /* uint64_t, int, bool, or char[size], which is truncated */
 	size_t size;
 	bool required;
 };
 
 int json_read_fields(json_object *json, const struct json_field *fields, size_t nr, char **why);
-/* Such as 2026-11-21T07:01:43.881833Z, in nanoseconds since 1970; missing: unchanged. */
+/* Nanoseconds since 1970 of a date such as 2026-11-21T07:01:43.881833Z. Missing: unchanged. */
 int json_read_date(json_object *json, const char *path, uint64_t *wall_ns, char **why);
 
 static inline void json_putp(json_object **object)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Values of options, of a command line or of a library. */
+/* Values of options, for a command line or a library. */
 #ifndef SHARED_OPTION_VALUE_H
 #define SHARED_OPTION_VALUE_H
 
@@ -16,13 +16,13 @@ enum option_kind {
 	OPTION_CPUS,	 /* const char *, a valid list of CPUs */
 	OPTION_ENUM,	 /* int or an enum: one of the choices */
 	OPTION_STRING,	 /* const char *, not empty */
-	OPTION_PARSED,	 /* by a function of its own */
-	OPTION_WORD, /* a positional argument, without a name: const char *, not empty, or parsed */
-	OPTION_REST, /* char **, NULL-terminated: all after `--`, without a name */
-	OPTION_SESSION, /* struct perf_poke_opts: stands for all options of the library */
+	OPTION_PARSED,	 /* parsed by its own function */
+	OPTION_WORD,	 /* positional: const char *, not empty, or parsed */
+	OPTION_REST,	 /* all arguments after `--`: char **, NULL-terminated */
+	OPTION_SESSION,	 /* all options of the library: struct perf_poke_opts */
 };
 
-/* Both return 0, or a negative errno with *why: what the value should be. */
+/* Both return 0, or a negative errno with *why: the values that would work. */
 
 /* A time, duration, size or count from min to max. */
 int option_number(enum option_kind kind, const char *value, uint64_t min, uint64_t max,

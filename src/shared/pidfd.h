@@ -11,8 +11,8 @@ int pidfd_of(pid_t pid);
 /* Returns 0 or a negative errno. */
 int pidfd_signal(int pidfd, int signal);
 
-/* Waits for a child, even one that sends no SIGCHLD (__WALL). *status is that of waitpid(). Returns
- * 1, or with WNOHANG 0 while the child runs, or a negative errno. */
+/* Waits for a child, even without SIGCHLD (__WALL). *status is that of waitpid(). Returns 1, 0 with
+ * WNOHANG while the child runs, or a negative errno. */
 int pidfd_wait(int pidfd, int *status, int options);
 
 /* waitpid() that restarts on EINTR. status may be NULL. Returns 0 or a negative errno. */

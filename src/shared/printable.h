@@ -11,10 +11,11 @@
 /* Whether a terminal displays the character instead of interpreting it. */
 bool printable_code(uint32_t code);
 
-/* Replaces in place: unsafe characters by a space, bytes that are not UTF-8 by '?'. Returns s. */
+/* Replaces unsafe characters by a space and bytes that are not UTF-8 by '?', in place. Returns
+ * s. */
 char *printable(char *s);
 
-/* Does the same to a copy, truncated to size - 1 bytes. Returns buf. */
+/* The same for a copy, truncated to size - 1 bytes. Returns buf. */
 const char *printable_copy(char *buf, size_t size, const char *text);
 
 #define CLEAN(text) printable_copy((char[256]){ 0 }, 256, text)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Structs of callers that may be compiled against a version with fewer or more fields. */
+/* Structs of callers compiled against a version with fewer or more members. */
 #ifndef SHARED_SIZED_STRUCT_H
 #define SHARED_SIZED_STRUCT_H
 
@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Copies a struct of from_size bytes to one of `size`: what the caller's lacks is zero. Returns 0,
- * or -EINVAL: it is shorter than `min`, or a field that is unknown here is set. Async-signal-safe.
- */
+/* Copies a struct of from_size bytes to one of `size`; members that the source lacks become zero.
+ * Returns 0, or -EINVAL if the source is shorter than `min`, or sets members that are unknown here.
+ * Async-signal-safe. */
 static inline int sized_struct_read(void *to, size_t size, const void *from, size_t from_size,
 				    size_t min)
 {

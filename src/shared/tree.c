@@ -58,7 +58,7 @@ bool tree_is_removed(int fd)
 	return fstat(fd, &st) || !st.st_nlink;
 }
 
-/* With LOCK_EX held, nobody else removes the folder and its name cannot be reused. */
+/* With LOCK_EX held, nobody else can remove the folder or reuse its name. */
 int tree_remove_unlocked(int dirfd, const char *name, int fd)
 {
 	int err = 0;

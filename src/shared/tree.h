@@ -9,14 +9,14 @@
 /* Removes a file or a folder. Continues after a failure. Returns 0 or the first negative errno. */
 int tree_remove(int dirfd, const char *name);
 
-/* The same for the entries whose names begin with prefix. */
+/* The same for all entries with this prefix. */
 int tree_remove_entries(int dirfd, const char *prefix);
 
 /* Whether the open folder has been unlinked. */
 bool tree_is_removed(int fd);
 
-/* Removes folders whose names begin with prefix, except those with an flock(2) on them. An empty
- * prefix excludes hidden folders. */
+/* Removes folders with this prefix, unless locked by flock(2). An empty prefix excludes hidden
+ * folders. */
 void tree_sweep(int dirfd, const char *prefix);
 
 /* Removes a folder, open as fd, unless it is locked. Returns 0 or a negative errno. */

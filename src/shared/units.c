@@ -17,7 +17,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Advances *s past the digits, even if the number overflows. */
+/* Advances *s past the digits, even on overflow. */
 static int parse_digits(const char **s, uint64_t *value)
 {
 	uint64_t sum = 0;
@@ -191,7 +191,7 @@ const char *units_format_size(char *buf, size_t size, uint64_t bytes)
 	uint64_t whole = bytes, rest = 0;
 	size_t name = 0;
 
-	/* 973/1024 rounds up to the next tenth: 1023.96K becomes 1M. */
+	/* 973/1024 rounds up to 1.0, so that 1023.96K becomes 1M. */
 	while (name + 1 < ARRAY_SIZE(names) && whole + (rest >= 973) >= 1024) {
 		rest = whole % 1024;
 		whole /= 1024;

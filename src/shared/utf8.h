@@ -8,7 +8,7 @@
 /* Decodes the character at s. Returns its length in bytes, or 0 if it is not UTF-8. */
 size_t utf8_decode(const char *s, uint32_t *code);
 
-/* Replaces bytes that are not UTF-8 by '?' in place, for JSON: names of tasks and files are
+/* Replaces bytes that are not UTF-8 by '?', in place, for JSON: names of tasks and files are
  * arbitrary bytes. Returns s. */
 char *utf8_repair(char *s);
 

@@ -37,7 +37,7 @@ static inline void freep(void *p)
 	free(*(void **)p);
 }
 
-/* Preserves errno, so that cleanup can precede `return -errno`. */
+/* Preserves errno, so that it may precede `return -errno`. */
 static inline void closep(int *fd)
 {
 	int saved = errno;

@@ -4,7 +4,7 @@
 #include <link.h>
 #include <sys/auxv.h>
 
-/* The kernel wrote these headers: they are trusted. */
+/* The kernel wrote these headers, so they are trusted. */
 
 int vdso_find(struct vdso *vdso)
 {

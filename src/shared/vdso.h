@@ -12,8 +12,8 @@ struct vdso {
 	size_t size;
 };
 
-/* The vDSO of this process, which every 64-bit process has. Returns 0, or -ENOENT if there is none
- * or it has no build id. */
+/* Finds the vDSO of this process, which every 64-bit process has. Returns 0, or -ENOENT if it is
+ * missing or has no build id. */
 int vdso_find(struct vdso *vdso) _must_check_;
 
 #endif
