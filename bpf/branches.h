@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The branch records of the CPU's hardware at a spike. */
+/* The hardware's branch records at a spike. */
 #ifndef BRANCHES_H
 #define BRANCHES_H
 
 #include "stack.h"
 
-/* 1: the watched CPUs have events that keep the hardware recording. The kernel may lack the helper
- * otherwise (Linux 5.16). */
+/* 1: the watched CPUs have events that keep the hardware recording. If 0, the kernel may lack the
+ * helper (Linux 5.16). */
 const volatile __u32 has_branches = 0;
 
 /* By CPU; with has_branches max_entries is set to the number of possible CPUs before load. */
@@ -27,7 +27,7 @@ static __always_inline long branches_take(__u32 cpu)
 	return to->size;
 }
 
-/* Beside the stacks of the spike: the next one that is late takes them anew, armed or not. */
+/* Copies them to the stacks of the spike: the next late expiry overwrites them, armed or not. */
 static __always_inline void branches_keep(__u32 cpu, __u64 sequence)
 {
 	__u32 key = sequence % TRIGGER_RECENT;
@@ -39,8 +39,7 @@ static __always_inline void branches_keep(__u32 cpu, __u64 sequence)
 		to->branches.size = 0;
 }
 
-/* Run by user space, by BPF_PROG_TEST_RUN: the size of what the hardware has recorded, or a
- * negative errno. */
+/* For BPF_PROG_TEST_RUN: returns the size of the hardware's records, or a negative errno. */
 SEC("?raw_tp")
 int branches_try(void *ctx)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The statistics of each CPU, and whether it is watched. */
+/* Statistics of each CPU, and which CPUs are watched. */
 #ifndef CPUS_H
 #define CPUS_H
 
@@ -20,7 +20,7 @@ struct {
 	__type(value, struct trigger_cpu);
 } cpus SEC(".maps");
 
-/* The statistics of the other kinds: all CPUs of the first, then all of the next. */
+/* Statistics of the other kinds: all CPUs of the first kind, then of the next. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -46,7 +46,7 @@ static __always_inline bool is_watched(__u32 key)
 	return cpu && cpu->watched;
 }
 
-/* Timers with slack expire before their time, and clocks of CPUs differ. */
+/* Timers with slack expire early, and clocks of CPUs differ. */
 static __always_inline __u64 lateness(__u64 now, __u64 expected)
 {
 	__s64 late = now - expected;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A tracepoint that is the spike, whatever its latency. Part of the trigger: what it takes is
- * frozen and told there. */
+/* The trigger event: each hit of a tracepoint is a spike, at any latency. */
 #ifndef EVENT_H
 #define EVENT_H
 
@@ -11,7 +10,7 @@
 const volatile char event_name[TRIGGER_LABEL_SIZE] = "";
 const volatile __u32 event_filtered = 0;
 
-/* Attached by user space to the tracepoint. */
+/* User space attaches it to the tracepoint. */
 SEC("?raw_tp")
 int event_seen(void *ctx)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Filters of tracepoints, in the kernel's own syntax. Only perf and ftrace evaluate these, so a
- * perf event on each CPU counts the hits that pass. It is opened before the raw_tp program is
- * attached: probes of one priority run in the order in which they were registered, so that the
- * count is up to date when the program runs. From Linux 7.0 on a task may be migrated between the
- * two: its hit is then taken at the next one on that CPU. */
+/* Filters of tracepoints, in the kernel's syntax. Only perf and ftrace evaluate these, so a perf
+ * event on each CPU counts the hits that pass. It is opened before the raw_tp program is attached:
+ * probes of equal priority run in the order of registration, so the count is up to date when the
+ * program runs. Since Linux 7.0 a task may migrate between the two; its hit is then taken at the
+ * next hit on that CPU. */
 #ifndef FILTER_H
 #define FILTER_H
 
 #include "cpus.h"
 
-/* By filter, then by CPU: see filter_key(). Sizes are set before load. */
+/* By filter and CPU: see filter_key(). Sizes are set before load. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
 	__uint(max_entries, 1);
@@ -17,7 +17,7 @@ struct {
 	__type(value, __u32);
 } filter_events SEC(".maps");
 
-/* The counts that have been seen. */
+/* Counts seen so far. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -25,7 +25,7 @@ struct {
 	__type(value, __u64);
 } filter_seen SEC(".maps");
 
-/* Whether the hit of the tracepoint for which the program runs passes the filter of this number. */
+/* Whether the hit that runs this program passes filter number `filter`. */
 static __always_inline bool filter_passes(__u32 filter)
 {
 	__u32 key = filter * nr_cpus + bpf_get_smp_processor_id();

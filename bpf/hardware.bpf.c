@@ -12,8 +12,7 @@ __u64 rqs[CPUS_MAX] = {};
 __u32 cpu = 0;
 __u64 steal_ns = 0;
 
-/* Not all kernels export the symbol of the run queues, but each task points to the one it was last
- * on. */
+/* Not all kernels export the symbol of the run queues, but each task points to its last one. */
 SEC("iter/task")
 int hardware_find(struct bpf_iter__task *ctx)
 {
@@ -23,7 +22,7 @@ int hardware_find(struct bpf_iter__task *ctx)
 
 	if (!task)
 		return 0;
-	/* The register that is checked is the one to use. */
+	/* Use the register that was checked. */
 	barrier_var(task);
 	rq = steal_rq(task);
 	if (!rq)

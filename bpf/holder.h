@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The task that has the CPU when a watched thread's timer expires, or when the thread is woken. Of
- * its stacks, that of the kernel is taken at each such interrupt that hits the kernel outside of
- * the idle task while the session is armed, because only there a task keeps others from the CPU;
- * the whole one once the thread is late: at the interrupt, if that was late already, else where the
- * task gives up the CPU. */
+/* The task that has the CPU when the timer of a watched thread expires, or when the thread is
+ * woken. While the session is armed, its kernel stack is taken at each such interrupt that hits the
+ * kernel outside of the idle task, because only there can a task keep others from the CPU. Its
+ * whole stack is taken once the thread is late: at the interrupt, if it was late already, else when
+ * the task gives up the CPU. */
 #ifndef HOLDER_H
 #define HOLDER_H
 
@@ -14,8 +14,8 @@
 
 #include <bpf/bpf_tracing.h>
 
-/* Of what an interrupt has interrupted; NULL outside of interrupts. A program that names it is only
- * loaded where the kernel knows where it is. */
+/* Registers of the interrupted code; NULL outside of interrupts. Programs that use it are loaded
+ * only if the kernel has it. */
 extern struct pt_regs *__irq_regs __weak __ksym;
 
 /* By CPU */
@@ -42,7 +42,7 @@ static __always_inline bool is_late(__u64 late_ns)
 	return is_half(TRIGGER_THREAD, late_ns) || is_half(TRIGGER_WAKEUP, late_ns);
 }
 
-/* The whole stack. */
+/* Takes the whole stack. */
 static __noinline int holder_stack(void *ctx, __u32 at_interrupt)
 {
 	__u32 key = bpf_get_smp_processor_id();
@@ -55,8 +55,8 @@ static __noinline int holder_stack(void *ctx, __u32 at_interrupt)
 	return 0;
 }
 
-/* A stack is kept for as long again as its task had the CPU: who then runs for longer is to be
- * named instead. NULL: it is kept, or the same task still has the CPU. */
+/* Keeps a stack as long again as its task had the CPU: after that, the task that runs longer is
+ * responsible. NULL: it is kept, or the same task still has the CPU. */
 static __always_inline struct trigger_holder *holder_seen(__u32 cpu, __u64 now)
 {
 	struct trigger_holder *holder = has_stacks ? bpf_map_lookup_elem(&holders, &cpu) : NULL;
@@ -87,7 +87,7 @@ static __always_inline bool interrupts_user(void)
 	return address > 0;
 }
 
-/* The timer's interrupt has come. user: it is known to hit user space. */
+/* At the timer's interrupt. user: known to hit user space. */
 static __noinline int holder_interrupted(void *ctx, __u64 now, __u64 irq_ns, __u64 user)
 {
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
@@ -120,7 +120,7 @@ static __always_inline void holder_switched(void *ctx, __u32 from)
 	holder->until_ns = now;
 }
 
-/* Adds who had the CPU at that time to the stacks of the spike. */
+/* Adds the task that had the CPU at that time to the stacks of the spike. */
 static __noinline int holder_copy(__u32 cpu, __u64 sequence, __u64 at_ns)
 {
 	__u32 key = sequence % TRIGGER_RECENT;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The few kernel types that the programs read, with only the fields they read. CO-RE finds the
- * fields in the running kernel's BTF, so nothing of the build machine's kernel is needed. */
+/* The kernel types that the programs read, reduced to the members they read. CO-RE finds these
+ * members by the BTF of the running kernel, so the kernel of the build machine does not matter. */
 #ifndef KERNEL_TYPES_H
 #define KERNEL_TYPES_H
 
@@ -12,13 +12,13 @@ typedef __s64 ktime_t;
 
 struct hrtimer;
 
-/* The tracepoint's second argument is `ktime_t *now` at first, `ktime_t now` in later kernels. */
+/* The second argument is `ktime_t *now`, and `ktime_t now` in later kernels. */
 typedef void (*btf_trace_hrtimer_expire_entry)(void *data, struct hrtimer *timer, ktime_t *now);
 #define NOW_IS_POINTER bpf_core_type_exists(btf_trace_hrtimer_expire_entry)
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
-/* bpf_rdonly_cast() makes pointers to structures only: this one begins with 64 bits. */
+/* bpf_rdonly_cast() needs a structure; this one begins with 64 bits. */
 struct timespec64 {
 	__s64 tv_sec;
 };
@@ -28,7 +28,7 @@ struct timerqueue_node {
 };
 
 struct hrtimer_clock_base {
-	ktime_t offset; /* of this clock from CLOCK_MONOTONIC */
+	ktime_t offset; /* to CLOCK_MONOTONIC */
 };
 
 struct hrtimer {
@@ -127,7 +127,7 @@ enum pid_type {
 	PIDTYPE_PID,
 };
 
-/* Defined, not only declared: libbpf compares the argument types of kernel functions with these. */
+/* Defined, because libbpf compares the argument types of kernel functions. */
 struct bpf_map {
 	__u32 id;
 };

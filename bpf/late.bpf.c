@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Keeps a CPU busy with interrupts off, so that its timers expire late. User space runs it on the
- * CPU by BPF_PROG_TEST_RUN, which for this type of program means: in an interrupt of that CPU. */
+/* Spins with interrupts off, so that the CPU's timers expire late. User space runs it by
+ * BPF_PROG_TEST_RUN, which runs this type of program in an interrupt of that CPU. */
 #include <linux/bpf.h>
 
 #include <bpf/bpf_helpers.h>
@@ -18,7 +18,7 @@ struct spin {
 __u64 late_began_ns[LATE_SPINS] = {};
 __u32 late_next = 0;
 
-/* Divisions are slow and take no branches: even an AUX sample of 60 KiB holds a whole spin. */
+/* Divisions are slow and need no branches: an AUX sample of 60 KiB holds a whole spin. */
 static long late_step(__u32 index, void *ctx)
 {
 	const struct spin *spin = ctx;
@@ -39,7 +39,7 @@ int late_spin(struct bpf_raw_tracepoint_args *ctx)
 	struct spin spin = { .until_ns = began_ns + ctx->args[0] };
 
 	late_began_ns[late_next++ % LATE_SPINS] = began_ns;
-	/* The maximum that the verifier allows: minutes. */
+	/* The maximum of the verifier, which takes minutes. */
 	bpf_loop(1 << 23, late_step, &spin, 0);
 	return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Latencies that end in a thread: from a timer's expiry until the thread that it wakes runs, or
- * until timerlat's thread is back in user space; and from any wakeup of a thread until it runs. */
+ * until timerlat's thread returns to user space; and from any wakeup of a thread until it runs. */
 #ifndef LATENCY_H
 #define LATENCY_H
 
@@ -8,17 +8,17 @@
 #include "spike.h"
 #include "stack.h"
 
-/* Callbacks of timers whose thread can be found; 0: the kernel has none. */
+/* Callbacks of timers whose threads can be found; 0: not in this kernel. */
 const volatile __u64 timerlat_irq = 0;
 const volatile __u64 hrtimer_wakeup = 0;
-/* 1: only threads of the workload, as registered by trigger_claim() */
+/* 1: only threads of the workload, registered by trigger_claim() */
 const volatile __u32 thread_claimed = 0;
 
 /* The watched task: a thread, a process, or a name. */
 const volatile __u32 wakeup_pid = 0;
 const volatile char wakeup_comm[16] = "";
 
-/* An expired timer whose thread has not run yet, or is not back in user space. */
+/* An expired timer whose thread has not run, or not returned to user space. */
 struct activation {
 	__u64 expected_ns, irq_ns, thread_ns;
 	__u64 function, timer;
@@ -48,7 +48,7 @@ struct {
 	__type(value, struct wakeup);
 } wakeups SEC(".maps");
 
-/* Whether our own programs detect that threads run, and that they return to user space. */
+/* Whether our programs see that threads run, and that they return to user space. */
 static __always_inline bool sees_threads(void)
 {
 	return !has_samples && (thresholds_ns[TRIGGER_THREAD] || thresholds_ns[TRIGGER_USER]);
@@ -61,7 +61,7 @@ static __always_inline bool sees_returns(void)
 
 static __always_inline struct task_struct *sleeper_task(struct hrtimer *timer)
 {
-	/* To the verifier, no longer a pointer to a timer. */
+	/* For the verifier, no longer a pointer to a timer. */
 	__u64 at = (__u64)timer;
 
 	if (!bpf_core_type_exists(struct hrtimer_sleeper))
@@ -82,7 +82,7 @@ static __always_inline struct task_struct *timerlat_task(struct hrtimer *timer)
 	return BPF_CORE_READ((struct timerlat_variables *)at, kthread);
 }
 
-/* The thread that the timer wakes. 0: unknown, or not watched. */
+/* TID of the thread that the timer wakes; 0: unknown, or not watched. */
 static __always_inline __u32 timer_tid(const struct trigger_cpu *cpu, struct hrtimer *timer,
 				       __u64 runs)
 {
@@ -135,7 +135,7 @@ static __always_inline bool begin(const struct trigger_cpu *cpu, struct hrtimer 
 	return !bpf_map_update_elem(&activations, &key, &activation, BPF_ANY) && !activation.ran;
 }
 
-/* Records the later latencies of an activation that had a spike. */
+/* Records later latencies of an activation with a spike. */
 static __always_inline void note_latencies(const struct activation *activation, __u64 user_ns)
 {
 	__u32 key = activation->cpu;
@@ -177,8 +177,7 @@ static __noinline int judge(void *ctx, __u32 kind, const struct activation *acti
 	s->pid = activation->pid;
 	s->tid = activation->tid;
 	__builtin_memcpy(s->comm, activation->comm, sizeof(s->comm));
-	/* The stack of the task that is being switched from. That of the thread itself is of no
-	 * interest. */
+	/* The stack of the task that is switched out. The thread's own stack does not matter. */
 	if (has_samples && kind == TRIGGER_THREAD)
 		stack_of_blocker(activation->cpu, s->sequence);
 	else if (kind == TRIGGER_THREAD || kind == TRIGGER_WAKEUP)
@@ -229,8 +228,8 @@ static __always_inline void run_after_timer(void *ctx, __u32 tid)
 		judge(ctx, TRIGGER_THREAD, &activation, activation.thread_ns);
 }
 
-/* A task that is switched from has run, so it was not waiting when its timer expired. But one that
- * has run since the expiry may still be on its way to user space. */
+/* A task that is switched out has run, so it was not waiting when its timer expired. If it has run
+ * since the expiry, it may still be on its way to user space. */
 static __always_inline void go_after_timer(__u32 tid)
 {
 	const struct activation *found;
@@ -273,7 +272,7 @@ int latency_switch(__u64 *ctx)
 	if (prev) {
 		if (sees_threads())
 			go_after_timer(prev);
-		/* It was running when it was woken. */
+		/* It ran when it was woken. */
 		if (thresholds_ns[TRIGGER_WAKEUP])
 			bpf_map_delete_elem(&wakeups, &prev);
 	}
@@ -281,12 +280,12 @@ int latency_switch(__u64 *ctx)
 		run_after_timer(ctx, next);
 	if (next && thresholds_ns[TRIGGER_WAKEUP])
 		run_after_wakeup(ctx, next);
-	/* Behind the spike: if the late thread is next, that has this stack. */
+	/* After the spike, whose stack this is if the late thread is next. */
 	holder_switched(ctx, prev);
 	return 0;
 }
 
-/* With samples: records what keeps the thread from running, once it is late. */
+/* With samples: records what delays the thread once it is late. */
 SEC("?tp_btf/sched_switch")
 int latency_blocker(__u64 *ctx)
 {
@@ -305,7 +304,7 @@ int latency_blocker(__u64 *ctx)
 }
 
 /* Without samples: when a thread in user space starts timerlat's next timer, it has returned from
- * the last one. It does so in the same read() in which later kernels take the sample. */
+ * the last one. It does so in the read() in which later kernels take the sample. */
 SEC("?tp_btf/hrtimer_start")
 int latency_return(__u64 *ctx)
 {

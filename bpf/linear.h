@@ -12,8 +12,8 @@
 const volatile __u32 linear_entries = 0;
 const volatile __u64 linear_width_ns = 1;
 
-/* One row of `linear_entries` buckets, and one for larger latencies, for each watched CPU; then the
- * same for the next kind of latency. */
+/* For each watched CPU, a row of `linear_entries` buckets and one for larger latencies; then the
+ * same for the next kind. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);

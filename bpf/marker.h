@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A text that somebody writes to a trace_marker is the spike. Part of the trigger: what it takes is
- * frozen and told there. */
+/* The trigger marker: text that a program writes to a trace_marker is a spike. */
 #ifndef MARKER_H
 #define MARKER_H
 
@@ -12,12 +11,12 @@
 
 #include <bpf/bpf_tracing.h>
 
-/* Of a longer text the beginning is looked at. */
+/* Longer texts are searched up to here. */
 #define MARKER_TEXT_MAX 128
 
-/* The kernel's tracing_mark_write(), of trace_marker in all instances. */
+/* Address of tracing_mark_write(), which all instances use for trace_marker. */
 const volatile __u64 marker_function = 0;
-/* Characters of the word. */
+/* Length of the word. */
 const volatile __u64 marker_length = 0;
 const volatile __u8 marker_classes[MARKER_CHARACTERS] = {};
 const volatile __u8 marker_next[MARKER_STATES * MARKER_CHARACTERS] = {};
@@ -43,8 +42,8 @@ static __noinline int marker_spike(void *ctx, struct trigger_cpu *cpu,
 	return tell(s);
 }
 
-/* A function, so that the loop has few variables: the verifier of Linux 6.1 does not see that a
- * counter that is not in a register counts. */
+/* A separate function has few variables: otherwise the verifier of Linux 6.1 loses track of a loop
+ * counter outside of a register. */
 static __noinline int marker_take(struct marker_scan *scan, __u8 character)
 {
 	marker_step(scan, marker_classes, marker_next, character);
@@ -61,7 +60,7 @@ static __noinline int marker_look(void *ctx, const void *text, __u64 size, __u64
 		return 0;
 	if (size > sizeof(marker.text))
 		size = sizeof(marker.text);
-	/* The text has just been written, so that its page is there. */
+	/* The page is present: the text was just written. */
 	if (bpf_probe_read_user(&marker.text, size, text))
 		return 0;
 #pragma clang loop unroll(disable)
@@ -75,8 +74,8 @@ static __noinline int marker_look(void *ctx, const void *text, __u64 size, __u64
 	return marker_spike(ctx, cpu, &marker, scan.latency_ns, tasks);
 }
 
-/* vfs_write(file, text, size, position), of any file: nothing can be attached to the functions of
- * kernel/trace. Writes to other files cost the comparison. */
+/* vfs_write(file, text, size, position), for any file: the functions of kernel/trace cannot be
+ * traced. Writes to other files cost one comparison. */
 SEC("?fentry/vfs_write")
 int marker_write(__u64 *ctx)
 {
@@ -87,7 +86,7 @@ int marker_write(__u64 *ctx)
 	return 0;
 }
 
-/* The same where functions have no trampolines. */
+/* The same for kernels whose functions have no trampolines. */
 SEC("?kprobe/vfs_write")
 int marker_write_probe(struct pt_regs *ctx)
 {

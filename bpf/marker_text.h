@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Looks for a word in a text, and for a latency: the last number that " us" or " >" follows, as in
- * the marks of rt-tests, in microseconds. One pass, and nothing in it depends on a comparison: each
- * branch would double the paths that the verifier has to follow. The tables are user space's to
- * make. */
+/* Searches a text for a word and a latency: the last number before " us" or " >", in microseconds,
+ * as in the marks of rt-tests. It is one pass without branches on comparisons: each branch would
+ * double the paths for the verifier. User space builds the tables. */
 #ifndef MARKER_TEXT_H
 #define MARKER_TEXT_H
 
@@ -16,16 +15,16 @@ enum marker_class {
 	MARKER_DIGIT = 1 << 0,
 	MARKER_DOT = 1 << 1,
 	MARKER_SPACE = 1 << 2,
-	MARKER_UNIT = 1 << 3, /* the first character of what follows a latency and a space */
+	MARKER_UNIT = 1 << 3, /* the first character after a latency and a space */
 };
 
 struct marker_scan {
-	__u64 state; /* characters of the word that are matched */
+	__u64 state; /* characters of the word that match so far */
 	__u64 latency_ns;
-	/* The number that is being read, and one that a space has ended; the flags are 0 or 1. */
+	/* The number being read, and the last one that a space ended; flags are 0 or 1. */
 	__u64 number_ns, ended_ns;
 	__u64 in_number, in_fraction, has_ended;
-	__u64 digit_ns; /* what the next digit of the fraction is worth */
+	__u64 digit_ns; /* value of the fraction's next digit */
 };
 
 static inline __attribute__((always_inline)) __u64 marker_bit(__u64 class, __u64 bit)
@@ -54,7 +53,7 @@ static inline __attribute__((always_inline)) void marker_step(struct marker_scan
 	scan->in_fraction = dot + in_fraction;
 	scan->digit_ns = dot * 100 + in_fraction * scan->digit_ns / 10;
 	index = scan->state * MARKER_CHARACTERS + character;
-	/* So that what bounds it comes last: the verifier of Linux 6.1 loses bounds on the way. */
+	/* Puts the bounds check last: the verifier of Linux 6.1 forgets earlier bounds. */
 	__asm__ volatile("" : "+r"(index));
 	scan->state = next[index & (MARKER_STATES * MARKER_CHARACTERS - 1)];
 }

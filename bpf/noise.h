@@ -6,7 +6,7 @@
 
 #include "recent.h"
 
-/* By CPU, since timerlat's newest timer interrupt; one entry if not wanted. */
+/* By CPU, since timerlat's last timer interrupt; one entry if off. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -15,7 +15,7 @@ struct {
 } noises SEC(".maps");
 
 const volatile __u32 has_noise = 0;
-/* The timerlat tracer has an event for each sample. */
+/* The kernel has osnoise:timerlat_sample. */
 const volatile __u32 has_samples = 0;
 
 static __always_inline struct trigger_noise *noise_of(__u32 cpu)
@@ -31,7 +31,8 @@ static __always_inline void noise_begin(void)
 		*noise = (struct trigger_noise){};
 }
 
-/* If our own program detects the thread, osnoise may report what it replaced only later. */
+/* If our own program sees the thread first, osnoise may report the thread that it replaced only
+ * later. */
 static __always_inline void noise_copy(struct trigger_noise *to, __u32 cpu, bool is_thread)
 {
 	struct trigger_noise *noise = noise_of(cpu);

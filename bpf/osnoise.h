@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A sample of the tracer osnoise whose noise is long is the spike. Part of the trigger: what it
- * takes is frozen and told there. The kernel reports the parts of the noise before the sample. */
+/* The trigger noise: a sample of osnoise with noise over the threshold is a spike. The kernel
+ * reports each noise before the sample. */
 #ifndef OSNOISE_H
 #define OSNOISE_H
 
 #include "spike.h"
 
 struct noise_ring {
-	__u64 nr; /* that have been written */
+	__u64 nr; /* number written */
 	struct trigger_noise_part parts[TRIGGER_NOISE_PARTS];
 };
 
-/* By CPU; one entry if not watched, as the next. */
+/* By CPU; one entry if not watched, like the next. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -19,7 +19,7 @@ struct {
 	__type(value, struct noise_ring);
 } noise_rings SEC(".maps");
 
-/* Of the newest spikes, indexed by sequence. */
+/* Of the newest spikes, by sequence. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);

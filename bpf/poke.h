@@ -9,18 +9,18 @@
 #endif
 
 #define POKE_TARGETS 16
-/* Appended to the message for FASYNC: a bit for each target that it is meant for, as hexadecimal
- * digits. */
+/* Appended to the message for FASYNC: hexadecimal digits with a bit for each target that it is
+ * for. */
 #define POKE_CALLED_FORMAT "%04x"
 #define POKE_CALLED_DIGITS 4
 
 /* The ways to deliver a signal. */
 enum poke_way {
 	POKE_WAY_NONE,
-	POKE_WAY_TASK_WORK,  /* a queued callback, in which the target signals itself */
-	POKE_WAY_FASYNC,     /* the kernel signals the owner of a perf event that overflows */
+	POKE_WAY_TASK_WORK, /* a queued callback, in which the target signals itself */
+	POKE_WAY_FASYNC, /* the kernel signals the target, which owns a perf event that overflows */
 	POKE_WAY_TRACEPOINT, /* the target signals itself when it next polls its perf events */
-	POKE_WAY_RELAY,	     /* from the controller, once it has woken up */
+	POKE_WAY_RELAY,	     /* the controller sends it after waking up */
 	POKE_WAYS,
 };
 #define POKE_OWED(way) (1U << (way))
@@ -30,32 +30,32 @@ enum poke_gone {
 	POKE_HERE,
 	POKE_GONE_ENDED,
 	POKE_GONE_EXEC,	   /* it runs another program, which may not catch the signal */
-	POKE_GONE_HANDLER, /* the signal would end it or be lost */
+	POKE_GONE_HANDLER, /* the signal would kill it or be lost */
 };
 
-/* A thread to be signalled. Thread IDs are reused, so the start time belongs to the identity. exec
- * changes neither, but it changes the count of execs. The targets are the first entries of their
- * map, without a gap: one without a tid ends them. */
+/* A thread to signal. TIDs are reused, so the start time is part of the identity. exec changes
+ * neither, but it changes exec_id. Targets are the first entries of their map; one without a tid
+ * ends them. */
 struct poke_target {
 	__u32 tgid, tid; /* in the first pid namespace */
 	__u64 start_ns;	 /* CLOCK_BOOTTIME */
-	__u64 task;	 /* address of its task_struct; may be reused once the task has ended */
+	__u64 task;	 /* address of its task_struct; may be reused after its end */
 	__u32 exec_id;	 /* the low half of self_exec_id */
-	__u32 gone;	 /* enum poke_gone; set once, by whoever notices first */
+	__u32 gone;	 /* enum poke_gone; set once, by the first to notice */
 	__s32 signal;
 	/* Of the newest spike: */
 	__u32 idle; /* 1: the CPU was idle */
 	__u64 sequence;
 	__u64 poked_ns;	  /* when it was poked; both CLOCK_MONOTONIC */
 	__u64 pending_ns; /* when the signal became pending; 0: not yet */
-	__u32 way;	  /* enum poke_way; NONE: all that were tried refused */
+	__u32 way;	  /* enum poke_way; NONE: all ways refused */
 	/* POKE_OWED of the ways with an outstanding signal, of any spike; POKE_OWED(NONE): the
-	 * controller must send it. Clearing a bit takes ownership of that signal: whoever does it
-	 * sends the signal, has seen it arrive, or has sent a later one. */
+	 * controller must send it. Clearing a bit takes ownership of that signal: its owner sends
+	 * it, has seen it arrive, or has sent a later one. */
 	__u32 owed;
 	/* Since the session began: */
 	__u64 pending; /* signals that became pending, from any sender */
-	__u64 merged;  /* those merged with one that was pending or outstanding */
+	__u64 merged;  /* signals merged with a pending or outstanding one */
 	__u64 sent[POKE_WAYS];
 	__u64 refused[POKE_WAYS];
 };
@@ -67,7 +67,7 @@ poke_take_owed(volatile struct poke_target *target, __u32 way)
 	return __sync_fetch_and_and(&target->owed, ~POKE_OWED(way)) & POKE_OWED(way);
 }
 
-/* At a spike: earlier outstanding signals merge with its own, except a queued callback. */
+/* At a spike: earlier outstanding signals, except a queued callback, merge with the new one. */
 static inline __attribute__((always_inline)) void
 poke_merge_owed(volatile struct poke_target *target)
 {

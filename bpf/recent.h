@@ -5,7 +5,7 @@
 
 #include "cpus.h"
 
-/* By CPU: the latencies of the activations of its newest spikes, also those measured after the
+/* By CPU: latencies of the activations of its newest spikes, including those measured after the
  * spike. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

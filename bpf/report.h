@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Spikes that others have measured. Part of the trigger: a reported latency is taken, frozen and
- * told like one of its own. */
+/* The trigger report: latencies that programs measured and reported. */
 #ifndef REPORT_H
 #define REPORT_H
 
@@ -20,7 +19,7 @@ static __noinline int report_spike(void *ctx, struct trigger_cpu *cpu,
 	s->actual_ns = report->actual_ns;
 	s->expected_ns = report->actual_ns - latency_ns;
 	s->cpu = s->ran_cpu;
-	/* The controller finds the names of another thread. */
+	/* The controller finds the name of another thread. */
 	if (report->tid)
 		s->tid = report->tid;
 	else
@@ -32,8 +31,8 @@ static __noinline int report_spike(void *ctx, struct trigger_cpu *cpu,
 	return is_taken;
 }
 
-/* Run by BPF_PROG_TEST_RUN on the CPU that it is about. Returns 1 if it is a spike that is taken.
- * One that interrupts another of the same CPU may cost that one its count. */
+/* BPF_PROG_TEST_RUN on the reported CPU. Returns 1 if it takes a spike. If it interrupts another
+ * report on the same CPU, that count may be lost. */
 SEC("?raw_tp")
 int report_late(const struct trigger_report *args)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Spikes by rtla's threshold: rtla runs trigger_rtla through rtla_action.bpf.c. That is inside a
- * perf tracepoint, where no other perf event of a tracepoint can fire, so the trace cannot be
- * frozen there. It is frozen in the irq_work of a ring buffer, as soon as the CPU takes interrupts
- * again. */
+/* Spikes by rtla's threshold: rtla runs trigger_rtla through rtla_action.bpf.c, inside a perf
+ * tracepoint, where no other perf tracepoint event can fire. So the trace cannot be frozen there.
+ * The irq_work of a ring buffer freezes it, as soon as the CPU accepts interrupts. */
 #ifndef RTLA_H
 #define RTLA_H
 
@@ -13,7 +12,7 @@ struct trigger_spike rtla_spike = {};
 /* CPU of rtla_spike plus one; 0: none. */
 __u32 rtla_cpu = 0;
 
-/* Its records carry no data. A separate ring, because the irq_work of the other one may be pending
+/* The records carry no data. A separate ring, because the irq_work of the other ring may be pending
  * on another CPU. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -88,7 +87,7 @@ int rtla_hold(void *ctx)
 		return 0;
 	*s = rtla_spike;
 	hold(s, true);
-	/* This interrupt follows right after the timer's. A late thread already runs. */
+	/* This interrupt directly follows the timer's. A late thread already runs. */
 	if (s->kind == TRIGGER_IRQ)
 		stack_at_spike(ctx, s->sequence);
 	return tell(s);

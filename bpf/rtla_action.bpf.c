@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* For `rtla timerlat --bpf-action`: tail-calls the program that the newest session has put into the
- * map (see rtla.h), if any. */
+/* For `rtla timerlat --bpf-action`: tail-calls the program of the newest session, if any; see
+ * rtla.h. */
 #include <linux/bpf.h>
 
 #include <bpf/bpf_helpers.h>
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* Pinned in bpffs under this name by rtla or the session, whichever comes first. */
+/* Pinned in bpffs under this name by rtla or the session, whichever is first. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
 	__uint(max_entries, 1);
@@ -16,7 +16,7 @@ struct {
 	__uint(pinning, LIBBPF_PIN_BY_NAME);
 } perf_poke_rtla SEC(".maps");
 
-/* rtla looks for this name and accepts only programs of type tracepoint. */
+/* rtla looks for this name, and accepts only tracepoint programs. */
 SEC("tp/timerlat_action")
 int action_handler(void *ctx)
 {

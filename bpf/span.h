@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Spans: the time from an entry to an exit, each a tracepoint, a function of the kernel, or a probe
- * in user space. Part of the trigger: a long one is a spike at its exit. */
+/* The trigger span: the time from an entry to an exit, each a tracepoint, a kernel function, or a
+ * probe in user space. A span over the threshold is a spike, at its exit or, with overrun, at the
+ * threshold. */
 #ifndef SPAN_H
 #define SPAN_H
 
@@ -19,10 +20,10 @@
 
 const volatile char span_name[TRIGGER_LABEL_SIZE] = "";
 const volatile __u32 span_by = SPAN_BY_THREAD;
-/* 1: entry and exit are of one function, so that an entry in an open span is a recursive call. */
+/* 1: entry and exit are of one function, so an entry in an open span is a recursive call. */
 const volatile __u32 span_nests = 0;
 
-/* 1: one that lasts too long is a spike before its exit. */
+/* 1: a span over the threshold is a spike before its exit. */
 const volatile __u32 span_overrun = 0;
 
 /* Set by user space while both entry and exit are attached. */
@@ -31,11 +32,11 @@ __u32 span_counting = 0;
 const volatile struct span_argument span_entry_argument = {};
 const volatile struct span_argument span_exit_argument = {};
 
-/* Spans that have not ended. */
+/* An open span. */
 struct span_open {
 	__u64 began_ns;
-	__u32 depth; /* recursive calls under way */
-	__u32 told;  /* 1: has been a spike */
+	__u32 depth; /* open recursive calls */
+	__u32 told;  /* 1: was a spike */
 };
 
 struct {
@@ -45,7 +46,7 @@ struct {
 	__type(value, struct span_open);
 } spans SEC(".maps");
 
-/* The newest spans of a CPU, for span_expiry(): two that share a slot are one too many. */
+/* The newest spans of a CPU, for span_expiry(). If two share a slot, one is not seen. */
 #define SPAN_SLOT_BITS 6
 #define SPAN_SLOTS (1 << SPAN_SLOT_BITS)
 
@@ -63,7 +64,7 @@ struct {
 	__type(value, struct span_slots);
 } span_newest SEC(".maps");
 
-/* All CPUs have an idle task with the ID 0. */
+/* The idle tasks of all CPUs have the ID 0. */
 static __always_inline __u64 span_thread(void)
 {
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
@@ -78,7 +79,7 @@ static __always_inline __u64 span_key(__u64 argument)
 	return span_by == SPAN_BY_CPU ? bpf_get_smp_processor_id() : span_thread();
 }
 
-/* On any CPU, watched or not. */
+/* Any CPU, watched or not. */
 static __always_inline void span_count(__u32 what)
 {
 	struct trigger_cpu *cpu = cpu_of_kind(bpf_get_smp_processor_id(), TRIGGER_SPAN);
@@ -91,7 +92,7 @@ static __always_inline void span_remember(__u64 key, __u64 began_ns)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct span_slots *newest = bpf_map_lookup_elem(&span_newest, &cpu);
-	/* Pointers differ in their middle: Knuth's multiplicative hash. */
+	/* Pointers differ in the middle bits: Knuth's multiplicative hash. */
 	__u64 slot = key * 0x9e3779b97f4a7c15 >> (64 - SPAN_SLOT_BITS);
 
 	barrier_var(slot);
@@ -123,7 +124,7 @@ static __noinline int span_begin(__u64 argument)
 	return 0;
 }
 
-/* tid: of another thread than the one that runs; 0: of this one. */
+/* tid: another than the running thread, or 0. */
 static __noinline int span_spike(void *ctx, struct trigger_cpu *cpu, __u64 latency_ns, __u32 tid)
 {
 	struct trigger_spike *s = take_raw(cpu, TRIGGER_SPAN, latency_ns);
@@ -133,7 +134,7 @@ static __noinline int span_spike(void *ctx, struct trigger_cpu *cpu, __u64 laten
 	s->actual_ns = s->time_ns;
 	s->expected_ns = s->time_ns - latency_ns;
 	s->cpu = s->ran_cpu;
-	/* The names of another thread are the controller's to find. */
+	/* The controller finds the names of another thread. */
 	if (tid)
 		s->tid = tid;
 	else
@@ -172,7 +173,7 @@ static __noinline int span_end(void *ctx, __u64 argument)
 	return span_spike(ctx, cpu, latency_ns, 0);
 }
 
-/* The open span of the slot, if that has lasted so long; NULL: it has not, or it has ended. */
+/* The slot's open span, if it has reached the limit; else NULL. */
 static __noinline struct span_open *span_late(struct span_slots *newest, __u32 slot,
 					      __u64 before_ns)
 {
@@ -192,7 +193,7 @@ static __noinline struct span_open *span_late(struct span_slots *newest, __u32 s
 	return NULL;
 }
 
-/* With the session's threshold, or what was added to it. */
+/* The session's threshold, including adjustments. */
 static __always_inline __u64 span_limit(void)
 {
 	__u64 limit = spike_ns[TRIGGER_SPAN], floor = floor_ns[TRIGGER_SPAN];
@@ -200,8 +201,8 @@ static __always_inline __u64 span_limit(void)
 	return limit < floor ? floor : limit;
 }
 
-/* Each timer of the CPU is an occasion to look for a span that has lasted too long. It stays where
- * it is while no spike can be taken. */
+/* Each timer of the CPU checks for spans over the limit. A span keeps its slot while no spike can
+ * be taken. */
 SEC("?tp_btf/hrtimer_expire_entry")
 int span_expiry(void *ctx)
 {
@@ -227,7 +228,7 @@ int span_expiry(void *ctx)
 	return span_spike(ctx, cpu, now - open->began_ns, tid);
 }
 
-/* The program of a thread's last moments, where spans are of threads. */
+/* For spans of threads: runs when a thread exits. */
 SEC("?tp_btf/sched_process_exit")
 int span_thread_exit(void *ctx)
 {
@@ -251,7 +252,7 @@ static __always_inline __u64 span_field(void *ctx, const volatile struct span_ar
 	return value;
 }
 
-/* Of a function with a trampoline. */
+/* For functions with a trampoline. */
 static __always_inline __u64 span_parameter(void *ctx,
 					    const volatile struct span_argument *argument)
 {
@@ -272,7 +273,7 @@ static __always_inline __u64 span_usdt_argument(struct pt_regs *ctx,
 	return value;
 }
 
-/* By a helper: of a context, the verifier takes no computed offset. */
+/* Through a helper: the verifier allows no computed offset into a context. */
 static __always_inline __u64 span_register(struct pt_regs *regs,
 					   const volatile struct span_argument *argument)
 {
@@ -299,11 +300,11 @@ static __always_inline __u64 span_register(struct pt_regs *regs,
 	return value;
 }
 
-/* Hits of a tracepoint, on each CPU the newest one of the entry and of the exit. Only programs of
- * the type tracepoint see the fields of a tracepoint, or that of one system call. But perf runs
- * these as part of an event, and drops what they cause, such as the freeze. So they only note the
- * hit, and the program of the type raw_tp does the rest: it is attached later, so it runs later. A
- * hit whose thread is preempted between the two may be lost. */
+/* Hits of a tracepoint: for each CPU, the newest one of the entry and of the exit. Only tracepoint
+ * programs see the fields of a tracepoint, or the one of a system call. But perf runs these as part
+ * of an event, and drops what they cause, such as the freeze. So they only note the hit. The raw_tp
+ * program does the rest: it is attached later, so it runs later. If the thread is preempted in
+ * between, the hit may be lost. */
 struct span_note {
 	__u64 value;
 	__u64 thread; /* its ID plus 1; 0: no hit */
@@ -342,14 +343,14 @@ static __always_inline bool span_take_note(__u32 exit, __u64 *value)
 	return thread == bpf_get_current_pid_tgid() + 1;
 }
 
-/* The programs, one for each way to attach. */
+/* Programs, one for each way to attach. */
 
 SEC("?tp")
 int span_entry_note(void *ctx)
 {
 	if (span_entry_argument.filtered)
 		return span_note(ctx, 0, &span_entry_argument);
-	/* Nothing is frozen here. */
+	/* An entry freezes nothing. */
 	span_begin(span_field(ctx, &span_entry_argument));
 	return 1;
 }
@@ -397,7 +398,7 @@ int span_exit_fn(void *ctx)
 	return span_end(ctx, span_parameter(ctx, &span_exit_argument));
 }
 
-/* Of the kernel or of user space. */
+/* Kernel or user space. */
 SEC("?kprobe")
 int span_entry_probe(struct pt_regs *ctx)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Takes a spike, or a control: counts, disarms, freezes the trace, pokes the targets, tells the
+/* Takes a spike or a control: counts, disarms, freezes the trace, pokes the targets, notifies the
  * controller. */
 #ifndef SPIKE_H
 #define SPIKE_H
@@ -10,30 +10,30 @@
 #include "poke/send.h"
 #include "recent.h"
 
-/* Printed at the spike and by trigger_resume(). Perf events on the tracepoint bpf_trace_printk
- * filter for these messages, and pause and resume the trace of this CPU. Empty: no such events. */
+/* Printed at the spike and by trigger_resume(). Perf events on bpf_trace_printk filter for these
+ * messages, and pause and resume the trace of this CPU. Empty: no such events. */
 const volatile char pause_message[TRIGGER_MESSAGE_SIZE] = "";
 const volatile char resume_message[TRIGGER_MESSAGE_SIZE] = "";
 
 /* By kind, before measuring; 0: not watched. See threshold_ns of struct trigger_cpu. */
 const volatile __u64 thresholds_ns[TRIGGER_KINDS] = {};
-/* Set by user space: the threshold by kind, also where that of a CPU is 0, so that its next latency
- * is taken as a control. */
+/* Set by user space, by kind: the threshold, needed while that of a CPU is 0, which takes its next
+ * latency as a control. */
 __u64 spike_ns[TRIGGER_KINDS] = {};
-/* Set by user space: the minimum latency of a capture, by kind, and the time until which none is
+/* Set by user space, by kind: the minimum latency of a capture, and the time before which none is
  * taken. */
 __u64 floor_ns[TRIGGER_KINDS] = {};
 __u64 quiet_until_ns = 0;
 
-/* 1 while a spike may be taken: set by user space, cleared by the program that takes the spike. */
+/* 1: a spike may be taken. Set by user space, cleared by the program that takes the spike. */
 __u32 armed = 0;
-/* 1: user space wants no spikes until it clears this. */
+/* 1: user space pauses the session. */
 __u32 disarmed = 0;
 __u64 sequence = 0;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4096); /* at most two records for each arming */
+	__uint(max_entries, 4096); /* at most two records each time it is armed */
 } spikes SEC(".maps");
 
 static __always_inline void fill_task(struct trigger_spike *s)
@@ -95,13 +95,13 @@ static __always_inline void freeze(void)
 	bpf_local_irq_restore(&flags);
 }
 
-/* Freezes the trace of this CPU and pokes the targets. tell() must follow. tasks: whether functions
- * may be called that need the target's task, which not every type of program may. */
+/* Freezes the trace of this CPU and pokes the targets. tell() must follow. tasks: may call
+ * functions that need the target's task, which not all program types may. */
 static __noinline int hold(struct trigger_spike *s, bool tasks)
 {
 	s->ran_cpu = bpf_get_smp_processor_id();
 	s->ran_watched = is_watched(s->ran_cpu);
-	/* First, because what follows is of no interest. */
+	/* Freeze first: what follows does not matter. */
 	if (pause_message[0] && s->ran_watched) {
 		freeze();
 		s->frozen_ns = bpf_ktime_get_ns();
@@ -114,10 +114,10 @@ static __noinline int hold(struct trigger_spike *s, bool tasks)
 	return 0;
 }
 
-/* Reserves the record of the spike that has disarmed the session. This precedes the freeze, because
- * a trace that the controller does not know of would never be resumed. NULL: the ring is full, and
- * the session is armed again. Inline, as take(): the verifier of Linux 6.1 forgets that a caller
- * has checked for NULL. */
+/* Reserves the record of the spike that disarmed the session. Must precede the freeze, because a
+ * trace without a record would never be resumed. NULL: the ring is full, and the session is armed
+ * again. Inline, like take(): the verifier of Linux 6.1 forgets that a caller has checked for
+ * NULL. */
 static __always_inline struct trigger_spike *reserve(struct trigger_cpu *cpu)
 {
 	struct trigger_spike *s = bpf_ringbuf_reserve(&spikes, sizeof(*s), 0);
@@ -129,7 +129,7 @@ static __always_inline struct trigger_spike *reserve(struct trigger_cpu *cpu)
 	return NULL;
 }
 
-/* Disarms the session for a spike. False: it is only counted. */
+/* Disarms the session for a spike. False: the spike is only counted. */
 static __always_inline bool claim_spike(struct trigger_cpu *cpu, __u32 kind, __u64 latency_ns,
 					__u64 now)
 {
@@ -142,7 +142,7 @@ static __always_inline bool claim_spike(struct trigger_cpu *cpu, __u32 kind, __u
 	return false;
 }
 
-/* The same for a control, which is no spike: user space wants the next one. */
+/* The same for a control: a latency below the threshold that user space asked for. */
 static __always_inline bool claim_control(struct trigger_cpu *cpu, __u64 threshold_ns)
 {
 	if (disarmed || __sync_val_compare_and_swap(&armed, 1, 0) != 1)
@@ -151,14 +151,14 @@ static __always_inline bool claim_control(struct trigger_cpu *cpu, __u64 thresho
 	return true;
 }
 
-/* An event is a spike without a latency. */
+/* An event is always a spike, although its latency is 0. */
 static __always_inline bool is_control(__u32 kind, __u64 latency_ns)
 {
 	return kind < TRIGGER_KINDS && kind != TRIGGER_EVENT && latency_ns < spike_ns[kind];
 }
 
-/* Takes a spike, or a control: freezes the trace and returns the record, for tell(). NULL: it is
- * only counted. tasks: see hold(). */
+/* Takes a spike or a control: freezes the trace and returns the record, for tell(). NULL: only
+ * counted. tasks: see hold(). */
 static __always_inline struct trigger_spike *take_spike(struct trigger_cpu *cpu, __u32 kind,
 							__u64 latency_ns, bool tasks)
 {

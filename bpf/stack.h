@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The stacks at a spike. The program that takes the spike records them after the freeze, so they
- * add nothing to the cost of an expiry. */
+/* Stacks at a spike. The program that takes the spike records them after the freeze, so they add no
+ * cost to other expiries. */
 #ifndef STACK_H
 #define STACK_H
 
@@ -10,7 +10,7 @@
 /* 0: off, and the map has one entry. */
 const volatile __u32 has_stacks = 0;
 
-/* The newest spikes, indexed by sequence. */
+/* Of the newest spikes, by sequence. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -34,8 +34,8 @@ static __always_inline void stack_take(struct trigger_stack *to, void *ctx)
 	if (!task->mm)
 		return;
 	to->user_size = bpf_get_stack(ctx, to->user, sizeof(to->user), BPF_F_USER_STACK);
-	/* If the task's mappings cannot be locked, as in an interrupt with PREEMPT_RT, these are
-	 * addresses. */
+	/* Addresses instead, if the task's mappings cannot be locked, as in an interrupt with
+	 * PREEMPT_RT. */
 	to->build_ids_size = bpf_get_stack(ctx, to->build_ids, sizeof(to->build_ids),
 					   BPF_F_USER_STACK | BPF_F_USER_BUILD_ID);
 }
@@ -59,8 +59,8 @@ static __noinline int stack_at_spike(void *ctx, __u64 sequence)
 	return 0;
 }
 
-/* By CPU: the stack of the task that was last switched from while timerlat's thread was already
- * late. timerlat reports the latency only once the thread runs. One entry without samples. */
+/* By CPU: the stack of the task that was last switched out while timerlat's thread was late.
+ * timerlat reports the latency only when the thread runs. One entry without samples. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -90,8 +90,7 @@ static __noinline int stack_of_blocker(__u32 cpu, __u64 sequence)
 
 __u8 code[TRIGGER_CODE_SIZE] = {};
 
-/* Run by user space with BPF_PROG_TEST_RUN: reads the code before the address in its first
- * argument. */
+/* For BPF_PROG_TEST_RUN: reads the code before the address in its first argument. */
 SEC("raw_tp")
 int stack_code(struct bpf_raw_tracepoint_args *ctx)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The time that a hypervisor took from a CPU, as the scheduler counts it: it looks whenever a task
- * wakes up or is switched, and at each tick. */
+/* Steal time of a CPU as the scheduler counts it: at each wakeup, switch and tick. */
 #ifndef STEAL_H
 #define STEAL_H
 
@@ -36,7 +35,7 @@ struct task_struct___fair {
 
 #pragma clang attribute pop
 
-/* That the task is on. NULL: unknown. */
+/* Run queue of the task; NULL: unknown. */
 static __always_inline struct rq *steal_rq(const struct task_struct *task)
 {
 	const struct task_struct___fair *fair = (const void *)task;

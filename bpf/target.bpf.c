@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Finds the task of a PID in a PID namespace, and what identifies it to the trigger: see struct
+/* Finds the task of a PID in a PID namespace, and its identity for the trigger: see struct
  * poke_target. */
 #include "kernel_types.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The trigger: measures the latency of every hrtimer that expires on a watched CPU, and keeps
- * statistics. The first latency at or over the threshold after arming freezes the trace, pokes the
+/* The trigger: measures the latency of each hrtimer that expires on a watched CPU, and keeps
+ * statistics. After arming, the first latency at or over the threshold freezes the trace, pokes the
  * targets, and notifies the controller. */
 #include "branches.h"
 #include "event.h"
@@ -28,7 +28,7 @@ static __always_inline __u64 clock_offset(struct hrtimer *timer)
 	return bpf_core_field_exists(timer->base->offset) ? BPF_CORE_READ(timer, base, offset) : 0;
 }
 
-/* Since Linux 6.2, and much cheaper than the helper: makes a load in the program of it. */
+/* Compiled to a load, much cheaper than the helper; since Linux 6.2. */
 extern void *bpf_rdonly_cast(const void *pointer, __u32 type) __weak __ksym;
 
 static __always_inline int read_number(__u64 *number, const void *pointer)
@@ -87,7 +87,8 @@ static __always_inline int expire(__u64 *ctx, bool has_threads, bool has_registe
 		waits = begin(cpu, timer, expires, latency_ns);
 	}
 	if (latency_ns >= cpu->threshold_ns) {
-		/* First of all: there are few, and each branch from here on replaces one. */
+		/* First, because there are few records, and each branch from here on replaces
+		 * one. */
 		branches_take(key);
 		spike(ctx, cpu, timer, now, latency_ns);
 	}
@@ -103,15 +104,15 @@ int trigger_hrtimer(__u64 *ctx)
 	return expire(ctx, false, false);
 }
 
-/* The same if threads that timers wake are watched too: a program of its own, because libbpf needs
- * types for it that not every kernel has. */
+/* The same if threads woken by timers are watched too. A separate program, because libbpf needs
+ * types for it that some kernels lack. */
 SEC("?tp_btf/hrtimer_expire_entry")
 int trigger_hrtimer_threads(__u64 *ctx)
 {
 	return expire(ctx, true, false);
 }
 
-/* The same where a program can see what was interrupted. */
+/* The same where programs can see the interrupted code. */
 SEC("?tp_btf/hrtimer_expire_entry")
 int trigger_hrtimer_registers(__u64 *ctx)
 {
@@ -129,7 +130,7 @@ int trigger_resume(void *ctx)
 	return 0;
 }
 
-/* Run by the threads of the workload cyclic, each on its CPU: registers the thread. */
+/* The threads of the workload cyclic run it, each on its CPU: registers the thread. */
 SEC("raw_tp")
 int trigger_claim(void *ctx)
 {
@@ -142,7 +143,7 @@ int trigger_claim(void *ctx)
 	return 0;
 }
 
-/* Run by the controller: records its identity in the first PID namespace. */
+/* The controller runs it: records its identity in the first PID namespace. */
 SEC("raw_tp")
 int trigger_self(void *ctx)
 {
@@ -158,8 +159,8 @@ int trigger_self(void *ctx)
 	return 0;
 }
 
-/* Like a spike, but nothing is late, and the controller pokes the targets. Returns the lower 31
- * bits of the sequence number, or 0 if the session is not armed or the ring is full. */
+/* Creates a record like that of a spike, but the controller pokes the targets. Returns the lower 31
+ * bits of the sequence, or 0 if the session is not armed or the ring is full. */
 SEC("raw_tp")
 int trigger_poke(void *ctx)
 {

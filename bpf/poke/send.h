@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Signals the targets from the trigger's program: tries one way after the other until one does not
+/* Signals the targets from the trigger's program. Tries one way after another until one does not
  * refuse. */
 #ifndef POKE_SEND_H
 #define POKE_SEND_H
@@ -8,14 +8,14 @@
 #include "targets.h"
 #include "task_work.h"
 
-/* Bits of enum poke_way. Constant after loading, so the verifier skips unused ways. */
+/* Bits of enum poke_way. Constant after load, so that the verifier skips unused ways. */
 const volatile __u32 poke_ways = 0;
-/* Format of the message that triggers perf events: for FASYNC an event that the target owns, for
- * TRACEPOINT one that the target waits on. For FASYNC it ends with the targets that it is meant
- * for, because targets reached by an earlier way own an event too. */
+/* Message that triggers perf events: for FASYNC an event that the target owns, for TRACEPOINT one
+ * that it waits on. For FASYNC it ends with the mask of its targets, because targets reached by an
+ * earlier way own events too. */
 const volatile char poke_message[TRIGGER_MESSAGE_SIZE] = "";
 
-/* Set by user space once it has seen this: the kernel drops samples of perf events in idle. */
+/* Set by user space when it finds that the kernel drops samples of perf events in idle. */
 __u32 drops_idle = 0;
 
 extern struct task_struct *bpf_task_from_pid(__s32 pid) __weak __ksym;
@@ -34,8 +34,8 @@ static __always_inline bool poke_took(struct poke_target *target, __u32 way, int
 	return true;
 }
 
-/* The way that needs the task, and functions that not every kernel has. If a function is missing,
- * libbpf searches all modules, which needs CAP_SYS_ADMIN; hence the object without them. */
+/* The way that needs the task, and functions that some kernels lack. For a missing function libbpf
+ * searches all modules, which needs CAP_SYS_ADMIN; hence the object without these functions. */
 #ifdef POKE_BARE
 #define POKE_HAS_TASK 0
 #else
@@ -49,7 +49,7 @@ static __always_inline bool poke_queue(struct poke_target *target, __u32 index,
 	__u32 owed = POKE_OWED(POKE_WAY_TASK_WORK);
 	int err;
 
-	/* The callback of the previous spike has not run, and there is only one. */
+	/* The callback of the previous spike has not run; there is only one. */
 	if (__sync_fetch_and_or(&target->owed, owed) & owed)
 		return poke_took(target, POKE_WAY_TASK_WORK, -1);
 	err = poke_task_work(task, index);
@@ -74,7 +74,7 @@ static __always_inline bool poke_task(struct poke_target *target, __u32 index)
 /* Returns 1 if the target needs the message. */
 static __always_inline __u32 poke_print(struct poke_target *target)
 {
-	/* The target is woken by its own event, which is on the watched CPUs. */
+	/* The target's own event wakes it, but only on watched CPUs. */
 	if (POKE_HAS(POKE_WAY_TRACEPOINT) &&
 	    poke_took(target, POKE_WAY_TRACEPOINT, !is_watched(bpf_get_smp_processor_id()))) {
 		__sync_fetch_and_or(&target->owed, POKE_OWED(POKE_WAY_TRACEPOINT));
@@ -89,8 +89,8 @@ static __always_inline __u32 poke_print(struct poke_target *target)
 	return 0;
 }
 
-/* The same. Not static, so that the verifier checks it once instead of for all combinations of
- * targets. */
+/* The same for one target. Not static, so that the verifier checks it once, not for all
+ * combinations of targets. */
 __noinline __u32 poke_one(__u32 index, __u64 number)
 {
 	struct poke_target *target = bpf_map_lookup_elem(&targets, &index);
@@ -123,7 +123,7 @@ static __always_inline void poke_targets(__u64 number)
 		bpf_trace_printk((const char *)poke_message, sizeof(poke_message), called);
 }
 
-/* Run by user space before it signals a target itself. */
+/* User space runs it before it signals a target itself. */
 SEC("?raw_tp")
 int poke_look_all(void *ctx)
 {
@@ -140,7 +140,7 @@ int poke_look_all(void *ctx)
 	return 0;
 }
 
-/* The target comes here whenever it waits for its perf events, and right after it is woken. */
+/* The target runs this when it waits for perf events, and right after it is woken. */
 SEC("?fentry/perf_poll")
 int poke_pass(void *ctx)
 {
@@ -152,26 +152,26 @@ int poke_pass(void *ctx)
 	return 0;
 }
 
-/* enum of include/trace/events/signal.h: TRACE_SIGNAL_DELIVERED, _ALREADY_PENDING */
+/* TRACE_SIGNAL_DELIVERED and _ALREADY_PENDING of include/trace/events/signal.h */
 #define SIGNAL_DELIVERED 0
 #define SIGNAL_ALREADY_PENDING 2
 
-/* From asm-generic/siginfo.h: the lowest and highest code of a descriptor's signal, and the code
- * used if the signal has codes of its own */
+/* From asm-generic/siginfo.h: lowest and highest code of a descriptor's signal, and the code for
+ * signals with codes of their own. */
 #define CODE_POLL_IN 1
 #define CODE_POLL_HUP 6
 #define CODE_SIGIO -5
 
-/* Excludes signals that were sent by another way. */
+/* False for signals sent by other ways. */
 static __always_inline bool poke_is_fasync(const struct kernel_siginfo *info)
 {
-	/* The context may be a small number instead of a pointer; reading from it yields 0. */
+	/* The context may be a small number instead of a pointer; reading it yields 0. */
 	int code = BPF_CORE_READ(info, si_code);
 
 	return (code >= CODE_POLL_IN && code <= CODE_POLL_HUP) || code == CODE_SIGIO;
 }
 
-/* Sees every signal of the system become pending: proves that a poke arrived, and when. */
+/* Runs when any signal of the system becomes pending: proves that a poke arrived, and when. */
 SEC("?tp_btf/signal_generate")
 int poke_pending(__u64 *ctx)
 {
@@ -180,7 +180,7 @@ int poke_pending(__u64 *ctx)
 
 	if (!target || target->signal != signal)
 		return 0;
-	/* A late one: another was sent for its spike. */
+	/* It came late: another signal was sent for its spike. */
 	if (poke_is_fasync((const void *)ctx[1]) && !poke_take_owed(target, POKE_WAY_FASYNC))
 		return 0;
 	if (!target->pending_ns)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The targets of a session, and whether they may still be signalled. */
+/* Targets of a session, and whether they may still be signalled. */
 #ifndef POKE_TARGETS_H
 #define POKE_TARGETS_H
 
@@ -26,7 +26,7 @@ static __always_inline __u64 poke_handler(const struct sighand_struct *sighand, 
 	return (__u64)BPF_CORE_READ(action, sa.sa_handler);
 }
 
-/* The task_struct may be freed memory: compare what is read before using it. */
+/* The task_struct may be freed memory: compare before use. */
 static __always_inline enum poke_gone poke_look(const struct poke_target *target)
 {
 	const struct task_struct *task = (const void *)target->task;
@@ -35,7 +35,7 @@ static __always_inline enum poke_gone poke_look(const struct poke_target *target
 	if (!sighand || (__u32)BPF_CORE_READ(task, pid) != target->tid ||
 	    BPF_CORE_READ(task, start_boottime) != target->start_ns)
 		return POKE_GONE_ENDED;
-	/* A signal that is pending when execve() returns meets the new program. */
+	/* A signal pending when execve() returns meets the new program. */
 	if ((__u32)BPF_CORE_READ(task, self_exec_id) != target->exec_id ||
 	    (bpf_core_field_exists(task->in_execve) &&
 	     BPF_CORE_READ_BITFIELD_PROBED(task, in_execve)))
@@ -43,7 +43,7 @@ static __always_inline enum poke_gone poke_look(const struct poke_target *target
 	return poke_handler(sighand, target->signal) > 1 ? POKE_HERE : POKE_GONE_HANDLER;
 }
 
-/* Call right before each signal: whether the intended program would still catch it. */
+/* Call right before each signal: whether the identified program would still catch it. */
 static __always_inline bool poke_may(struct poke_target *target)
 {
 	if (!target->gone)
@@ -51,7 +51,7 @@ static __always_inline bool poke_may(struct poke_target *target)
 	return !target->gone;
 }
 
-/* The target signals itself. */
+/* Called by the target: signals itself. */
 static __always_inline void poke_pay(struct poke_target *target, __u32 way)
 {
 	if (poke_take_owed(target, way) && poke_may(target))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* task-work, Linux 6.18: queues a callback for the target and wakes it as a signal would. The
- * target runs the callback in its own context, where it signals itself. Works whatever was
- * interrupted, also in idle. */
+/* task-work, Linux 6.18: queues a callback and wakes the target as a signal would. The target runs
+ * the callback in its own context and signals itself. Works from any interrupted context, including
+ * idle. */
 #ifndef POKE_TASK_WORK_H
 #define POKE_TASK_WORK_H
 
@@ -11,7 +11,7 @@ struct poke_work {
 	struct bpf_task_work work;
 };
 
-/* A separate map, because user space cannot map one with such a field. */
+/* A separate map: user space cannot map one with such a member. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, POKE_TARGETS);
@@ -21,9 +21,9 @@ struct {
 
 typedef int (*poke_callback)(struct bpf_map *map, void *key, void *value);
 
-/* One function with two signatures: Linux 6.18 expects the program too, later kernels find it. Two
- * objects, because libbpf rejects one whose declaration differs from the kernel's, and later
- * kernels use the first name for another function. */
+/* A function with two signatures: Linux 6.18 expects the program as an argument, later kernels find
+ * it. Two objects, because libbpf rejects declarations that differ from the kernel's, and later
+ * kernels reuse the first name. */
 #ifdef TASK_WORK_IMPL
 extern int bpf_task_work_schedule_signal_impl(struct task_struct *task, struct bpf_task_work *work,
 					      void *map, poke_callback callback,
