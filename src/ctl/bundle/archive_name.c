@@ -22,7 +22,7 @@ static int add_file(uLong *sum, int dirfd, const char *name)
 	return size < 0 ? -errno : 0;
 }
 
-/* Host names of strangers' captures: nothing but what a file's name may have. */
+/* Removes all but letters that are safe in file names: captures are not trusted. */
 static void make_safe(char *host)
 {
 	for (char *c = host; *c; c++) {

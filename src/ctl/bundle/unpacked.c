@@ -6,7 +6,7 @@
 
 #define MAX_ENTRIES 100000
 
-/* So that nothing unpacked is left behind. */
+/* Stops in order, so that the folder is removed. */
 static int stop_if_asked(void *ctx, uint64_t bytes)
 {
 	(void)ctx;

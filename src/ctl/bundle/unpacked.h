@@ -15,9 +15,9 @@ struct unpacked {
 	struct ending ending;
 };
 
-/* Unpacks into TMPDIR. From here to unpacked_close(), which is needed also after a failure, the
- * signals of ending.h do not kill the process. Returns 0, or a negative errno with or without *why:
- * -EINTR after a signal. */
+/* Unpacks into TMPDIR. From here to unpacked_close(), to be called also on failure, the signals of
+ * ending.h do not kill the process. Returns 0, or a negative errno with or without *why: -EINTR
+ * after a signal. */
 int unpacked_open(struct unpacked *unpacked, int fd, uint64_t max_size, char **why) _must_check_;
 
 /* Removes the folder. */

@@ -18,7 +18,7 @@ static int load_events(struct account *account, struct console *con,
 {
 	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
 	_cleanup_(user_code_release) struct user_code user = {};
-	/* Of all CPUs: others may have asked this one. */
+	/* Of all CPUs, because others may have sent requests. */
 	const struct sample_window window = { .end = capture->spike_ns };
 	struct samples *samples = &account->spans->samples;
 	_cleanup_free_ char *why = NULL;
@@ -43,7 +43,7 @@ static int load_senders(struct account *account, const struct view_capture *capt
 			const char *data)
 {
 	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
-	/* What was queued before the window may run in it. */
+	/* Work queued before the window may run in it. */
 	const struct sample_window window = { .end = capture->spike_ns };
 	_cleanup_free_ char *why = NULL;
 	struct tracepoint_event event;
@@ -114,7 +114,7 @@ static int load_spans(struct account *account, struct console *con,
 	return load_events(account, con, capture, data, begin, want->symfs);
 }
 
-/* For the next time; what cannot be kept is found again. */
+/* Caches the fingerprint. Failures are ignored: it can be found again. */
 static void keep_fingerprint(const struct account *account)
 {
 	_cleanup_close_ int fd = open(account->capture, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -118,7 +118,7 @@ static int put_times(struct facts *facts, const struct capture_file *file)
 		       : -EINVAL;
 }
 
-/* Not what the trigger itself saw of a timer or of a wakeup. */
+/* Whether it is the latency of neither a timer nor a wakeup. */
 static bool is_reported(enum perf_poke_trigger_kind kind)
 {
 	return kind != PERF_POKE_TRIGGER_IRQ && kind != PERF_POKE_TRIGGER_THREAD &&

@@ -68,7 +68,7 @@ static int put_view(struct capture_file *file, char **why)
 	return 0;
 }
 
-/* The library's message, which begins with the name of the file. */
+/* The library's message, which begins with the file name. */
 static int explain(const char *folder, int r, char **why)
 {
 	const char *said = perf_poke__last_error();

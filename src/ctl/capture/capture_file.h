@@ -20,16 +20,16 @@ struct capture_file {
 	struct view_capture view;
 };
 
-/* For capture_file_close(), also on failure. Returns 0, -ENOMEM, -EINVAL or -ENOTSUP with *why
+/* Call capture_file_close() even on failure. Returns 0, -ENOMEM, -EINVAL or -ENOTSUP with *why
  * (allocated), or the errno of reading the file. */
 int capture_file_open(struct capture_file *file, const char *folder, char **why) _must_check_;
 void capture_file_close(struct capture_file *file);
 
-/* A number, or `unknown` if the file has none; a text, or "". */
+/* A number, or `unknown` if missing; a text, or "". */
 uint64_t capture_file_number(const struct capture_file *file, const char *path, uint64_t unknown);
 const char *capture_file_text(const struct capture_file *file, const char *path);
 
-/* Of no spike, to compare spikes with. */
+/* Whether it is a control, for comparison with spikes. */
 static inline bool capture_file_is_control(const struct capture_file *file)
 {
 	return capture_file_number(file, "control", 0);

@@ -28,8 +28,9 @@ bool capture_trace_lacks_times(struct console *con, const char *folder,
  * Returns 0 or -ENOMEM and prints nothing. */
 int capture_trace_buildid_dir(const char *folder, char **buildid_dir) _must_check_;
 
-/* Opens the events of perf.data, and what names functions of programs in them; it refers to data
- * and symfs. user->buildid_dir is allocated. Returns 0 or a negative errno with *why, or NULL. */
+/* Opens the events of perf.data, and `user`, which names the functions of programs in them and
+ * refers to data and symfs. user->buildid_dir is allocated. Returns 0, or a negative errno with
+ * *why, or NULL. */
 int capture_trace_events(struct tracepoints **tracepoints, struct user_code *user,
 			 const char *folder, const char *data, const char *symfs,
 			 const struct sample_window *window, char **why) _must_check_;

@@ -44,7 +44,7 @@ static char *file_text(const struct account *account, const struct profile *prof
 	return text ? strdup(text) : NULL;
 }
 
-/* Root may write everywhere: that nobody else may is respected. */
+/* Root can write to read-only folders, but should not. */
 static bool is_read_only(int dirfd, struct stat *st)
 {
 	return fstat(dirfd, st) || !(st->st_mode & 0222) || faccessat(dirfd, ".", W_OK, 0);
@@ -52,7 +52,7 @@ static bool is_read_only(int dirfd, struct stat *st)
 
 static int fill(int fd, const char *text, const struct stat *folder)
 {
-	/* Root's reports on the captures of others do not leave files that these cannot remove. */
+	/* If root reports on another user's capture, that user must be able to remove the file. */
 	if (!geteuid() && fchown(fd, folder->st_uid, folder->st_gid))
 		return -errno;
 	if (fchmod(fd, folder->st_mode & 0666))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* fingerprint.json of a capture caches what a report found, because decoding takes long. */
+/* fingerprint.json of a capture caches the fingerprint of its cause: decoding takes long. */
 #ifndef CTL_CAPTURE_FINGERPRINT_FILE_H
 #define CTL_CAPTURE_FINGERPRINT_FILE_H
 
@@ -8,7 +8,7 @@
 #define FINGERPRINT_FILE_NAME "fingerprint.json"
 
 struct fingerprint_file {
-	struct fingerprint fingerprint; /* without a kind: the capture has none */
+	struct fingerprint fingerprint; /* empty kind: the capture has none */
 	char sentence[512];		/* of the report */
 };
 
@@ -17,7 +17,7 @@ struct fingerprint_file {
 int fingerprint_file_read(struct fingerprint_file *file, int dirfd,
 			  struct profile *profile) _must_check_;
 
-/* Replaces it at once. A folder that is read-only stays as it is. Returns 0 or a negative errno. */
+/* Replaces it atomically, unless the folder is read-only. Returns 0 or a negative errno. */
 int fingerprint_file_write(int dirfd, const struct account *account, const struct profile *profile);
 
 #endif

@@ -8,7 +8,7 @@
 #include "capture/span_ends.h"
 #include "normal/expiries.h"
 
-/* Of a timer without a known period, this much is decoded at first. */
+/* Initial window for a timer without a known period. */
 #define FIRST_NS UINT64_C(20000000)
 #define MORE 4
 
@@ -24,7 +24,7 @@ struct load {
 	struct marks marks;
 };
 
-/* The timers of other functions have their own periods. */
+/* Other functions have timers with other periods. */
 static uint64_t period_of(const struct load *load)
 {
 	static const struct {
@@ -44,7 +44,7 @@ static uint64_t period_of(const struct load *load)
 	return 0;
 }
 
-/* Where events are recorded, they tell timers apart. */
+/* Identifies the timer by events, if recorded. */
 static int find_timer(struct load *load, bool any)
 {
 	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
@@ -106,7 +106,7 @@ static int find_span(struct load *load)
 	return read_marks(load);
 }
 
-/* How far before the spike the oldest activation may have begun. */
+/* Time before the spike that may contain the oldest activation. */
 static uint64_t first_window(const struct load *load)
 {
 	const struct timer *timer = &load->timer;
@@ -122,7 +122,7 @@ static uint64_t first_window(const struct load *load)
 	return view->latency_ns + FIRST_NS;
 }
 
-/* Whether a longer window would not have more. */
+/* Whether a longer window would have no more. */
 static bool is_all(const struct load *load, const struct account *account)
 {
 	uint64_t begin = account->spans->begin, end = account->spans->end;
@@ -131,7 +131,7 @@ static bool is_all(const struct load *load, const struct account *account)
 	       begin > end - account->window_ns + account->window_ns / 100;
 }
 
-/* The messages of attempts are not shown. */
+/* Hides the messages of attempts. */
 static int load_window(struct load *load, struct account *account, uint64_t *window_ns)
 {
 	_cleanup_fclose_ FILE *nowhere = fopen("/dev/null", "we");
@@ -222,7 +222,7 @@ int normal_load(struct normal *normal, struct account *account, struct console *
 
 	if (!r)
 		r = load_activations(&load, normal, account);
-	/* What makes one timer late makes others late, too. A thread has one timer. */
+	/* Whatever makes one timer late makes others late, too. A thread has only one. */
 	if (!r && load.timer.expiries && !normal_is_enough(normal) && !account->facts.thread) {
 		normal_release(normal);
 		account_release(account);

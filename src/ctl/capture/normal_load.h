@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Loads as much of a capture as some normal activations of its timer need. */
+/* Loads enough of a capture for a number of normal activations of its timer. */
 #ifndef CTL_CAPTURE_NORMAL_LOAD_H
 #define CTL_CAPTURE_NORMAL_LOAD_H
 
@@ -14,8 +14,8 @@ struct normal_want {
 	size_t activations;
 };
 
-/* `folder` and `account`, which is filled in, must stay. Returns 0, or a negative errno after
- * printing the error: -EXDEV if it has no timer or no trace with times. */
+/* `folder`, and `account`, which is filled in, must stay valid. Returns 0, or a negative errno
+ * after printing the error: -EXDEV without a timer, or without a trace with times. */
 int normal_load(struct normal *normal, struct account *account, struct console *con,
 		const char *folder, const struct normal_want *want) _must_check_;
 

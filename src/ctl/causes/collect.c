@@ -18,7 +18,7 @@ struct collecting {
 	struct causes *causes;
 	struct console *con;
 	const struct collect_opts *opts;
-	const char *archive; /* instead of the path of its unpacked folder; NULL: none */
+	const char *archive; /* shown instead of the path of its unpacked folder; or NULL */
 };
 
 /* Continues with the others. */
@@ -29,7 +29,7 @@ static int complain(const struct collecting *c, const char *path, const char *wh
 	return 0;
 }
 
-/* Decodes the capture unless somebody did. Errors are printed. */
+/* Decodes the capture unless its cause is stored. Prints errors. */
 static int find_cause(const struct collecting *c, int dirfd, const char *path,
 		      struct fingerprint_file *found, struct profile *profile)
 {

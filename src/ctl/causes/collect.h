@@ -10,13 +10,13 @@ struct collect_opts {
 	uint64_t max_size; /* of an unpacked archive, in bytes */
 };
 
-/* Adds the capture, the captures below a folder, or those of an archive. Prints what cannot be read
- * and counts it. Returns 0, -ENOMEM, or -EINTR after a signal. */
+/* Adds a capture, all captures below a folder, or those of an archive. Prints and counts unreadable
+ * ones. Returns 0, -ENOMEM, or -EINTR after a signal. */
 int collect(struct causes *causes, struct console *con, const char *path,
 	    const struct collect_opts *opts) _must_check_;
 
-/* Adds what sessions wrote to the journal: its export format, as of `journalctl -o export`. Entries
- * of others are skipped. `name` is for messages. Returns as collect(). */
+/* Adds the entries of sessions in a journal, in the format of `journalctl -o export`. Other entries
+ * are skipped. `name` is for messages. Returns as collect(). */
 int collect_journal(struct causes *causes, struct console *con, FILE *file,
 		    const char *name) _must_check_;
 

@@ -96,7 +96,7 @@ static int by_group_count(const void *a, const void *b, void *arg)
 		      group_seen(causes, y, 0)->fingerprint.id);
 }
 
-/* The group whose first fingerprint is nearest, or a new one. */
+/* The group with the most similar first fingerprint, or a new one. */
 static size_t nearest(const struct causes *causes, const struct fingerprint *fingerprint,
 		      double similarity)
 {

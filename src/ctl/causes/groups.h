@@ -19,7 +19,7 @@ struct sighting {
 	uint64_t latency_ns;
 	int cpu;	  /* negative: none */
 	char trigger[16]; /* or "" */
-	char task[64];	  /* that was interrupted, or "" */
+	char task[64];	  /* the interrupted task, or "" */
 	size_t kind;	  /* index of its fingerprint */
 };
 
@@ -32,7 +32,7 @@ struct seen {
 	size_t group;
 };
 
-/* Ordered by count; its fingerprints are near the first, which is the most frequent one. */
+/* Ordered by count. Its fingerprints are similar to the first, which is the most frequent one. */
 struct group {
 	size_t *seen; /* indices */
 	size_t nr_seen;
@@ -63,7 +63,7 @@ struct causes {
 int causes_add(struct causes *causes, const struct sighting *sighting,
 	       const struct fingerprint *fingerprint, const char *sentence) _must_check_;
 
-/* Fingerprints at least as alike as `similarity` share a group. Returns 0 or -ENOMEM. */
+/* Groups fingerprints of at least this similarity. Returns 0 or -ENOMEM. */
 int causes_group(struct causes *causes, double similarity) _must_check_;
 
 void causes_release(struct causes *causes);

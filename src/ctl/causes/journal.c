@@ -15,10 +15,10 @@ struct reading {
 	struct console *con;
 	FILE *file;
 	const char *name;
-	json_object *entry; /* its fields that are ours */
+	json_object *entry; /* its fields that start with PERF_POKE_, and the host */
 };
 
-/* Those of an entry that collect_journal() knows. */
+/* Fields used by collect_journal(). */
 static bool is_wanted(const char *key)
 {
 	return !strncmp(key, "PERF_POKE_", strlen("PERF_POKE_")) || !strcmp(key, "_HOSTNAME") ||
@@ -32,7 +32,7 @@ static int complain(const struct reading *r, const char *why)
 	return 0;
 }
 
-/* A value with a newline has its size in front. */
+/* The size precedes a value with newlines. */
 static int read_binary(const struct reading *r, const char *key)
 {
 	_cleanup_free_ char *value = NULL;
@@ -55,7 +55,7 @@ static int read_binary(const struct reading *r, const char *key)
 	return !size && getc(r->file) == '\n' ? 0 : -EINVAL;
 }
 
-/* When the spike was, or else the entry. */
+/* Time of the spike, or of the entry. */
 static uint64_t read_time(json_object *entry)
 {
 	_cleanup_free_ char *why = NULL;

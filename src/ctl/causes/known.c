@@ -13,7 +13,7 @@
 
 #define CAUSES_MAX 100000
 
-/* Ends after a string that begins at s. */
+/* Returns the end of a string that begins at s. */
 static const char *skip_string(const char *s)
 {
 	for (s++; *s && *s != '"'; s++)
@@ -33,7 +33,7 @@ static size_t comment_length(const char *s)
 	return end ? (size_t)(end + 2 - s) : 0;
 }
 
-/* Blanks comments; lines stay where they are. */
+/* Blanks comments without moving lines. */
 static void blank_comments(char *text)
 {
 	char *s = text;
@@ -62,8 +62,8 @@ static int line_at(const char *text, size_t at)
 	return line;
 }
 
-/* The line of a member of the n-th object in the list, or else of that object: json-c keeps no
- * places. The text is known to be JSON. */
+/* The line of a member of the n-th object in the list, or of that object if it lacks the member:
+ * json-c keeps no positions. The text is valid JSON. */
 static int line_of(const char *text, size_t number, const char *key)
 {
 	size_t depth = 0, objects = 0, length = strlen(key);
@@ -114,7 +114,7 @@ static int get_text(const struct parsing *p, json_object *json, const char *key,
 	return 0;
 }
 
-/* `irqs-off/acme_flush:1a2b3c4d` is one fingerprint, and without its end a pattern of them. */
+/* `irqs-off/acme_flush:1a2b3c4d` is a fingerprint; without the hash, it is a pattern. */
 static int read_fingerprint(const struct parsing *p, json_object *json, struct known_cause *cause)
 {
 	const char *text, *colon;
@@ -134,7 +134,7 @@ static int read_fingerprint(const struct parsing *p, json_object *json, struct k
 	return !cause->pattern || (colon && !cause->id) ? -ENOMEM : 0;
 }
 
-/* The chain and the sender tell what is near it. The kind is the fingerprint's. */
+/* Chain and sender define what is similar. The kind is that of the fingerprint. */
 static int read_chain(const struct parsing *p, json_object *json, struct known_cause *cause)
 {
 	json_object *chain;
@@ -177,7 +177,7 @@ static int read_expires(const struct parsing *p, json_object *json, struct known
 	if (r || !text)
 		return r;
 	end = strptime(text, "%Y-%m-%d", &tm);
-	/* The same digits: strptime() takes less of them, and timegm() the 31st of February. */
+	/* Compare the digits: strptime() accepts fewer, and timegm() accepts February 31. */
 	if (!end || *end || strlen(text) != 10 || timegm(&tm) < 0 ||
 	    !strftime(day, sizeof(day), "%Y-%m-%d", &tm) || strcmp(day, text))
 		return refuse(p, "expires", "not a date (use 2027-01-31)");
@@ -208,7 +208,7 @@ static int read_count(const struct parsing *p, json_object *json, struct known_c
 	return 0;
 }
 
-/* Returns a member that nothing reads: a mistake, such as `expire`. NULL: there is none. */
+/* Returns a member that nothing reads, such as a misspelled `expire`. NULL: none. */
 static const char *odd_key(json_object *json, const char *const *keys, size_t nr)
 {
 	json_object_object_foreach (json, key, value) {
@@ -448,7 +448,7 @@ static bool is_seen(const struct known_judge *judge, const struct known_cause *c
 	return false;
 }
 
-/* A group's known cause, updated by its captures. Patterns stay apart. */
+/* The known cause of a group, updated by its captures. Patterns are kept separately. */
 static struct known_cause renewed(const struct known_judge *judge, const struct causes *causes,
 				  const struct group *group)
 {

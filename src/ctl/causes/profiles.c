@@ -36,7 +36,7 @@ static int find_place(struct profiles *profiles, uint32_t parent, uint32_t featu
 	return 0;
 }
 
-/* A file could name a place twice. */
+/* A malformed file may name a place twice. */
 static int add_stay(struct profiles *profiles, uint32_t place, uint64_t self_ns)
 {
 	size_t *stay = &profiles->places[place].stay;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The profiles of many captures, merged: each function with the same callers is there once. */
+/* Merged profiles of captures: functions with equal callers share a place. */
 #ifndef CTL_CAUSES_PROFILES_H
 #define CTL_CAUSES_PROFILES_H
 
 #include "profile/profile.h"
 
-/* Of no sighting: a control. */
+/* In place of a sighting: a control. */
 #define PROFILES_CONTROL SIZE_MAX
 
 enum feature_kind {
@@ -13,16 +13,16 @@ enum feature_kind {
 	FEATURE_INTERRUPT,
 	FEATURE_SENDER,
 	FEATURE_TASK,
-	FEATURE_PATH, /* of a chart alone: a task without functions */
+	FEATURE_PATH, /* only in charts: a task without functions */
 	FEATURE_NR = FEATURE_PATH,
 };
 
 struct place {
 	uint32_t feature;
-	uint32_t parent;      /* the caller, before it; 0: none. Place 0 is the root. */
+	uint32_t parent;      /* the caller, at a lower index; 0: none. Place 0 is the root. */
 	uint32_t child, next; /* places; 0: none */
-	bool again;	      /* a caller is the same function */
-	size_t stay;	      /* the newest one */
+	bool again;	      /* recursive: a caller is the same function */
+	size_t stay;	      /* newest stay */
 };
 
 struct stay {
@@ -31,14 +31,14 @@ struct stay {
 };
 
 struct profiles {
-	struct names *names; /* of features: their kind as a digit, and their name */
+	struct names *names; /* of features: a digit for the kind, then the name */
 	struct place *places;
 	uint32_t nr_places;
-	struct stay *stays; /* of each capture together, callers first */
+	struct stay *stays; /* grouped by capture, callers first */
 	size_t nr_stays;
 	struct profiled {
 		size_t sighting;  /* or PROFILES_CONTROL */
-		size_t first, nr; /* in `stays` */
+		size_t first, nr; /* range of `stays` */
 		uint64_t window_ns;
 	} * list;
 	size_t nr, nr_controls;

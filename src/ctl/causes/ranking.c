@@ -3,31 +3,32 @@
 
 #include "array.h"
 
-/* Calling each capture a spike has this score: less says nothing. */
+/* The score of calling every capture a spike: lower scores mean nothing. */
 #define F1_NOTHING (2.0 / 3.0)
-/* A limit fits the captures at hand better than mere presence does; it is to be worth that. */
+/* A time limit always fits the given captures better than presence alone; it must be better by
+ * this. */
 #define F1_LIMIT_MORE 0.05
 
-/* A feature of a capture. */
+/* A feature in a capture. */
 struct having {
 	uint32_t feature;
 	uint64_t ns;
 };
 
 struct havings {
-	struct having *list; /* by feature, longest first */
+	struct having *list; /* sorted by feature, then by time, longest first */
 	size_t nr, room;
 	size_t captures;
 };
 
-/* Of the capture at hand, by number. */
+/* Sums of the current capture, by number. */
 struct scratch {
-	uint64_t *totals; /* of places */
+	uint64_t *totals; /* by place */
 	struct sum {
 		uint64_t ns;
 		bool there;
-	} * sums;	    /* of features */
-	uint32_t *features; /* that are there */
+	} * sums;	    /* by feature */
+	uint32_t *features; /* features that it has */
 	size_t nr;
 };
 
@@ -107,7 +108,7 @@ static int compare_havings(const void *a, const void *b)
 	return array_compare(x->feature, y->feature) ?: array_compare(y->ns, x->ns);
 }
 
-/* `group` is that of spikes. */
+/* group: of spikes. */
 static int collect(struct havings *havings, const struct causes *causes, size_t group, bool control)
 {
 	const struct profiles *profiles = &causes->profiles;
@@ -129,7 +130,7 @@ static int collect(struct havings *havings, const struct causes *causes, size_t 
 	return r;
 }
 
-/* As if there were as many spikes as controls. */
+/* Weighted as if spikes and controls were equally many. */
 static double score(size_t spikes, size_t controls, const struct ranking *of)
 {
 	double recall = (double)spikes / (double)of->spikes;
@@ -138,7 +139,7 @@ static double score(size_t spikes, size_t controls, const struct ranking *of)
 	return 2 * recall / (recall + wrong + 1);
 }
 
-/* Both are of one feature. */
+/* Both rows are of one feature. */
 static void judge(struct ranked *ranked, const struct having *spikes, const struct having *controls,
 		  const struct ranking *of)
 {
@@ -225,14 +226,14 @@ static int rank(struct ranking *ranking, const struct profiles *profiles,
 	return r;
 }
 
-/* A caller takes longer than what it called, which is not why it would be the culprit: times within
- * a factor of two are equal. */
+/* A caller always takes longer than its callees, which does not make it the culprit: times within a
+ * factor of two count as equal. */
 static int octave(const struct ranked *ranked)
 {
 	return ranked->more_ns >= 1 ? 63 - __builtin_clzll((uint64_t)ranked->more_ns) : -1;
 }
 
-/* Of equal ones, the innermost, which was added last. */
+/* Of equals, the innermost, which was added last. */
 static int compare_ranked(const void *a, const void *b)
 {
 	const struct ranked *x = a, *y = b;

@@ -145,7 +145,7 @@ static int put_known(FILE *file, const struct writing *w)
 	return known_write(file, w->judge, w->causes);
 }
 
-/* Complete or not at all. Prints errors. */
+/* Writes the whole file or none. Prints errors. */
 static int write_file(const struct writing *w, const char *option, const char *path,
 		      int (*put)(FILE *file, const struct writing *w))
 {
@@ -188,7 +188,7 @@ static enum exit_code judge_all(const struct causes *causes, const struct known_
 	return EXIT_FINE;
 }
 
-/* An unreadable capture cannot make a new cause known, but it may hide one. */
+/* An unreadable capture may have a new cause: the exit code says so. */
 static enum exit_code finish(const struct writing *w)
 {
 	const struct causes *causes = w->causes;
@@ -221,7 +221,7 @@ static int group_all(struct causes *causes, struct console *con, const struct ca
 			    : collect_journal(causes, con, stdin, "standard input");
 	if (!r)
 		r = causes_group(causes, args->similarity);
-	/* The decoder tells that itself. */
+	/* The decoder prints it. */
 	if (r && (r != -EINTR || !con->errors))
 		console_error(con, "%s", r == -EINTR ? "interrupted" : strerror(-r));
 	return r;

@@ -41,7 +41,7 @@ static void print_capability(void *ctx, const struct perf_poke_capability *capab
 		fprintf(con->out, "%-20s      %s\n", "", capability->detail);
 }
 
-/* Of this program, not of the system: the library does not decode. */
+/* A capability of this program, not of the library, which does not decode. */
 static void check_libipt(struct console *con)
 {
 	const struct perf_poke_capability capability = {

@@ -50,7 +50,7 @@ int report_parse(struct report_args *args, struct console *con, int argc, char *
 	return command_options(&command_report, con, argc, argv, args);
 }
 
-/* What a report shows; without the comparisons that were not asked for. */
+/* Contents of a report; comparisons only on request. */
 struct shown {
 	struct account here, there, whole; /* `whole`: as much as `normal` needs */
 	struct difference difference;
@@ -138,7 +138,7 @@ static int compare(struct console *con, const struct report_args *args, struct s
 	return r;
 }
 
-/* Returns -EXDEV if the capture cannot be shown so. */
+/* Returns -EXDEV if the capture cannot be compared. */
 static int load(struct console *con, const struct report_args *args, struct shown *shown)
 {
 	const struct account_want want = { .window_ns = args->window_ns, .symfs = args->symfs };

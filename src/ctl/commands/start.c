@@ -160,7 +160,7 @@ static int check_histogram(struct start_args *args, struct console *con)
 	return 0;
 }
 
-/* A mistake in the file is found before anything is armed. */
+/* Finds errors in the file before the session is armed. */
 static int check_known(const struct start_args *args, struct console *con)
 {
 	_cleanup_(known_release) struct known known = { 0 };

@@ -12,7 +12,7 @@
 
 #define INDENT_MAX 60
 
-/* A track of the timeline that is printed. */
+/* A printed track of the timeline. */
 struct text_track {
 	struct text_cpu *cpu;
 	enum track_kind kind;
@@ -126,7 +126,7 @@ static void on_event(void *sink, void *end, const struct track_event *event)
 		text->r = -EIO;
 }
 
-/* Late slices surround what has been printed already. */
+/* Late slices enclose what has been printed already. */
 static void on_late(void *sink, void *end, const struct track_late *late)
 {
 	const struct text_track *track = end;

@@ -26,7 +26,7 @@ int script_parse(struct script_args *args, struct console *con, int argc, char *
 int script_cpus(const struct script_args *args, const struct view_capture *capture, int **cpus,
 		size_t *nr) _must_check_;
 
-/* Prints the functions of Intel PT at their begin, indented by depth. */
+/* Prints Intel PT as function entries, indented by depth. */
 enum exit_code script_calls(struct console *con, const struct script_args *args,
 			    const struct view_capture *capture, const char *data);
 

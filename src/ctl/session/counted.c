@@ -42,7 +42,7 @@ static uint64_t count_spikes(const struct results *results)
 	return spikes;
 }
 
-/* Those of the captures that are in the bucket. */
+/* Number of captures in the bucket. */
 static uint64_t count_captured(const struct counted *c, enum perf_poke_trigger_kind kind, int cpu,
 			       const struct perf_poke_bucket *bucket)
 {
@@ -102,7 +102,7 @@ static void find_worst(const struct counted *c, struct counted_spike *worst)
 	}
 }
 
-/* Forgets the captures until told_ns. */
+/* Forgets captures up to told_ns. */
 static void forget(struct counted *c)
 {
 	size_t kept = 0;
@@ -121,7 +121,8 @@ static uint64_t end_interval(struct counted *c, struct counted_spike *worst)
 
 	for (size_t i = 0; i < c->nr; i++)
 		captures += c->captures[i].time_ns <= c->seen_ns;
-	/* A capture that is written for longer than an interval was told as one that is not. */
+	/* If writing a capture took longer than an interval, its spike was counted as one without a
+	 * capture. */
 	nr = spikes > captures + c->nr_told ? spikes - captures - c->nr_told : 0;
 	if (!nr)
 		return 0;

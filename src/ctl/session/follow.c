@@ -14,7 +14,7 @@
 #include "session/json.h"
 #include "tree.h"
 
-/* Of spikes without an entry of their own. */
+/* Interval of entries for spikes without their own. */
 #define COUNTED_INTERVAL_NS (10 * NSEC_PER_SEC)
 
 void follow_init(struct follow *f, struct console *con, struct results *results,
@@ -43,7 +43,7 @@ static void fail(struct follow *f, const char *what, int r)
 	console_error(f->con, "%s: %s", what, strerror(-r));
 }
 
-/* Without a verdict a capture stays, and the session has failed. */
+/* The capture stays, and the session counts as failed. */
 static void unjudge(struct follow *f, const char *path, int r)
 {
 	f->results->nr_unjudged++;
@@ -62,7 +62,7 @@ static void add_time(struct words *words, uint64_t wall_ns)
 			  (unsigned int)(wall_ns % NSEC_PER_SEC / 1000));
 }
 
-/* Of a journal's entry and of a command's environment; see docs/fleet.md. */
+/* Fields of a journal entry and of a command's environment; see docs/fleet.md. */
 static int make_fields(const struct follow *f, const struct perf_poke_capture *capture,
 		       json_object *cause, char ***fields)
 {
@@ -79,7 +79,7 @@ static int make_fields(const struct follow *f, const struct perf_poke_capture *c
 		words_add(&words, "PERF_POKE_CONTROL=1");
 	words_add(&words, "PERF_POKE_TASK=%.*s", (int)sizeof(spike->comm), spike->comm);
 	if (cause) {
-		/* As capture.json has it: the same everywhere. */
+		/* The time in capture.json, so that all outputs agree. */
 		json_number(json_find(cause, "first_ns"), &wall_ns);
 		words_add(&words, "PERF_POKE_FINGERPRINT=%s", json_text_of(cause, "fingerprint"));
 		words_add(&words, "PERF_POKE_CAUSE=%s", json_text_of(cause, "cause"));
@@ -124,7 +124,7 @@ static void tell_counted(struct follow *f, bool last)
 	words_freep(&fields);
 }
 
-/* Of a poke, of rtla's threshold, or a control: not among the session's spikes. */
+/* Pokes, captures by rtla's threshold, and controls are not spikes of the session. */
 static bool is_foreign(const struct perf_poke_capture *capture)
 {
 	return capture->spike->poked || capture->spike->rtla || capture->control;
@@ -149,7 +149,7 @@ static void run_command(struct follow *f, const struct perf_poke_capture *captur
 		fail(f, "--on-capture", r);
 }
 
-/* `cause` is NULL if none was found. */
+/* cause: NULL if unknown. */
 static void tell(struct follow *f, const struct perf_poke_capture *capture, json_object *cause)
 {
 	const char *id = cause ? json_text_of(cause, "fingerprint") : "";
@@ -178,7 +178,7 @@ static const struct perf_poke_capture *find(const struct follow *f, const char *
 	return NULL;
 }
 
-/* The capture's spike gets no entry of its own. */
+/* The capture's spike gets no journal entry of its own. */
 static void drop_entry(struct follow *f, const char *path)
 {
 	const struct perf_poke_capture *capture = find(f, path);
@@ -187,7 +187,7 @@ static void drop_entry(struct follow *f, const char *path)
 		counted_drop(&f->counted, capture->spike);
 }
 
-/* One of a known cause goes. Returns whether it stays. */
+/* Removes a capture with a known cause. Returns whether it stays. */
 static bool sift(struct follow *f, const char *path, enum sieve_verdict verdict)
 {
 	if (verdict == SIEVE_NEW) {
@@ -329,7 +329,7 @@ void follow_finish(struct follow *f, int signals)
 {
 	size_t dropped;
 
-	/* The one that ended the session does not count. */
+	/* Ignore the signal that ended the session. */
 	ending_drain(signals);
 	while ((f->sieve.pidfd >= 0 || on_capture_is_busy(&f->on_capture)) && !f->failed) {
 		if (wait_one(f, signals))

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What follows a capture: its cause is found, then the journal, the metrics and a command get it.
- */
+/* Handles captures: finds the cause, then updates journal and metrics and runs a command. */
 #ifndef CTL_SESSION_FOLLOW_H
 #define CTL_SESSION_FOLLOW_H
 
@@ -18,7 +17,7 @@
 struct follow_opts {
 	struct sieve_opts sieve; /* --known */
 	const char *command;	 /* --on-capture, or NULL */
-	uint64_t command_ns;	 /* that it may take */
+	uint64_t command_ns;	 /* time limit of the command */
 	const char *metrics;	 /* file, or NULL */
 };
 
@@ -27,38 +26,38 @@ struct follow {
 	struct results *results;
 	const struct perf_poke *pp; /* set when armed */
 	const char *session;
-	bool journal; /* entries for spikes */
+	bool journal; /* write an entry for each spike */
 	bool failed;
 	struct sieve sieve;
 	struct on_capture on_capture;
 	struct metrics metrics;
-	struct counted counted; /* for `journal` */
+	struct counted counted; /* used with `journal` */
 };
 
 void follow_init(struct follow *follow, struct console *con, struct results *results,
 		 const struct follow_opts *opts);
 
-/* The session is armed. */
+/* Call when the session is armed. */
 void follow_begin(struct follow *follow, const struct perf_poke *pp, bool journal);
 
-/* A complete capture, which `results` has too. */
+/* Adds a complete capture, which `results` has too. */
 void follow_add(struct follow *follow, const struct perf_poke_capture *capture);
 
-/* A control: only --on-capture gets it. */
+/* Adds a control, which only --on-capture gets. */
 void follow_control(struct follow *follow, const struct perf_poke_capture *control);
 
-/* It is removed by --keep-worst or --max-disk; `results` still has it. */
+/* The capture was removed by --keep-worst or --max-disk; `results` still has it. */
 void follow_remove(struct follow *follow, const char *path);
 
-/* Descriptors to wait for, -1 for none; and until when (CLOCK_MONOTONIC; UINT64_MAX: for ever). */
+/* Descriptors to wait for (-1: none), and for how long (CLOCK_MONOTONIC; UINT64_MAX: no limit). */
 void follow_fds(const struct follow *follow, struct pollfd fds[FOLLOW_FDS]);
 uint64_t follow_due(const struct follow *follow);
 
-/* Does what is to be done now, without waiting. */
+/* Does pending work, without waiting. */
 void follow_handle(struct follow *follow);
 
-/* Waits for the rest. A signal, but those that came before, drops it: captures without a verdict
- * stay, commands are killed. */
+/* Waits for the rest. A new signal drops it: captures without a verdict stay, commands are
+ * killed. */
 void follow_finish(struct follow *follow, int signals);
 
 void follow_release(struct follow *follow);

@@ -156,7 +156,7 @@ static void add_stats(json_object *object, const struct perf_poke_stats *stats)
 	json_add_u64(object, "unarmed", stats->unarmed);
 }
 
-/* What is not measured of spans. */
+/* Entries and exits of spans that were not measured. */
 static void add_unpaired(json_object *object, const struct perf_poke_stats *stats)
 {
 	json_add_u64(object, "not_entered", stats->not_entered);

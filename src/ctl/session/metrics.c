@@ -10,7 +10,7 @@
 #include "utf8.h"
 
 #define INTERVAL_NS (10 * NSEC_PER_SEC)
-/* Bounds are the same in all sessions: powers of two, 512 ns to 67 ms. */
+/* The same bounds in all sessions: powers of two from 512 ns to 67 ms. */
 #define FIRST_BOUND 9
 #define LAST_BOUND 26
 
@@ -35,7 +35,7 @@ int metrics_count(struct metrics *metrics, const char *fingerprint)
 	return 0;
 }
 
-/* A label and its value, which may have any bytes. */
+/* A label; its value may have any bytes. */
 static void put_label(FILE *file, const char *name, const char *value)
 {
 	_cleanup_free_ char *text = strdup(value);
@@ -96,7 +96,7 @@ static void put_histogram(FILE *file, const struct metrics_state *state, size_t 
 	begin_row(file, state, "latency_seconds_sum", kind, row->cpu);
 	fprintf(file, "} %" PRIu64 ".%09" PRIu64 "\n", row->stats.sum_ns / NSEC_PER_SEC,
 		row->stats.sum_ns % NSEC_PER_SEC);
-	/* Not that of the statistics, which were read at another moment. */
+	/* Not the count of the statistics, which were read at another moment. */
 	begin_row(file, state, "latency_seconds_count", kind, row->cpu);
 	fprintf(file, "} %" PRIu64 "\n", count);
 }

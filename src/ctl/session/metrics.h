@@ -9,9 +9,9 @@
 
 struct metrics {
 	const char *path; /* NULL: none */
-	uint64_t due;	  /* next time to write (CLOCK_MONOTONIC) */
-	uint64_t lost;	  /* events, of all captures */
-	bool failed;	  /* the last time, which was told */
+	uint64_t due;	  /* next time to write, CLOCK_MONOTONIC */
+	uint64_t lost;	  /* events, in all captures */
+	bool failed;	  /* the last write failed, which was reported */
 	struct metrics_cause {
 		char *fingerprint;
 		uint64_t count;
@@ -21,8 +21,8 @@ struct metrics {
 
 struct metrics_state {
 	const char *session;
-	const struct results *captures;	  /* so far */
-	const struct results *statistics; /* of now */
+	const struct results *captures;	  /* captures so far */
+	const struct results *statistics; /* current statistics */
 	uint64_t commands_failed;
 	bool armed;
 };
@@ -32,7 +32,7 @@ int metrics_count(struct metrics *metrics, const char *fingerprint) _must_check_
 
 void metrics_print(FILE *file, const struct metrics *metrics, const struct metrics_state *state);
 
-/* Replaces the file at once. A failure is a warning until it works again. */
+/* Replaces the file atomically. Warns about the first failure only. */
 void metrics_write(struct metrics *metrics, struct console *con, const struct metrics_state *state);
 
 void metrics_release(struct metrics *metrics);

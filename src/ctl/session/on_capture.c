@@ -41,13 +41,13 @@ static char **join_environment(char **more)
 	all = calloc(nr + nr_more + 1, sizeof(*all));
 	if (!all)
 		return NULL;
-	/* getenv() takes the first of a name. */
+	/* getenv() finds the first of equal names. */
 	memcpy(all, more, nr_more * sizeof(*all));
 	memcpy(all + nr_more, environ, nr * sizeof(*all));
 	return all;
 }
 
-/* A file, because a command that does not read its input must not block the session. */
+/* A file, so that a command that does not read its input cannot block the session. */
 static int open_input(const char *text)
 {
 	_cleanup_close_ int fd = memfd_create("capture", MFD_CLOEXEC);
@@ -69,7 +69,7 @@ static int begin(struct on_capture *o, struct on_capture_run *run)
 		return -ENOMEM;
 	if (input < 0)
 		return input;
-	/* Standard output has the session's results. */
+	/* Standard output is for the session's results. */
 	r = spawn_group("/bin/sh", argv, environment, input, STDERR_FILENO, STDERR_FILENO,
 			&run->pid);
 	if (r)
@@ -102,7 +102,7 @@ static void take_end(struct on_capture *o, struct console *con, struct on_captur
 	const char *capture = run->job.capture;
 	int status = 0;
 
-	/* With what it left running. Its number is its own until it has been waited for. */
+	/* Includes processes it left running. Its PID stays reserved until it is reaped. */
 	kill(-run->pid, SIGKILL);
 	pidfd_wait(run->pidfd, &status, 0);
 	closep(&run->pidfd);
@@ -127,7 +127,7 @@ static void handle_run(struct on_capture *o, struct console *con, struct on_capt
 		take_end(o, con, run, true);
 }
 
-/* Failures of the system are as those of the command. */
+/* Treats errors of the system like failures of the command. */
 static void begin_next(struct on_capture *o, struct console *con, struct on_capture_run *run)
 {
 	int r;

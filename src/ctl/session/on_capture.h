@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Runs a command for each capture, a few at once, for a limited time. It inherits the session's
- * CPUs, without its priority. A failure is a warning. */
+/* Runs a command for each capture: a few at once, each for a limited time. Commands inherit the
+ * session's CPUs, not its priority. Failures are warnings. */
 #ifndef CTL_SESSION_ON_CAPTURE_H
 #define CTL_SESSION_ON_CAPTURE_H
 
@@ -13,38 +13,38 @@
 #define ON_CAPTURE_NS UINT64_C(60000000000)
 
 struct on_capture_job {
-	char **environment; /* NAME=VALUE, NULL-terminated, beside the session's own */
+	char **environment; /* NAME=VALUE, NULL-terminated, in addition to the session's own */
 	char *input;
 	char *capture; /* path */
 };
 
 struct on_capture {
-	const char *command; /* of the shell; NULL: none */
+	const char *command; /* for the shell; NULL: none */
 	uint64_t limit_ns;
 	struct on_capture_job *waiting;
 	size_t nr;
 	struct on_capture_run {
 		struct on_capture_job job;
 		int pidfd; /* -1: none */
-		pid_t pid; /* and process group */
+		pid_t pid; /* also its process group */
 		uint64_t end_ns;
 	} runs[ON_CAPTURE_AT_ONCE];
-	size_t failed; /* commands so far */
+	size_t failed; /* failed commands so far */
 };
 
 void on_capture_init(struct on_capture *o, const char *command, uint64_t limit_ns);
 
-/* Takes the members of the job. */
+/* Takes ownership of the members of the job. */
 int on_capture_add(struct on_capture *o, struct console *con,
 		   struct on_capture_job *job) _must_check_;
 
-/* Takes those that have ended, kills those over their time, and begins others. */
+/* Reaps commands, kills those over their time limit, and starts the next ones. */
 void on_capture_handle(struct on_capture *o, struct console *con);
 
 bool on_capture_is_busy(const struct on_capture *o);
 uint64_t on_capture_due(const struct on_capture *o);
 
-/* Kills those that run, drops those that wait. Returns how many. */
+/* Kills running commands and drops waiting ones. Returns their number. */
 size_t on_capture_release(struct on_capture *o);
 
 #endif

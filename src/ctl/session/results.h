@@ -73,7 +73,7 @@ int results_collect(struct results *results, const struct perf_poke *pp);
 void results_release(struct results *results);
 
 const char *kind_name(enum perf_poke_trigger_kind kind);
-/* Whether its spikes are those over a threshold. */
+/* Whether it has a threshold that makes spikes. */
 bool kind_has_threshold(enum perf_poke_trigger_kind kind);
 
 #endif

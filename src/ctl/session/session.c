@@ -129,7 +129,7 @@ static void on_removed(void *ctx, const char *path)
 		json_print(s->con, json_removed(path));
 }
 
-/* The user of sudo is trusted like root: root may write to folders of that user. */
+/* The user of sudo is trusted like root, which may write to folders of that user. */
 static uid_t sudo_user(void)
 {
 	const char *text = geteuid() ? NULL : getenv("SUDO_UID");
@@ -152,7 +152,7 @@ static int format_targets(const struct perf_poke_opts *opts, char **text)
 	return fclose(file) ? -ENOMEM : 0;
 }
 
-/* Such as ` 30us` or ` irq 30us, thread 60us`, without those that --adaptive measures. */
+/* Such as ` 30us` or ` irq 30us, thread 60us`; omits thresholds that --adaptive measures. */
 static void print_thresholds(FILE *file, const struct perf_poke_opts *opts)
 {
 	const char *separator = "";
@@ -218,7 +218,7 @@ static void announce(struct session *s, const int *cpus, size_t nr)
 		     *targets ? delivery : "", targets);
 }
 
-/* The target exists before the session does, and is ready before the session is armed. */
+/* The target is created before the session, and is ready before the session is armed. */
 static enum exit_code make(struct session *s)
 {
 	const char *housekeeping = s->targets->housekeeping;

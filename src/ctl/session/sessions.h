@@ -10,7 +10,7 @@ struct session_entry {
 	bool alive;
 	int pid;
 	uint64_t last_sequence;
-	int only_cpu; /* that it watches; -1: several */
+	int only_cpu; /* the only CPU watched; -1: several */
 	char *output;
 };
 

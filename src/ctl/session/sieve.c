@@ -80,7 +80,7 @@ static enum sieve_verdict verdict_of(int status)
 	}
 }
 
-/* The object of this type among the lines of --json. */
+/* Finds the object of type "cause" in the lines of --json. */
 static json_object *find_cause(int fd)
 {
 	FILE *file = fdopen(fd, "r");

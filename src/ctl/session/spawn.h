@@ -7,8 +7,8 @@
 #include "util.h"
 
 /* Starts a program in a process group of its own, with signals unblocked: Ctrl-C ends the session,
- * not what it started. The kernel resets the scheduling policy. Streams of -1 are /dev/null.
- * Returns 0 or a negative errno. */
+ * not the program. The kernel resets the scheduling policy. Streams of -1 are /dev/null. Returns 0
+ * or a negative errno. */
 int spawn_group(const char *path, char *const argv[], char *const environment[], int in, int out,
 		int err, pid_t *pid) _must_check_;
 

@@ -5,7 +5,7 @@
 #include "explain.h"
 #include "store/store.h"
 
-/* Of several lines, the first tells what is wrong. */
+/* Only the first line of a message states the error. */
 static int failed(const PGconn *db, char **why)
 {
 	const char *text = PQerrorMessage(db);
@@ -13,7 +13,7 @@ static int failed(const PGconn *db, char **why)
 	return say_why(why, -EIO, "postgresql: %.*s", (int)strcspn(text, "\n"), text);
 }
 
-/* NOTICE: that a table exists already. */
+/* Ignores the NOTICE that a table exists. */
 static void ignore(void *arg, const PGresult *result)
 {
 	(void)arg;
@@ -65,7 +65,8 @@ const struct store_engine store_postgresql = {
 	.prepare = pg_prepare,
 	.insert = pg_insert,
 	.close = pg_close,
-	/* One writer at a time: two that update the same causes in another order would deadlock. */
+	/* One writer at a time: two that update the same causes in different orders would
+	 * deadlock. */
 	.begin = "BEGIN; SELECT pg_advisory_xact_lock(hashtext('perf_poke'))",
 	.url = true,
 };

@@ -43,7 +43,7 @@ static int sqlite_run(void *db, const char *sql, char **why)
 	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) ? failed(s, why) : 0;
 }
 
-/* A parameter such as $1 is a name to SQLite, numbered by its first occurrence. */
+/* For SQLite, a parameter such as $1 is a name, numbered by its first occurrence. */
 static int sqlite_prepare(void *db, const char *name, const char *sql, int nr, char **why)
 {
 	struct sqlite *s = db;

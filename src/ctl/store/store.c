@@ -10,7 +10,7 @@
 #include "strfmt.h"
 #include "utf8.h"
 
-/* Both engines take this dialect. SQLite keeps the times as text, which sorts. */
+/* A dialect of both engines. SQLite stores times as text, which sorts. */
 static const char schema[] = "CREATE TABLE IF NOT EXISTS perf_poke_causes ("
 			     " fingerprint TEXT NOT NULL PRIMARY KEY,"
 			     " kind TEXT NOT NULL,"
@@ -66,7 +66,7 @@ static const struct scheme {
 #endif
 };
 
-/* A URL may contain a password, which messages do not repeat. */
+/* Messages must not repeat the URL: it may contain a password. */
 static int find_scheme(const char *url, const struct scheme **found, char **why)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(schemes); i++) {
@@ -112,7 +112,7 @@ static int insert_cause(const struct storing *s, const struct seen *seen)
 	return s->engine->insert(s->db, "cause", values, CAUSE_VALUES, s->why);
 }
 
-/* Microseconds: what capture.json and PostgreSQL have. */
+/* Microseconds, the resolution of capture.json and PostgreSQL. */
 static void format_taken(char *text, size_t size, uint64_t wall_ns)
 {
 	time_t seconds = (time_t)(wall_ns / NSEC_PER_SEC);
