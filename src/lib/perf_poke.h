@@ -18,42 +18,43 @@
  *	perf_poke__free(pp);
  *
  * Conventions. Times are nanoseconds; points in time are CLOCK_MONOTONIC. Functions that return int
- * return a negative errno on failure. Pointers cannot be NULL unless their description allows it.
- * The library never exits and never prints; messages for people go to `opts.log`.
+ * return a negative errno on failure. Pointers must not be NULL unless their description allows it.
+ * The library never exits and never prints; its messages go to `opts.log`.
  *
- * Structs may get members at their end. Those that callers fill begin with `sz`, their size when
- * compiled; bytes that this library does not know must be zero. Rows of arrays that callers fill
- * have their size next to the array. Structs that the library fills are passed by pointer, also in
- * arrays; the larger ones begin with `sz`, which tells whether a member is there.
+ * Structs may get members at their end. Structs that callers fill begin with `sz`, their size when
+ * compiled; bytes that this library does not know must be zero. Arrays that callers fill have the
+ * size of a row next to them. Structs that the library fills are passed by pointer, even in arrays;
+ * the larger ones begin with `sz`, which shows whether a member exists.
  *
- * Threads. Calls on one session must not overlap, but for perf_poke__report(), perf_poke__poke(),
- * perf_poke__arm() and perf_poke__disarm(): any thread may call these at any time until
- * perf_poke__free(), also while another thread is in perf_poke__poll() or perf_poke__stop().
- * Sessions are independent of each other, also while they start and stop. Callbacks run in the
- *thread that called the library function.
+ * Threads. Calls on one session must not overlap, except perf_poke__report(), perf_poke__poke(),
+ * perf_poke__arm() and perf_poke__disarm(): any thread may call these until perf_poke__free(), even
+ * while another thread is in perf_poke__poll() or perf_poke__stop(). Sessions are independent of
+ * each other, even while they start and stop. Callbacks run in the thread that called the library.
  *
- * Callbacks. The functions that any thread may call, and those that read (statistics, names,
- *captures on disk), may be called in a callback of the same session. perf_poke__start(),
- *perf_poke__poll() and perf_poke__stop() return -EBUSY there: to end a session, note that, and stop
- *it when perf_poke__poll() has returned. perf_poke__free() must not be called there. In
- *perf_poke__stop() captures are still reported; statistics remain after it, perf_poke__fd() and
- *perf_poke__output() do not: their descriptors are closed, and numbers may be those of other files.
+ * Callbacks. A callback may call, for its own session, the functions for any thread, and those that
+ * read (statistics, names, captures on disk). perf_poke__start(), perf_poke__poll() and
+ * perf_poke__stop() return -EBUSY there: to end a session, set a flag, and stop it after
+ * perf_poke__poll() has returned. A callback must not call perf_poke__free(). perf_poke__stop()
+ * still reports captures. Afterwards statistics remain, but the descriptors of perf_poke__fd() and
+ * perf_poke__output() are closed, and their numbers may be reused.
  *
- * The process. Besides its own memory, threads and descriptors a session touches: RLIMIT_NOFILE,
- *whose soft limit is raised, never above the hard one, where descriptors run out, and stays so;
- * RLIMIT_MEMLOCK, by libbpf, on kernels that charge BPF to it (before 5.11); libbpf's print
- *function, replaced while a function of a session loads programs, which calls the former one for
- *all other threads; and with the workload user one child for each CPU, which ends without SIGCHLD,
- *is waited for by its own ID, and is killed with the process. Signals, their mask, the working
- *directory and the environment are left alone. Threads of the session inherit the mask of the
- *thread that starts it.
+ * The process. Besides its own memory, threads and descriptors, a session affects:
+ * - RLIMIT_NOFILE: if descriptors run out, the soft limit is raised, up to the hard limit, for good
+ * - RLIMIT_MEMLOCK: raised by libbpf on kernels that charge BPF to it (before 5.11)
+ * - libbpf's print function: replaced while a function of a session loads programs; messages of
+ *   other threads still go to the previous function
+ * - children, with the workload user: one for each CPU, without SIGCHLD, waited for by its ID, and
+ *   killed when the process ends
+ *
+ * It does not change signal handlers, signal masks, the working directory or the environment.
+ * Threads of the session inherit the signal mask of the thread that starts it.
  *
  * Latency. The latency of an expiry is the kernel's "now" of the timer interrupt (the argument of
  * timer:hrtimer_expire_entry) minus the programmed expiry, both on the timer's own clock base. The
- * kernel reads the clock once per interrupt for all timers that expire in it. So the latency shows
- * what delayed the interrupt, not what earlier timers of the same interrupt added; timerlat and
- * cyclictest read the clock later and show a little more. A timer that fires early within its slack
- * has latency 0.
+ * kernel reads the clock once per interrupt, for all timers that expire in it. So the latency
+ * includes the delay of the interrupt, but not of earlier timers in the same interrupt. timerlat
+ * and cyclictest read the clock later and show a little more. A timer that fires early, within its
+ * slack, has latency 0.
  */
 #ifndef PERF_POKE_H
 #define PERF_POKE_H
@@ -69,7 +70,7 @@ extern "C" {
 /** One armed run. Opaque. */
 struct perf_poke;
 
-/** What has values with names: the options whose values are an enum, and severities. */
+/** Sets of named values: options with an enum, and severities. */
 enum perf_poke_axis {
 	PERF_POKE_AXIS_RECORDER, /**< enum perf_poke_recorder */
 	PERF_POKE_AXIS_TRIGGER,	 /**< enum perf_poke_trigger_kind */
@@ -83,8 +84,8 @@ enum perf_poke_axis {
 struct perf_poke_choice {
 	const char *name; /**< on the command line and in capture.json */
 	int value;	  /**< of the enum */
-	const char *help; /**< a phrase that describes it */
-	/** of a trigger without a threshold: what it takes instead, such as TEXT; else NULL */
+	const char *help; /**< short description */
+	/** for a trigger without a threshold: its argument, such as TEXT; else NULL */
 	const char *argument;
 };
 
@@ -108,65 +109,64 @@ typedef void (*perf_poke_log_fn)(void *ctx, enum perf_poke_log_level level, cons
 /** What arms the timers. */
 enum perf_poke_workload {
 	PERF_POKE_WORKLOAD_AUTO,     /**< timerlat if the kernel has it, else cyclic; none if no
-					trigger waits for timers */
+					trigger watches timers */
 	PERF_POKE_WORKLOAD_CYCLIC,   /**< a SCHED_FIFO thread per CPU that sleeps for a period at a
 					time */
 	PERF_POKE_WORKLOAD_NONE,     /**< only the machine's own timers */
 	PERF_POKE_WORKLOAD_TIMERLAT, /**< the kernel's tracer; a running one is used unchanged */
-	PERF_POKE_WORKLOAD_USER,     /**< the tracer with the session's threads in user space */
-	PERF_POKE_WORKLOAD_OSNOISE,  /**< the kernel's tracer osnoise, whose threads take all of
-					the CPUs; a running one is used unchanged. AUTO, if
-					PERF_POKE_TRIGGER_NOISE is watched */
+	PERF_POKE_WORKLOAD_USER,     /**< timerlat with threads of the session in user space */
+	PERF_POKE_WORKLOAD_OSNOISE,  /**< the kernel's tracer osnoise, whose threads keep the CPUs
+					busy; a running one is used unchanged. AUTO chooses it for
+					PERF_POKE_TRIGGER_NOISE */
 };
 
-/** Who holds the trace. */
+/** What records the trace. */
 enum perf_poke_recorder {
 	PERF_POKE_RECORDER_AUTO,   /**< perf if there are targets; else pt if the machine has it and
 				      no other events are named; else events */
 	PERF_POKE_RECORDER_EVENTS, /**< tracepoints and samples in overwrite rings */
 	PERF_POKE_RECORDER_PT,	   /**< Intel PT: every branch */
-	PERF_POKE_RECORDER_PERF,   /**< another process's perf record, which is poked: see
-				      `targets` */
+	PERF_POKE_RECORDER_PERF,   /**< the poked perf record of another process: see `targets` */
 	PERF_POKE_RECORDER_NONE,   /**< nothing: a capture has the spike and its stack */
 };
 
-/** An event to record: `sys:name`, where name may be a glob, or one to sample, as `cpu-clock`,
- * `cycles:pp` and `cpu/event=0x3c/freq=1000/k`. And a filter as in `perf record --filter`, or NULL.
- * `intel_pt//` takes an address filter, whose symbols are resolved at start. */
+/** An event to record: a tracepoint `sys:name`, where name may be a glob, or an event to sample,
+ * such as `cpu-clock`, `cycles:pp` or `cpu/event=0x3c/freq=1000/k`. The filter, or NULL, is as in
+ * `perf record --filter`; for `intel_pt//` an address filter, whose symbols are resolved at start.
+ */
 struct perf_poke_event {
 	const char *name;
 	const char *filter;
 };
 
-/** Which latency is watched. IRQ, THREAD and USER begin at the timer's expected expiry. */
+/** Kinds of latency. IRQ, THREAD and USER begin at the timer's expected expiry. */
 enum perf_poke_trigger_kind {
-	PERF_POKE_TRIGGER_IRQ,	  /**< until the timer's interrupt */
-	PERF_POKE_TRIGGER_THREAD, /**< until the thread runs that the timer wakes: timerlat's or the
-				     cyclic workload's; with the workload none any thread that
+	PERF_POKE_TRIGGER_IRQ,	  /**< until the timer's interrupt runs */
+	PERF_POKE_TRIGGER_THREAD, /**< until the thread that the timer wakes runs: a thread of
+				     timerlat or cyclic; with the workload none, any thread that
 				     sleeps */
-	PERF_POKE_TRIGGER_USER,	  /**< until timerlat's thread is back from user space: needs the
-				     workload user and Linux 6.5 */
+	PERF_POKE_TRIGGER_USER,	  /**< until timerlat's thread has returned from user space: needs
+				     the workload user and Linux 6.5 */
 	PERF_POKE_TRIGGER_WAKEUP, /**< from any wakeup of `task` until it runs */
-	PERF_POKE_TRIGGER_REPORT, /**< as perf_poke__report() says */
-	PERF_POKE_TRIGGER_EVENT,  /**< the tracepoint `text`, as "tp:oom:mark_victim" or
-				     "tp:sched:sched_switch/next_prio < 50/", is hit on a watched
-				     CPU; there is no latency, but 0. Not one of system calls
+	PERF_POKE_TRIGGER_REPORT, /**< reported by perf_poke__report() */
+	PERF_POKE_TRIGGER_EVENT,  /**< each hit of the tracepoint `text` on a watched CPU, such as
+				     "tp:oom:mark_victim" or "tp:sched:sched_switch/next_prio <
+				     50/"; the latency is 0. Not for tracepoints of system calls
 				     (syscalls:sys_enter_NAME) */
-	PERF_POKE_TRIGGER_MARKER, /**< a text that has `text`, of at most 31 bytes, among its first
-				     128 bytes is written to a trace_marker of tracefs; the
-				     latency is the last number of the text that " us" or " >"
-				     follows, in microseconds, else 0 */
-	PERF_POKE_TRIGGER_SPAN,	  /**< from an entry to an exit, as `text` says: "NAME=ENTRY..EXIT",
-				     as the command line's --span; the exit is on a watched CPU */
-	PERF_POKE_TRIGGER_NOISE,  /**< a noise of the tracer osnoise: how long something kept its
-				     thread from running, from 1 us on */
+	PERF_POKE_TRIGGER_MARKER, /**< each write to a trace_marker of tracefs with `text` (at most
+				     31 bytes) in its first 128 bytes; the latency is the last
+				     number before " us" or " >", in microseconds, else 0 */
+	PERF_POKE_TRIGGER_SPAN,	  /**< from an entry to an exit on a watched CPU; `text` is
+				     "NAME=ENTRY..EXIT", as for --span of the command line */
+	PERF_POKE_TRIGGER_NOISE,  /**< a noise of the tracer osnoise: time in which its thread did
+				     not run, at least 1 us */
 };
 
 /** A latency of at least this is a spike. */
 struct perf_poke_trigger {
 	enum perf_poke_trigger_kind kind;
-	uint64_t threshold_ns; /**< 0: that of the options; a kind with an argument has none */
-	const char *text;      /**< what EVENT, MARKER and SPAN watch; NULL for the others */
+	uint64_t threshold_ns; /**< 0: that of the options; unused for kinds with an argument */
+	const char *text;      /**< for EVENT, MARKER and SPAN; NULL for the others */
 };
 
 /** A frame of a stack. */
@@ -184,7 +184,7 @@ struct perf_poke_frame {
 /** A branch, as the CPU recorded it. Never grows. */
 struct perf_poke_branch {
 	uint64_t from, to;
-	uint64_t flags; /**< as of struct perf_branch_entry in linux/perf_event.h */
+	uint64_t flags; /**< as in struct perf_branch_entry of linux/perf_event.h */
 };
 
 /** A spike. Points in time are CLOCK_MONOTONIC. */
@@ -205,46 +205,43 @@ struct perf_poke_spike {
 	char comm[16]; /**< its name */
 	bool idle;     /**< the idle task was interrupted */
 	bool poked;    /**< caused by perf_poke__poke() */
-	bool rtla;     /**< rtla's threshold stopped it: the latency is rtla's, times are
-			  those of its report, the timer is unknown */
+	bool rtla;     /**< taken by rtla's threshold: latency and times are rtla's, the
+			  timer is unknown */
 	enum perf_poke_trigger_kind kind; /**< which latency it is */
 	uint64_t threshold_ns;		  /**< the threshold that it reached */
 	/** all latencies of the same activation of the timer, including later ones; 0: unknown */
 	uint64_t irq_ns, thread_ns, user_ns;
-	/** how long other contexts ran since the timer interrupt, as osnoise reports it, each net
-	 * of what interrupted it; with the workloads timerlat and user and the triggers thread or
-	 * user
-	 */
+	/** times of other contexts since the timer interrupt, from osnoise, each without what
+	 * interrupted it; for the workloads timerlat and user and the triggers thread and user */
 	bool has_noise;
 	uint64_t noise_irq_ns, noise_softirq_ns, noise_thread_ns, noise_nmi_ns;
 	int ran_cpu;	  /**< where it ran: not `cpu` if the thread was migrated; -1 if poked */
 	bool ran_watched; /**< ran_cpu is watched: its trace is in the capture too */
-	/** what was interrupted, innermost first, those of the kernel before those of user space;
-	 * the interrupt's own are left out. Valid as long as the capture. */
+	/** interrupted frames, innermost first: kernel, then user space, without those of the
+	 * interrupt. Valid as long as the capture. */
 	const struct perf_poke_frame *const *stack;
-	int stack_pid, stack_tid; /**< whose it is: the thread that was interrupted, or, where a
-				   * thread was late, the one that was switched from when it ran */
+	int stack_pid, stack_tid; /**< its owner: the interrupted thread; for a late thread, the one
+				   * that was switched out when it ran */
 	size_t nr_frames;	  /**< 0: unknown */
-	/** the last branches before the spike, newest first, where the CPU records them; those of
-	 * the timer's interrupt come first. As long valid as the stack. */
+	/** the last branches before the spike, newest first, if the CPU records them; those of the
+	 * timer's interrupt come first. Valid as long as the capture. */
 	const struct perf_poke_branch *branches;
 	size_t nr_branches;
-	/** whether interrupts were off until the timer's came: 1, or 0: it came where they were on;
-	 * -1: not known */
+	/** whether interrupts were off right before the timer's interrupt: 1, 0, or -1: unknown */
 	int irqs_off;
 	int policy;	 /**< of the interrupted thread: SCHED_...; -1: unknown */
 	int rt_priority; /**< as in sched_setscheduler(); 0: not real-time */
 	int nice;
-	char label[64]; /**< of perf_poke__report(), the marker, or the event's name; of a noise
-			   its largest part, as "thread kworker/3:1:77"; "": none */
-	uint64_t noise_most_ns; /**< of a noise: that part's */
-	/** of a thread that was late: the stack of the thread that had the CPU when the timer's
-	 * interrupt or the wakeup came, if it is another one than `stack`; as that is */
+	char label[64]; /**< label of perf_poke__report(), the marker, or the name of the event; for
+			   a noise its largest part, such as "thread kworker/3:1:77"; "": none */
+	uint64_t noise_most_ns; /**< for a noise: time of its largest part */
+	/** for a late thread: the stack of the thread that had the CPU at the timer's interrupt or
+	 * at the wakeup, unless it is `stack`; see there */
 	const struct perf_poke_frame *const *holder;
 	int holder_pid, holder_tid;
 	size_t nr_holder_frames; /**< 0: unknown, or none */
 	bool holder_interrupted; /**< taken at the timer's interrupt; otherwise where the thread was
-				  * switched from */
+				  * switched out */
 };
 
 /** One bucket of the latency histogram: `count` latencies of low_ns <= latency < high_ns. */
@@ -264,7 +261,7 @@ struct perf_poke_capture {
 	const struct perf_poke_spike *spike;
 	uint64_t wall_ns;     /**< when, since 1970; 0: unknown */
 	const char *recorder; /**< its name */
-	uint64_t skid_ns;     /**< from the spike until its CPU's trace stood still */
+	uint64_t skid_ns;     /**< from the spike until its CPU's trace was stopped */
 	uint64_t blind_ns;    /**< from the spike until the session was re-armed */
 	/** from the oldest event of the spike's CPU to the spike; UINT64_MAX: unknown */
 	uint64_t history_ns;
@@ -275,17 +272,17 @@ struct perf_poke_capture {
 	uint64_t trace_bytes;
 	/** bytes that the CPU wrote after the spike; UINT64_MAX: unknown */
 	uint64_t bytes_after_spike;
-	/** false: the trace has too few timestamps, and this is the maximum; or the ring has
-	 * wrapped since the spike (history_ns is 0), and this is the minimum */
+	/** false: the trace has too few timestamps, so bytes_after_spike is the maximum; or the
+	 * ring has wrapped since the spike (history_ns is 0), so it is the minimum */
 	bool bytes_after_spike_exact;
-	const char *kernel;   /**< its release; NULL: unknown, or the session is this process's */
-	const char *hostname; /**< the same */
-	/** of a capture on disk: the latencies of the session up to the spike, on the spike's CPU,
-	 * or on all for a poke; in ascending order. perf_poke__capture_number() has their
-	 * percentiles, as "statistics.p99_ns". */
+	const char *kernel;   /**< its release; NULL: unknown, or of this process's session */
+	const char *hostname; /**< likewise */
+	/** for a capture on disk: latencies of the session up to the spike, on the spike's CPU, or
+	 * on all CPUs for a poke, ascending. For percentiles see perf_poke__capture_number(), such
+	 * as "statistics.p99_ns". */
 	const struct perf_poke_bucket *buckets;
 	size_t nr_buckets; /**< 0: unknown */
-	bool control;	   /**< no spike: its latency was taken at a random moment */
+	bool control;	   /**< no spike, but a latency taken at a random moment */
 };
 
 /** perf_poke__poll() and perf_poke__stop() call this for each capture. */
@@ -299,7 +296,7 @@ enum perf_poke_freeze {
 	PERF_POKE_FREEZE_AUTO,	 /**< the first of these that works */
 	PERF_POKE_FREEZE_PAUSE,	 /**< the kernel pauses the trace at the spike */
 	PERF_POKE_FREEZE_SAMPLE, /**< the kernel copies its newest part at the spike */
-	PERF_POKE_FREEZE_SIGNAL, /**< the session stops it once it has woken up */
+	PERF_POKE_FREEZE_SIGNAL, /**< the session stops it after waking up */
 };
 
 /** How a signal gets to a target. If one way refuses at a spike, the next one that works on this
@@ -313,8 +310,8 @@ enum perf_poke_delivery {
 	PERF_POKE_DELIVERY_RELAY,      /**< by the thread that calls perf_poke__poll() */
 };
 
-/** A thread that each spike signals. It is dropped with a warning once it has ended, called
- * execve(), or no longer catches the signal. */
+/** A thread that is signalled at each spike. If it ends, calls execve(), or stops catching the
+ * signal, it is dropped with a warning. */
 struct perf_poke_target {
 	/** process or thread, in the caller's PID namespace */
 	int pid;
@@ -322,8 +319,8 @@ struct perf_poke_target {
 	int signal;
 	/** accept a process that does not look like perf */
 	bool any_process;
-	/** WAKE (at most 23 bytes): the target waits on an event bpf_trace:bpf_trace_printk with
-	 * the filter `bpf_string ~ "WAKE*"`. NULL: it does not. At most one target has it. */
+	/** WAKE, at most 23 bytes: the target waits on an event bpf_trace:bpf_trace_printk with the
+	 * filter `bpf_string ~ "WAKE*"`. NULL: it does not. For one target at most. */
 	const char *wake;
 };
 
@@ -347,7 +344,7 @@ struct perf_poke_opts {
 	const char *cpus;
 	/** a latency of at least this is a spike; default 30 us */
 	uint64_t threshold_ns;
-	/** only timers that run this function: a kernel symbol, an 0xADDRESS, or "any"; default:
+	/** watch only timers with this callback: a kernel symbol, 0xADDRESS, or "any"; default:
 	 * timerlat_irq with the workloads timerlat and user, else any */
 	const char *function;
 	enum perf_poke_workload workload;
@@ -356,11 +353,11 @@ struct perf_poke_opts {
 	/** SCHED_FIFO priority of the workload's threads, 1 to 99; default 95 */
 	int priority;
 	enum perf_poke_recorder recorder;
-	/** events to record: tracepoints and events to sample, or one intel_pt/TERMS/MODIFIERS;
-	 * default, also of the kind that is not named: the recorder's */
+	/** events to record: tracepoints and events to sample, or one intel_pt/TERMS/MODIFIERS. The
+	 * recorder has defaults for each kind that is not named */
 	const struct perf_poke_event *events;
 	size_t nr_events;
-	/** sizeof(struct perf_poke_event), if there are any; the next likewise */
+	/** sizeof() a row of `events`, `triggers` and `targets`, for those that are set */
 	size_t event_sz, trigger_sz, target_sz;
 	/** bytes of ring per CPU, rounded up to a power of two of pages; default 4 MiB (events), 16
 	 * MiB (pt) */
@@ -373,7 +370,7 @@ struct perf_poke_opts {
 	/** command line to note in captures, `argc` strings; may be NULL */
 	const char *const *argv;
 	size_t argc;
-	/** this and the next four: recorder pt only */
+	/** recorder pt only, like the next four */
 	enum perf_poke_freeze freeze;
 	/** capture the traces of all watched CPUs, not only of the spike's CPU */
 	bool freeze_all;
@@ -381,7 +378,7 @@ struct perf_poke_opts {
 	bool no_switch_events;
 	/** bytes of trace that FREEZE_SAMPLE copies; default and maximum: 60 KiB */
 	uint64_t sample_size;
-	/** write at most so many of the newest bytes of trace; default: all */
+	/** write at most this many of the newest bytes of trace; default: all */
 	uint64_t history_size;
 	/** threads that each spike signals, at most 16, with any recorder */
 	const struct perf_poke_target *targets;
@@ -390,7 +387,7 @@ struct perf_poke_opts {
 	/** perf_poke__poll() returns -ESRCH when the last target has ended or was dropped */
 	bool exit_with_target;
 	/** name for perf_poke__sessions(): at most 63 of A-Za-z0-9._- ; default: none, the session
-	 * is not listed. If it cannot be listed, a warning says why */
+	 * is not listed. If it cannot be listed, a warning gives the reason */
 	const char *session;
 	/** scheduler of the workload's threads instead of `priority`: f:PRIORITY (SCHED_FIFO),
 	 * r:PRIORITY (SCHED_RR), o:NICE (SCHED_OTHER), d:RUNTIME:PERIOD (SCHED_DEADLINE). The
@@ -405,63 +402,59 @@ struct perf_poke_opts {
 	/** disable idle states above deepest_idle_state on watched CPUs while the session runs */
 	bool limit_idle_state;
 	uint32_t deepest_idle_state;
-	/** what is watched, each kind at most once; default: PERF_POKE_TRIGGER_IRQ */
+	/** latencies to watch, each kind at most once; default: PERF_POKE_TRIGGER_IRQ */
 	const struct perf_poke_trigger *triggers;
 	size_t nr_triggers;
-	/** whose wakeups PERF_POKE_TRIGGER_WAKEUP watches: a process ID, thread ID or name */
+	/** task of PERF_POKE_TRIGGER_WAKEUP: a process ID, thread ID or name */
 	const char *task;
-	/** keep so many complete captures of each kind, those of the largest latencies; default:
-	 * all
+	/** keep this many complete captures of each kind, with the largest latencies; default: all
 	 */
 	uint64_t keep_worst;
-	/** keep at most so many bytes of captures; data that captures share (the kernel's symbols)
-	 * counts once; default: no limit */
+	/** keep at most this many bytes of captures; shared data (the kernel's symbols) counts
+	 * once; default: no limit */
 	uint64_t max_disk;
 	/** ignore spikes for this long after one */
 	uint64_t cooldown_ns;
-	/** measure for `warmup_ns` (default 10 s) without taking spikes; then the threshold of each
-	 * trigger is this percentile (as 99.99), if it exceeds the threshold of the options; 0: off
-	 */
+	/** measure for `warmup_ns` (default 10 s) without taking spikes; then raise the threshold
+	 * of each trigger to this percentile, such as 99.99; 0: off */
 	double adaptive_percent;
 	uint64_t warmup_ns;
-	/** number of equally wide buckets, per CPU and kind, for perf_poke__linear_histogram(); all
-	 * together have at most 1 GiB; default: none */
+	/** number of buckets of equal width, per CPU and kind, for perf_poke__linear_histogram();
+	 * at most 1 GiB in total; default: none */
 	uint64_t histogram_entries;
 	/** their width; default 1 us */
 	uint64_t histogram_width_ns;
-	/** user ID that is trusted like root: may own the folder for captures and those above it.
-	 * Default: they must be root's or the caller's. Others may not write to them unless they
-	 * have the sticky bit */
+	/** user ID trusted like root and the caller: may own the folder for captures and its parent
+	 * folders. Other users must not be able to write to them, unless they have the sticky bit.
+	 * Default: none */
 	uint64_t output_owner;
-	/** recorder pt: also write each ring unchanged to `ring.cpuN`, oldest byte first, including
-	 * what perf.data leaves out */
+	/** recorder pt: also write each whole ring to `ring.cpuN`, oldest byte first */
 	bool raw_rings;
-	/** recorder events: record callchains of tracepoints too */
+	/** recorder events: also record callchains of tracepoints */
 	bool call_graph;
 	/** recorder events: do not sample cycles at 10 kHz, the default if the PMU interrupts by
 	 * NMI and `events` names nothing to sample */
 	bool no_samples;
-	/** also take so many controls: captures of latencies below the threshold, to compare spikes
-	 * with. There is one random moment in each interval, and the next latency of a random CPU
-	 * and kind is taken; of sessions that watch EVENT or MARKER alone, that of a timer's
-	 * interrupt. A spike that comes first makes it another moment. Controls do not count as
-	 * captures for max_captures, keep_worst and max_disk; once max_captures is reached, only
-	 * controls are taken. Not with targets. Default: none */
+	/** also take this many controls: captures of latencies below the threshold, to compare with
+	 * spikes. At a random moment in each interval, the next latency of a random CPU and kind is
+	 * taken; if the session watches only EVENT or MARKER, that of a timer's interrupt. If a
+	 * spike comes first, another moment is chosen. Controls do not count for max_captures,
+	 * keep_worst and max_disk; once max_captures is reached, only controls are taken. Not with
+	 * targets. Default: none */
 	uint64_t controls;
 	/** default 10 s */
 	uint64_t control_interval_ns;
 };
 
-/** An option of a session that has a name: those of `perf-poke-ctl start` that are of its session.
- * Static. */
+/** An option of a session by name, as of `perf-poke-ctl start`. Static. */
 struct perf_poke_option {
-	const char *name;    /**< as "threshold" */
+	const char *name;    /**< such as "threshold" */
 	char letter;	     /**< short name on a command line; 0: none */
-	const char *metavar; /**< what its value is called; NULL: it takes none */
+	const char *metavar; /**< name of its value in help; NULL: takes no value */
 	const char *help;    /**< may have several lines */
-	int axis;	     /**< enum perf_poke_axis that has its values; -1: none */
+	int axis;	     /**< enum perf_poke_axis of its values; -1: none */
 	bool required;
-	bool repeatable; /**< each value adds to those before; else it replaces them */
+	bool repeatable; /**< values add up; otherwise the last one counts */
 };
 
 /** Latencies seen on one CPU, or on all. */
@@ -475,12 +468,12 @@ struct perf_poke_stats {
 	uint64_t unarmed; /**< spikes while the session was not armed: counted, not captured */
 	uint64_t missed;  /**< expiries that the trigger could not see (BPF recursion) on any CPU;
 			     of PERF_POKE_TRIGGER_IRQ, else 0 */
-	uint64_t last_ns; /**< the newest; of several CPUs the largest of those */
-	/** of PERF_POKE_TRIGGER_SPAN, what is not measured, on any CPU: exits without an entry */
+	uint64_t last_ns; /**< the newest; for several CPUs the largest of these */
+	/** for PERF_POKE_TRIGGER_SPAN, not measured, on any CPU: exits without an entry */
 	uint64_t not_entered;
 	uint64_t reentered;   /**< entries in an open span */
 	uint64_t thread_died; /**< spans whose thread ended before their exit */
-	uint64_t no_room;     /**< entries while more spans were open than are remembered */
+	uint64_t no_room;     /**< entries with too many spans open */
 };
 
 /** One row of perf_poke__check(). Strings are valid during the callback only. */
@@ -489,7 +482,7 @@ struct perf_poke_capability {
 	const char *name;    /**< one word, stable */
 	const char *purpose; /**< what it is for */
 	const char *detail;  /**< what was found, or why it is missing; never NULL */
-	const char *remedy;  /**< what to do without it, or what is used instead; never NULL */
+	const char *remedy;  /**< how to get it, or what is used instead; never NULL */
 	bool have;
 	bool required; /**< a session cannot start without it */
 };
@@ -508,12 +501,13 @@ typedef void (*perf_poke_check_fn)(void *ctx, const struct perf_poke_capability 
 const struct perf_poke_option *perf_poke__option(size_t i);
 
 /**
- * Set an option by its name, as the command line does. `sz` must be set, and what is not set, zero.
- * A binding that does not know all members provides 4096 zero bytes, and says so in `sz`.
+ * Set an option by name, as on the command line. Set `sz` before; other members must be zero or
+ * valid. A binding that does not know all members passes 4096 zero bytes with `sz` set to 4096.
  *
  * @param opts  options, for perf_poke__opts_release(); arrays of the caller are replaced
- * @param name  as "threshold"
- * @param value  as "30us"; copied. NULL: the option takes none; it also takes "yes" and "no"
+ * @param name  such as "threshold"
+ * @param value  such as "30us"; copied. NULL for options without a value, which also take "yes" and
+ *	"no"
  *
  * Returns: 0, or with perf_poke__last_error(), which does not repeat name and value
  * - -ENOENT: there is no such option
@@ -524,8 +518,8 @@ const struct perf_poke_option *perf_poke__option(size_t i);
 int perf_poke__opts_set(struct perf_poke_opts *opts, const char *name, const char *value);
 
 /**
- * Free what perf_poke__opts_set() has allocated. Options that it has set are no longer valid; but
- * perf_poke__new() has copied them.
+ * Free memory allocated by perf_poke__opts_set(), whose options become invalid. A session has
+ * copies of them.
  *
  * @param opts  options
  * Since: 0.1
@@ -547,9 +541,9 @@ void perf_poke__opts_release(struct perf_poke_opts *opts);
 int perf_poke__new(struct perf_poke **pp, const struct perf_poke_opts *opts);
 
 /**
- * Why the last perf_poke__opts_set(), perf_poke__new(), perf_poke__start(), perf_poke__poll() or
- * perf_poke__capture_open() of this thread failed: the message of level PERF_POKE_LOG_ERROR, or
- * else the name of the errno.
+ * The reason why the last perf_poke__opts_set(), perf_poke__new(), perf_poke__start(),
+ * perf_poke__poll() or perf_poke__capture_open() of this thread failed: the message of level
+ * PERF_POKE_LOG_ERROR, or else the name of the errno.
  *
  * Returns: a string valid until the next call of one of these in this thread; "" if it did not
  * fail.
@@ -558,13 +552,13 @@ int perf_poke__new(struct perf_poke **pp, const struct perf_poke_opts *opts);
 const char *perf_poke__last_error(void);
 
 /**
- * What the session uses for an option, also where the options said AUTO.
+ * The value that the session uses for an option, even if the option is AUTO.
  *
  * @param pp  session
  * @param axis  RECORDER, WORKLOAD or DELIVERY
  *
- * Returns: the name of the choice, static, as "events"; "none" for the delivery of a session
- * without targets; NULL for other axes.
+ * Returns: a static name, such as "events"; "none" for the delivery of a session without targets;
+ * NULL for other axes.
  * Since: 0.1
  */
 const char *perf_poke__chosen(const struct perf_poke *pp, enum perf_poke_axis axis);
@@ -580,8 +574,8 @@ const char *perf_poke__chosen(const struct perf_poke *pp, enum perf_poke_axis ax
 const char *perf_poke__session(const struct perf_poke *pp);
 
 /**
- * The folder for captures, for openat(): the folder that was checked at start, even if its path now
- * leads elsewhere.
+ * The folder for captures that was checked at start, for openat(), even if its path now leads
+ * elsewhere.
  *
  * @param pp  session
  *
@@ -592,8 +586,8 @@ const char *perf_poke__session(const struct perf_poke *pp);
 int perf_poke__output(const struct perf_poke *pp);
 
 /**
- * Load the trigger, open the recorder, start the workload, arm. On failure everything is undone,
- * and the session may be started again.
+ * Load the trigger, open the recorder, start the workload, arm. A failure undoes everything; the
+ * session may be started again.
  *
  * @param pp  session
  *
@@ -629,11 +623,11 @@ int perf_poke__fd(const struct perf_poke *pp);
  * @param timeout_ms  longest wait; 0: does not wait, -1: no limit
  *
  * Returns: the number of captures reported, complete or failed; 0 at timeout; or
- * - -EINTR: a signal came
+ * - -EINTR: interrupted by a signal
  * - -ENOTCONN: not started
  * - -EBUSY: called in a callback
  * - -EIO, -ENOMEM: a snapshot failed (with a message, without a callback); the session is re-armed
- * - -ECANCELED: somebody called perf_poke__session_stop(): call perf_poke__stop()
+ * - -ECANCELED: perf_poke__session_stop() was called: call perf_poke__stop()
  * - -ESRCH: the last target has ended or was dropped (exit_with_target)
  * Since: 0.1
  */
@@ -644,7 +638,7 @@ int perf_poke__poll(struct perf_poke *pp, int timeout_ms);
  *
  * @param pp  session
  *
- * Any thread. Not refused by perf_poke__disarm().
+ * Any thread. Works even after perf_poke__disarm().
  *
  * Returns: 0 or
  * - -ENOTCONN: not started
@@ -654,36 +648,35 @@ int perf_poke__poll(struct perf_poke *pp, int timeout_ms);
  */
 int perf_poke__poke(struct perf_poke *pp);
 
-/** What a program has found late. Times are CLOCK_MONOTONIC. */
+/** A latency that a program has measured. Times are CLOCK_MONOTONIC. */
 struct perf_poke_report {
 	size_t sz;	      /**< sizeof(struct perf_poke_report) */
-	uint64_t expected_ns; /**< when it should have happened, or begun */
-	uint64_t actual_ns;   /**< when it happened, or ended; 0: now */
-	int tid; /**< the thread that was late, as the session's process sees it; 0: the
-		    caller */
-	int cpu; /**< where; -1: where the caller runs */
-	/** what it is, for the capture; NULL: nothing. 63 bytes of it are kept. Labels share the
-	 * threshold and the histogram of PERF_POKE_TRIGGER_REPORT, so there is no limit to their
-	 * number */
+	uint64_t expected_ns; /**< begin: when it should have happened */
+	uint64_t actual_ns;   /**< end: when it happened; 0: now */
+	int tid; /**< the late thread, in the PID namespace of the session's process; 0:
+		    the caller */
+	int cpu; /**< the late CPU; -1: that of the caller */
+	/** text for the capture, truncated to 63 bytes; NULL: none. All labels share the threshold
+	 * and the histogram of PERF_POKE_TRIGGER_REPORT, so their number is not limited */
 	const char *label;
 };
 
 /**
- * Report a latency, actual_ns - expected_ns. It counts as one of PERF_POKE_TRIGGER_REPORT, which
- * must be among `triggers`. If it reaches the threshold while the session is armed, the trace of
- * that CPU is frozen when the function returns, and a later perf_poke__poll() reports the capture.
+ * Report a latency, actual_ns - expected_ns. It counts for PERF_POKE_TRIGGER_REPORT, which must be
+ * among `triggers`. If it reaches the threshold while the session is armed, the trace of that CPU
+ * is frozen when the function returns, and a later perf_poke__poll() reports the capture.
  *
- * Any thread, at any time; async-signal-safe, and leaves errno alone. It takes no lock and
- * allocates no memory of the process. What cannot be captured, because it is below the threshold or
- * the session is not armed, is counted without a system call. Else it makes one, bpf(), which waits
- * for nothing, unless memory is short: the kernel allocates 88 bytes for its copy of the report.
- * For another CPU than its own it interrupts that CPU, and waits for it. bpf() requires CAP_BPF
- * before Linux 6.5, unless kernel.unprivileged_bpf_disabled is 0.
+ * Any thread, at any time; async-signal-safe; preserves errno. Takes no lock and allocates no
+ * memory of the process. A latency that cannot be captured, because it is below the threshold or
+ * the session is not armed, is counted without a system call. Otherwise it calls bpf(), which
+ * blocks only if memory is short: the kernel allocates 88 bytes for its copy of the report. For a
+ * CPU other than the caller's, it interrupts that CPU and waits for it. Before Linux 6.5, bpf()
+ * requires CAP_BPF, unless kernel.unprivileged_bpf_disabled is 0.
  *
  * @param pp  session
  * @param report  what was late
  *
- * Returns: 1 if it is a spike, and captured; 0 if it is counted only; or
+ * Returns: 1 if it is captured as a spike; 0 if it is only counted; or
  * - -ENOTCONN: not started
  * - -ENXIO: the CPU is not watched, or offline; or PERF_POKE_TRIGGER_REPORT is not watched
  * - -EINVAL: a field is out of range, or expected_ns is 0
@@ -693,8 +686,8 @@ struct perf_poke_report {
 int perf_poke__report(struct perf_poke *pp, const struct perf_poke_report *report);
 
 /**
- * Take no spikes until perf_poke__arm(); they are counted as `unarmed`. Before perf_poke__start():
- * the session starts like that. Any thread.
+ * Take no spikes until perf_poke__arm(); they are counted as `unarmed`. Called before
+ * perf_poke__start(), the session starts disarmed. Any thread.
  *
  * @param pp  session
  * Since: 0.1
@@ -710,7 +703,7 @@ void perf_poke__disarm(struct perf_poke *pp);
 void perf_poke__arm(struct perf_poke *pp);
 
 /**
- * Latencies so far; also after perf_poke__stop().
+ * Latencies so far, even after perf_poke__stop().
  *
  * @param pp  session
  * @param kind  which latency
@@ -727,8 +720,7 @@ int perf_poke__stats(const struct perf_poke *pp, enum perf_poke_trigger_kind kin
 		     struct perf_poke_stats *stats);
 
 /**
- * The latency that a share of the expiries did not exceed, accurate to the width of a bucket
- * (1.6 %).
+ * A percentile of the latencies, accurate to the width of a bucket (1.6 %).
  *
  * @param pp  session
  * @param kind  which latency
@@ -758,7 +750,7 @@ int perf_poke__histogram(const struct perf_poke *pp, enum perf_poke_trigger_kind
 			 void (*fn)(void *ctx, const struct perf_poke_bucket *bucket), void *ctx);
 
 /**
- * The histogram with buckets of equal width, `histogram_width_ns`, from 0 on.
+ * The histogram with buckets of equal width, `histogram_width_ns`, beginning at 0.
  *
  * @param pp  session
  * @param kind  which latency
@@ -787,13 +779,13 @@ int perf_poke__linear_histogram(const struct perf_poke *pp, enum perf_poke_trigg
 const int *perf_poke__cpus(const struct perf_poke *pp, size_t *nr);
 
 /**
- * Disarm, finish the captures at hand (their callbacks run), close recorder, workload and trigger.
+ * Disarm, finish pending captures (their callbacks run), close recorder, workload and trigger.
  * Statistics stay readable.
  *
  * @param pp  session; NULL is ignored
  *
  * Returns: 0, also if it was not started, or
- * - -EBUSY: called in a callback, nothing is done
+ * - -EBUSY: called in a callback; nothing is done
  * - -ESTALE: the folder for captures was moved or removed, so captures are not at their reported
  *   paths; everything else is done
  * Since: 0.1
@@ -809,7 +801,7 @@ int perf_poke__stop(struct perf_poke *pp);
 void perf_poke__free(struct perf_poke *pp);
 
 /**
- * Probe the capabilities of this system by trying each.
+ * Probe the capabilities of this system.
  *
  * @param fn  called for each capability, always in the same order
  * @param ctx  passed to fn
@@ -826,17 +818,17 @@ struct perf_poke_session_kind {
 	/** of all CPUs together; `missed` is 0: unknown */
 	const struct perf_poke_stats *stats;
 	uint64_t p50_ns, p99_ns, p999_ns;
-	/** one for each of the session's cpus, as the next */
+	/** one for each of the session's CPUs, like the next */
 	const struct perf_poke_stats *const *cpu_stats;
 	const uint64_t *cpu_p99_ns;
 };
 
-/** A session that has a name, read from what it has pinned; the session itself need not respond.
- * Strings and arrays are valid during the callback only. */
+/** A session with a name, read from its pinned maps, even if its process does not respond. Strings
+ * and arrays are valid during the callback only. */
 struct perf_poke_session {
 	size_t sz; /**< size of this struct as the library knows it */
 	const char *name;
-	bool alive;	       /**< its controller is */
+	bool alive;	       /**< its process is alive */
 	int pid;	       /**< of the controller, in the initial PID namespace */
 	uint64_t armed_for_ns; /**< since it was armed; 0: not yet */
 	const int *cpus;
@@ -846,16 +838,16 @@ struct perf_poke_session {
 	const char *function;  /**< "any" */
 	const char *recorder, *freeze, *delivery, *workload, *output; /**< "": none */
 	uint64_t captures, failed;
-	uint64_t last_sequence;	  /**< of the last of these; 0: none yet */
-	uint64_t pending;	  /**< captures that are being written */
+	uint64_t last_sequence;	  /**< of the last capture; 0: none yet */
+	uint64_t pending;	  /**< captures being written */
 	uint64_t max_captures;	  /**< UINT64_MAX: no limit */
 	const char *last_capture; /**< folder; "": none yet */
 	/** thread IDs of its targets, in the initial PID namespace */
 	const int *targets;
 	size_t nr_targets;
 	uint64_t pokes;	 /**< signals that became pending at targets */
-	uint64_t merged; /**< signals that coincided with another one */
-	/** latencies that it counts; PERF_POKE_TRIGGER_IRQ is the first */
+	uint64_t merged; /**< signals merged with a pending one */
+	/** its latencies; PERF_POKE_TRIGGER_IRQ is the first */
 	const struct perf_poke_session_kind *const *kinds;
 	size_t nr_kinds;
 };
@@ -864,8 +856,7 @@ struct perf_poke_session {
 typedef void (*perf_poke_session_fn)(void *ctx, const struct perf_poke_session *session);
 
 /**
- * The sessions of this machine that have names, sorted by name, including dead ones, whose
- * controllers were killed.
+ * The sessions of this machine with a name, sorted, including those whose process was killed.
  *
  * @param fn  called for each
  * @param ctx  passed to fn
@@ -878,8 +869,8 @@ typedef void (*perf_poke_session_fn)(void *ctx, const struct perf_poke_session *
 int perf_poke__sessions(perf_poke_session_fn fn, void *ctx);
 
 /**
- * Ask a session to end: its perf_poke__poll() returns -ECANCELED. Does not wait. Removes what a
- * dead session has pinned.
+ * Ask a session to end: its perf_poke__poll() returns -ECANCELED. Does not wait. Removes the
+ * leftovers of a dead session.
  *
  * @param name  of the session
  *
@@ -897,7 +888,7 @@ int perf_poke__session_stop(const char *name);
  *
  * Returns: the sequence number of the capture's spike (its lower 31 bits), or
  * - -ENOENT: no living session has this name
- * - -EBUSY: not armed: another capture is being taken, or the last was
+ * - -EBUSY: not armed: another capture is being taken, or max_captures is reached
  * - -EPERM, -EACCES: needs root
  * Since: 0.1
  */
@@ -917,13 +908,13 @@ int perf_poke__session_poke(const char *name);
 int perf_poke__session_open(const char *name);
 
 /**
- * Report a latency to a session, as perf_poke__report() does: any thread, async-signal-safe; always
- * with the system call. After the session has ended nothing is captured.
+ * Report a latency to a session of another process, as perf_poke__report(): any thread,
+ * async-signal-safe, but always with a system call. Captures nothing after the session has ended.
  *
  * @param fd  from perf_poke__session_open()
- * @param report  what was late; its `tid` is one of the session's PID namespace
+ * @param report  what was late; `tid` is in the session's PID namespace
  *
- * Returns: as perf_poke__report(), but for -ENOTCONN; -EBADF: fd is not open
+ * Returns: as perf_poke__report(), without -ENOTCONN; -EBADF: fd is not open
  * Since: 0.1
  */
 int perf_poke__session_report(int fd, const struct perf_poke_report *report);
@@ -931,8 +922,8 @@ int perf_poke__session_report(int fd, const struct perf_poke_report *report);
 /**
  * Find captures on disk.
  *
- * @param folder  of captures, as `output` of a session; or a capture itself
- * @param fn  called with the path of each, in the order of their names, which begin with the time
+ * @param folder  folder of captures, such as `output` of a session; or a capture
+ * @param fn  called with each path, in the order of the names, which begin with the time
  * @param ctx  passed to fn
  *
  * Returns: their number, or
@@ -943,21 +934,21 @@ int perf_poke__session_report(int fd, const struct perf_poke_report *report);
 int perf_poke__captures(const char *folder, perf_poke_path_fn fn, void *ctx);
 
 /**
- * Read what a capture tells of itself. It may be a stranger's: everything is checked.
+ * Read the facts of a capture. It is not trusted: everything is checked.
  *
- * @param capture  set to it, for perf_poke__capture_close(); unchanged on failure
+ * @param capture  set to the capture, for perf_poke__capture_close(); unchanged on failure
  * @param path  its folder
  *
  * Returns: 0, or with perf_poke__last_error()
- * - -EINVAL: its capture.json is not one
- * - -ENOTSUP: a later version has written it
+ * - -EINVAL: capture.json is malformed
+ * - -ENOTSUP: written by a later version
  * - -ENOENT, -EACCES, -EIO, -ENOMEM
  * Since: 0.1
  */
 int perf_poke__capture_open(const struct perf_poke_capture **capture, const char *path);
 
 /**
- * Free what perf_poke__capture_open() has returned. Not for captures of callbacks.
+ * Free a capture of perf_poke__capture_open(). Not for captures passed to callbacks.
  *
  * @param capture  capture; NULL is ignored
  * Since: 0.1
@@ -965,30 +956,29 @@ int perf_poke__capture_open(const struct perf_poke_capture **capture, const char
 void perf_poke__capture_close(const struct perf_poke_capture *capture);
 
 /**
- * A number that a capture has beside the members of its struct, by its place in capture.json, which
- * perf-poke-capture(5) describes. Any thread, until perf_poke__capture_close().
+ * A number of a capture, by its path in capture.json, see perf-poke-capture(5). Any thread, until
+ * perf_poke__capture_close().
  *
  * @param capture  from perf_poke__capture_open()
- * @param path  names with dots between them, as "hardware.smis"; a number is a row of a list, from
- *	0 on, as in "hardware.idle_states.0.exit_latency_ns". All but the rows of the histogram,
- *	which are `buckets`
- * @param value  set to it, in nanoseconds if the name ends in _ns; false is 0, true is 1. Unchanged
- *	on failure
+ * @param path  names joined by dots, such as "hardware.smis"; a number is an index into a list, as
+ *	in "hardware.idle_states.0.exit_latency_ns". Not for rows of the histogram: see `buckets`
+ * @param value  set to the number; false is 0, true is 1. Nanoseconds if the name ends in _ns.
+ *	Unchanged on failure
  *
  * Returns: 0 or
- * - -ENOENT: it is missing, or null, which means unknown
- * - -EINVAL: it is not a number from 0 on
+ * - -ENOENT: missing, or null (unknown)
+ * - -EINVAL: not a non-negative integer
  * Since: 0.1
  */
 int perf_poke__capture_number(const struct perf_poke_capture *capture, const char *path,
 			      uint64_t *value);
 
 /**
- * A text that a capture has, as perf_poke__capture_number(). It is UTF-8, but a stranger's: it may
- * have any length and control characters.
+ * A text of a capture, as perf_poke__capture_number(). It is UTF-8, but not trusted: it may have
+ * any length, and control characters.
  *
  * @param capture  from perf_poke__capture_open()
- * @param path  as "kernel.version"
+ * @param path  such as "kernel.version"
  *
  * Returns: the text, valid until perf_poke__capture_close(); NULL if missing or not a text.
  * Since: 0.1
@@ -996,13 +986,13 @@ int perf_poke__capture_number(const struct perf_poke_capture *capture, const cha
 const char *perf_poke__capture_text(const struct perf_poke_capture *capture, const char *path);
 
 /**
- * Restore kernel settings that killed sessions changed (timerlat, idle states). Every session does
- * so at start.
+ * Restore kernel settings that killed sessions changed (timerlat, idle states). Each session does
+ * this at start.
  *
  * @param log  receives messages; may be NULL
  * @param log_ctx  passed to log
  *
- * Returns: how many such sessions there were, or
+ * Returns: the number of such sessions, or
  * - -EPERM, -EACCES: needs root
  * - -ENOMEM
  * Since: 0.1
@@ -1026,7 +1016,7 @@ const struct perf_poke_choice *perf_poke__choice(enum perf_poke_axis axis, size_
  * @param axis  the option
  * @param value  of its enum
  *
- * Returns: a static string, as "irq"; NULL if there is no such value.
+ * Returns: a static string, such as "irq"; NULL if there is no such value.
  * Since: 0.1
  */
 const char *perf_poke__name(enum perf_poke_axis axis, int value);
@@ -1034,7 +1024,7 @@ const char *perf_poke__name(enum perf_poke_axis axis, int value);
 /**
  * The library's version.
  *
- * Returns: a static string, as "0.1.0".
+ * Returns: a static string, such as "0.1.0".
  * Since: 0.1
  */
 const char *perf_poke__version(void);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Captures on disk. They may be a stranger's: values are checked and bounded. */
+/* Reads captures from disk. They are not trusted: values are checked and bounded. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -17,7 +17,7 @@
 #define FILE_NAME "capture.json"
 #define FRAMES_MAX (TRIGGER_KERNEL_FRAMES + TRIGGER_USER_FRAMES)
 
-/* What the library gives to the caller is `told`; its strings belong to `json`. */
+/* `told` is returned to the caller; its strings belong to `json`. */
 struct saved {
 	struct perf_poke_capture told;
 	struct perf_poke_spike spike;
@@ -90,7 +90,7 @@ static int read_cpu(json_object *value, const char *path, int *cpu, char **why)
 		       : say_why(why, -EINVAL, "%s %d: no such CPU", path, *cpu);
 }
 
-/* Earlier versions knew of interrupts only, which run where they expire. */
+/* Earlier versions recorded only interrupts, which run on the CPU of their timer. */
 static int read_cpus(json_object *json, struct perf_poke_spike *spike, char **why)
 {
 	json_object *ran = json_find(json, "spike.ran_cpu");
@@ -226,7 +226,7 @@ static int read_facts(json_object *json, struct perf_poke_capture *told, char **
 		{ "control", JSON_FLAG, &told->control },
 	};
 
-	/* null, or not there. */
+	/* null or missing */
 	told->history_ns = told->bytes_after_spike = UINT64_MAX;
 	told->recorder = name_of(json, "recorder.kind");
 	told->kernel = name_of(json, "kernel.release");
@@ -244,15 +244,15 @@ static bool read_bucket(json_object *row, uint64_t after, struct perf_poke_bucke
 	if (!json_object_is_type(row, json_type_array) || json_object_array_length(row) != 3)
 		return false;
 	high = json_object_array_get_idx(row, 1);
-	bucket->high_ns = UINT64_MAX; /* null */
+	bucket->high_ns = UINT64_MAX;
 	return json_number(json_object_array_get_idx(row, 0), &bucket->low_ns) &&
 	       (!high || json_number(high, &bucket->high_ns)) &&
 	       json_number(json_object_array_get_idx(row, 2), &bucket->count) &&
 	       bucket->low_ns >= after && bucket->low_ns < bucket->high_ns;
 }
 
-/* Captures of earlier versions have no statistics. As objects the rows would be most of a list of
- * captures. */
+/* Captures of earlier versions have no statistics. The rows are copied to an array: JSON objects
+ * would dominate the size of a list of captures. */
 static int read_buckets(json_object *json, struct saved *saved, char **why)
 {
 	static const char path[] = "statistics.histogram";
@@ -278,7 +278,7 @@ static int read_buckets(json_object *json, struct saved *saved, char **why)
 	return 0;
 }
 
-/* saved->json is set. */
+/* Set saved->json before. */
 static int read_all(struct saved *saved, char **why)
 {
 	json_object *json = saved->json;
@@ -367,7 +367,7 @@ const char *perf_poke__capture_text(const struct perf_poke_capture *capture, con
 	return json_object_is_type(found, json_type_string) ? json_object_get_string(found) : NULL;
 }
 
-/* A folder that cannot be looked into may be one. */
+/* A folder without access may be one. */
 static bool is_capture(int dirfd, const char *name)
 {
 	_cleanup_close_ int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -378,7 +378,7 @@ static bool is_capture(int dirfd, const char *name)
 	       !faccessat(fd, "perf.data", F_OK, AT_SYMLINK_NOFOLLOW);
 }
 
-/* Hidden ones are being written. */
+/* Hidden captures are being written. */
 static int is_shown(const struct dirent *entry)
 {
 	return entry->d_name[0] != '.';

@@ -15,7 +15,7 @@ static void add_function(struct json_object *list, const char *prefix, const cha
 	json_object_array_add(list, json_object_new_string(text));
 }
 
-/* Cuts the offset of SYMBOL+OFFSET. */
+/* Removes the offset of SYMBOL+OFFSET. */
 static void add_symbol(struct json_object *list, const char *symbol)
 {
 	char text[NAME_MAX_SIZE];
@@ -29,7 +29,7 @@ static void add_symbol(struct json_object *list, const char *symbol)
 		add_function(list, "", text);
 }
 
-/* A tracepoint calls one of these, whichever is attached alone, or first. */
+/* A tracepoint calls one of these, depending on what else is attached. */
 static void add_tracepoint(struct json_object *list, const char *name)
 {
 	static const char *const prefixes[] = { "__traceiter_", "__bpf_trace_", "perf_trace_",
@@ -39,7 +39,8 @@ static void add_tracepoint(struct json_object *list, const char *name)
 		add_function(list, prefixes[i], name);
 }
 
-/* Those of system calls are the function of the call. Returns whether the name begins so. */
+/* For tracepoints of system calls: the function of the call. Returns whether the name has this
+ * prefix. */
 static bool add_system_call(struct json_object *list, const char *name, const char *begin)
 {
 	size_t length = strlen(begin);

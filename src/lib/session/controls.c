@@ -7,7 +7,7 @@
 #include "clock.h"
 #include "trigger/kinds.h"
 
-/* All that have ordinary latencies. Of sessions that watch none of these, timers are counted. */
+/* Kinds with ordinary latencies; without any, timers are used. */
 static size_t find_kinds(const struct config *config, enum trigger_kind kinds[TRIGGER_KINDS])
 {
 	size_t nr = 0;
@@ -52,7 +52,7 @@ int controls_start(struct controls *controls, const struct config *config, struc
 	controls->fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (controls->fd < 0)
 		return -errno;
-	/* Without random numbers the time is as good as any. */
+	/* Without random numbers, use the time. */
 	if (getrandom(&controls->moments.state, sizeof(controls->moments.state), GRND_NONBLOCK) < 0)
 		controls->moments.state = clock_ns(CLOCK_REALTIME);
 	choose(controls);
@@ -99,7 +99,7 @@ void controls_taken(struct controls *controls, bool control)
 	withdraw(controls);
 	controls->left -= control;
 	controls->pending += control;
-	/* What follows a spike is no random moment: another one is chosen. */
+	/* A moment right after a spike is not random: choose another one. */
 	if (displaced)
 		controls->moments.end_ns = 0;
 	if (displaced || !controls->left)

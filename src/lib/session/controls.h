@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Controls: captures of latencies that are no spikes, at random moments, to compare spikes with. At
- * each moment, the trigger is asked for the next latency of a random kind on a random CPU. */
+/* Controls: captures of latencies below the threshold, at random moments, to compare with spikes.
+ * At each moment, asks the trigger for the next latency of a random kind on a random CPU. */
 #ifndef LIB_SESSION_CONTROLS_H
 #define LIB_SESSION_CONTROLS_H
 
@@ -11,25 +11,25 @@
 struct controls {
 	const struct config *config;
 	struct trigger *trigger;
-	int fd; /* readable at the next moment; -1: there are none */
+	int fd; /* readable at the next moment; -1: none */
 	uint64_t left;
-	uint64_t pending; /* with the writer */
-	bool asked;	  /* the trigger wants a latency of this kind on this CPU */
+	uint64_t pending; /* given to the writer */
+	bool asked;	  /* the trigger waits for a latency of this kind on this CPU */
 	enum trigger_kind kind;
 	int cpu;
 	struct moments moments;
 };
 
-/* Before the session is armed. */
+/* Call before the session is armed. */
 int controls_start(struct controls *controls, const struct config *config, struct trigger *trigger);
 
-/* Asks for a control if the moment has come; armed: whether one can be taken now. */
+/* Asks for a control if it is time. armed: whether one can be taken now. */
 void controls_poll(struct controls *controls, bool armed);
 
-/* A snapshot has been taken, of a control or of a spike that came first. */
+/* Call after a snapshot of a control, or of a spike that came first. */
 void controls_taken(struct controls *controls, bool control);
 
-/* A control has been written, or is lost: then another one is taken. */
+/* Call when a control was written or lost; a lost one is replaced. */
 void controls_written(struct controls *controls, int error);
 
 void controls_stop(struct controls *controls);

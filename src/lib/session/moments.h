@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Random moments, evenly distributed: one in each interval, anywhere in it. */
+/* Random moments, uniformly distributed: one in each interval. */
 #ifndef LIB_SESSION_MOMENTS_H
 #define LIB_SESSION_MOMENTS_H
 
@@ -7,12 +7,12 @@
 #include <stdint.h>
 
 struct moments {
-	uint64_t state; /* of the generator: any number is a seed */
+	uint64_t state; /* state of the generator; any number is a seed */
 	uint64_t interval_ns;
-	uint64_t end_ns; /* of the newest moment's interval */
+	uint64_t end_ns; /* end of the newest moment's interval */
 };
 
-/* A moment in the next interval that has not begun yet, or that begins now. */
+/* A moment in the next interval that begins now or later. */
 uint64_t moments_next(struct moments *moments, uint64_t now_ns);
 
 /* A random number below nr. */
