@@ -7,7 +7,7 @@
 
 struct report_args {
 	const char *capture;
-	const char *archive;	     /* that has it, or NULL */
+	const char *archive;	     /* archive with the capture, or NULL */
 	const char *against;	     /* or NULL */
 	const char *against_archive; /* that has it, or NULL */
 	const char *symfs;	     /* or NULL */
