@@ -80,8 +80,8 @@ static __always_inline void wake_last(void)
 extern void bpf_local_irq_save(unsigned long *flags) __weak __ksym;
 extern void bpf_local_irq_restore(unsigned long *flags) __weak __ksym;
 
-/* At the exit of a span interrupts are on. One may end with another task, which would be traced for
- * the time that it runs. */
+/* At the exit of a span interrupts are on. An interrupt here would be traced, and so would a task
+ * that it switches to. */
 static __always_inline void freeze(void)
 {
 	unsigned long flags;

@@ -192,7 +192,7 @@ static int check_capture(const struct load *load)
 	return -EXDEV;
 }
 
-/* For end_load(), also on failure. */
+/* Call end_load() even on failure. */
 static int begin_load(struct load *load)
 {
 	int r = capture_trace_find(load->con, load->folder, &load->capture, &load->found);
@@ -234,7 +234,7 @@ int normal_load(struct normal *normal, struct account *account, struct console *
 	return r;
 }
 
-/* Only the same can be compared. */
+/* Only equal ones are comparable. */
 static int check_other(const struct load *load, const struct facts *here, const struct facts *there,
 		       const char *other)
 {
@@ -254,7 +254,7 @@ static int check_other(const struct load *load, const struct facts *here, const 
 static int compare_with(struct load *load, struct normal *normal, struct account *account,
 			struct normal *theirs)
 {
-	/* As much as a report shows has all of the late activation. */
+	/* The window of a report has the whole late activation. */
 	uint64_t window_ns = 0;
 	int r = load_window(load, account, &window_ns);
 

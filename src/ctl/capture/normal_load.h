@@ -23,7 +23,7 @@ struct normal_folders {
 	const char *here, *there;
 };
 
-/* The same with the normal activations of another capture, whose account is `there`. */
+/* The same for the normal activations of another capture, whose account is `there`. */
 int normal_load_against(struct normal *normal, struct account *account, struct account *there,
 			struct console *con, const struct normal_folders *folders,
 			const struct normal_want *want) _must_check_;

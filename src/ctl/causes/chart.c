@@ -7,7 +7,7 @@
 #include "capture/normal_load.h"
 #include "json_add.h"
 
-/* Of the whole width: narrower than flame.js draws. */
+/* Share of the width that flame.js does not draw. */
 #define NARROW 0.001
 #define NODES_MAX 2000
 
@@ -53,7 +53,7 @@ static void add_capture(struct side *side, const struct profiles *profiles,
 	}
 }
 
-/* From sums to means; controls are as long as spikes then. */
+/* Converts sums to means, with controls scaled to the length of spikes. */
 static void finish(struct side *side, const struct profiles *profiles, double window_ns)
 {
 	double scale = side->window_ns ? window_ns / side->window_ns : 0;
@@ -90,7 +90,7 @@ static json_object *new_node(const struct profiles *profiles, uint32_t place, ui
 	return list;
 }
 
-/* Callers come before what they called and are at least as wide. */
+/* Callers precede their callees and are at least as wide. */
 static json_object *new_nodes(const struct profiles *profiles, const struct side *spikes,
 			      const struct side *controls, uint32_t *number)
 {
@@ -167,7 +167,7 @@ int chart_of_normal(json_object **chart, const struct causes *causes, size_t gro
 	_cleanup_(account_release) struct account account = { 0 };
 	_cleanup_(normal_release) struct normal normal = { 0 };
 	const struct normal_want want = { .activations = NORMAL_ACTIVATIONS };
-	/* What it cannot compare is no error. */
+	/* A capture that cannot be compared is no error. */
 	_cleanup_fclose_ FILE *nowhere = fopen("/dev/null", "we");
 	struct console quiet = { .out = nowhere, .err = nowhere };
 	struct stat st;

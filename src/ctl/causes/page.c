@@ -35,7 +35,7 @@ static json_object *new_points(const struct causes *causes, const struct group *
 	return list;
 }
 
-/* Beside controls or, without any, beside normal activations. */
+/* Compares with controls; without any, with normal activations. */
 static int add_charts(json_object *object, const struct causes *causes, size_t number)
 {
 	json_object *normal = NULL;

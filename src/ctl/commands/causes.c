@@ -65,7 +65,7 @@ static const struct option_spec options[] = {
 	  .help = "minimum similarity within a group; 1: identical (0.7)" },
 	{ "html", 0, OPTION_STRING, TARGET(html), .metavar = "FILE",
 	  .help = "write an offline page: a chart over time, and a flame chart\n"
-		  "of the difference to controls for each cause" },
+		  "of the difference from controls for each cause" },
 	{ "sql", 0, OPTION_PARSED, .parse = parse_sql, .metavar = "URL",
 	  .help = "add the captures and causes to a database: sqlite:FILE or\n"
 		  "postgresql://..." },

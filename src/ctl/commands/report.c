@@ -28,7 +28,7 @@ static const struct option_spec options[] = {
 	{ "against", 0, OPTION_STRING, TARGET(against), .metavar = "CAPTURE",
 	  .help = "compare with a capture or archive of the same recorder:\n"
 		  "where the paths diverge, and what took longer; with\n"
-		  "--normal, compare with the normal activations in that one" },
+		  "--normal, compare with its normal activations" },
 	{ "normal", 0, OPTION_FLAG, TARGET(normal),
 	  .help = "compare with normal activations of the same timer or span\n"
 		  "earlier in the trace: where the late one first differs,\n"
@@ -190,7 +190,7 @@ static int unpack(struct console *con, struct unpacked *unpacked, int fd, const 
 	return r;
 }
 
-/* An archive of --against is unpacked in a temporary folder, as the next. */
+/* Unpacks an archive of --against into a temporary folder, like the next. */
 static enum exit_code show_against(struct console *con, struct report_args *args)
 {
 	_cleanup_close_ int fd = args->against ? regular_open(AT_FDCWD, args->against) : -1;

@@ -29,10 +29,9 @@ static const struct option_spec options[] = {
 };
 
 static const char notes[] =
-	"Needs a session with --trigger report=TIME, which counts the latency. If it reaches "
-	"TIME,\n"
-	"the trace of the CPU is frozen before this command returns, and captured. Programs use\n"
-	"perf_poke__report() of libperfpoke, which is faster.\n"
+	"Needs a session with --trigger report=TIME, which counts the latency. If it reaches\n"
+	"TIME, the trace of the CPU is frozen before this command returns, and captured.\n"
+	"Programs use perf_poke__report() of libperfpoke, which is faster.\n"
 	"\n"
 	"Exit codes: 0 captured, 1 failed, 2 usage, 3 counted only: below the threshold, or the\n"
 	"session is not armed.\n";

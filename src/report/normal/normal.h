@@ -38,7 +38,7 @@ struct normal_row {
 
 struct normal {
 	const struct account *account; /* of the whole time */
-	const struct account *there;   /* of the normal activations; NULL: the same */
+	const struct account *there;   /* of the normal activations; NULL: `account` */
 	struct activations activations;
 	struct paths paths;
 	bool same_timer; /* not just any timer with this function */
@@ -63,8 +63,8 @@ static inline bool normal_is_enough(const struct normal *normal)
 /* Compares with the last `max` activations. `account` must stay valid. Returns 0 or -ENOMEM. */
 int normal_make(struct normal *normal, const struct account *account, const struct timer *timer,
 		size_t max) _must_check_;
-/* The same with the normal activations of `theirs`, which are moved, and whose account must stay,
- * too. Those of `account` do not count. */
+/* The same with the normal activations of `theirs`, not of `account`. They are moved; their account
+ * must stay valid, too. */
 int normal_make_against(struct normal *normal, const struct account *account,
 			const struct timer *timer, struct normal *theirs) _must_check_;
 void normal_release(struct normal *normal);

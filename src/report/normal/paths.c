@@ -58,7 +58,7 @@ static int find_node(struct paths *paths, uint32_t parent, uint32_t name, uint8_
 	return 0;
 }
 
-/* A span's name, as nodes have it. */
+/* A span's name in `names`. */
 static uint32_t name_of(const struct paths *paths, uint32_t name)
 {
 	const struct names *names = paths->spans->names;

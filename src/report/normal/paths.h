@@ -26,8 +26,8 @@ struct path_piece {
 };
 
 struct paths {
-	const struct spans *spans; /* that activations are added of */
-	struct names *names;	   /* of nodes: of the spans that it began with */
+	const struct spans *spans; /* trace of the activations being added */
+	struct names *names;	   /* of nodes, from the first trace */
 	uint32_t *of;		   /* nodes of spans of code; 0: not known yet */
 	struct path_node *nodes;
 	uint32_t nr_nodes;
@@ -39,7 +39,7 @@ struct paths {
 int paths_init(struct paths *paths, const struct spans *spans) _must_check_;
 void paths_release(struct paths *paths);
 
-/* Goes on with activations of another trace. Returns 0 or -ENOMEM. */
+/* Continues with activations of another trace. Returns 0 or -ENOMEM. */
 int paths_use(struct paths *paths, const struct spans *spans) _must_check_;
 
 /* Adds what ran in [begin, end]. Returns 0 or -ENOMEM. */
