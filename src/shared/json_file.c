@@ -141,7 +141,7 @@ static bool read_value(json_object *value, const struct json_field *field)
 
 int json_read_fields(json_object *json, const struct json_field *fields, size_t nr, char **why)
 {
-	static const char *const kinds[] = { "a number from 0 on", "a task id", "true or false",
+	static const char *const kinds[] = { "a non-negative integer", "a task id", "true or false",
 					     "a string" };
 
 	for (const struct json_field *field = fields; field < fields + nr; field++) {

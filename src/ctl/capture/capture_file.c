@@ -27,8 +27,9 @@ static int put_spike_time(struct capture_file *file, char **why)
 	if (view->kind != VIEW_PT)
 		return 0;
 	if (perf_poke__capture_number(file->capture, "recorder.clock.monotonic_ns", &monotonic_ns))
-		return say_why(why, -EINVAL,
-			       "recorder.clock.monotonic_ns is missing or not a number from 0 on");
+		return say_why(
+			why, -EINVAL,
+			"recorder.clock.monotonic_ns is missing or not a non-negative integer");
 	/* Unknown if TSC was not perf's clock; earlier versions wrote 0. */
 	perf_ns = capture_file_number(file, "recorder.clock.perf_ns", 0);
 	view->no_times = !perf_ns;

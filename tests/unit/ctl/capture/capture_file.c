@@ -68,7 +68,7 @@ TEST_IN_FOLDER(reads_the_rest_by_path)
 
 TEST_IN_FOLDER(refuses)
 {
-#define CLOCK "recorder.clock.monotonic_ns is missing or not a number from 0 on"
+#define CLOCK "recorder.clock.monotonic_ns is missing or not a non-negative integer"
 	static const struct {
 		const char *text;
 		const char *why;

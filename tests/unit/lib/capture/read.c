@@ -186,9 +186,9 @@ TEST(refuses_what_is_not_one)
 	refuses(-EINVAL, "{'schema':2}", WHY "schema 2: this version reads 1");
 	refuses(-EINVAL, CAPTURE("", ""), WHY "spike.time_ns is missing");
 	refuses(-EINVAL, CAPTURE("'time_ns':-1", ""),
-		WHY "spike.time_ns is not a number from 0 on");
+		WHY "spike.time_ns is not a non-negative integer");
 	refuses(-EINVAL, CAPTURE("'time_ns':9223372036854775807", ""),
-		WHY "spike.time_ns is not a number from 0 on");
+		WHY "spike.time_ns is not a non-negative integer");
 	refuses(-EINVAL, CAPTURE("'time_ns':1", ""), WHY "spike.cpu is missing or not a number");
 	refuses(-EINVAL, CAPTURE("'time_ns':1,'cpu':-2", ""), WHY "spike.cpu -2: no such CPU");
 	refuses(-EINVAL, CAPTURE("'time_ns':1,'cpu':8192", ""), WHY "spike.cpu 8192: no such CPU");
