@@ -178,7 +178,7 @@ class Events(common.HostTest):
         os.rename(os.path.join(broken, "perf.data", "data"), os.path.join(broken, "data"))
         self.assert_fails(script(broken), FAILED, broken, "perf.data/data", "No such file")
         facts = os.path.join(broken, "capture.json")
-        for text, why in (("", "empty"), ("{", "not JSON"), ("{}", "schema"), ('{"schema":1}', "recorder")):
+        for text, why in (("", "empty"), ("{", "not JSON"), ("{}", "schema"), ('{"schema":1}', "spike")):
             with self.subTest(text=text):
                 with open(facts, "w") as file:
                     file.write(text)

@@ -63,7 +63,7 @@ static bool read_ns(json_object *list, size_t i, uint64_t max, uint64_t *ns)
 
 static int read_nodes(struct profile *profile, json_object *json)
 {
-	size_t nr, nr_callers, nr_ns;
+	size_t nr = 0, nr_callers = 0, nr_ns = 0;
 	json_object *names = read_column(json, "names", &nr);
 	json_object *callers = read_column(json, "callers", &nr_callers);
 	json_object *self_ns = read_column(json, "self_ns", &nr_ns);
@@ -92,7 +92,7 @@ static int read_nodes(struct profile *profile, json_object *json)
 static int read_rows(struct profile_rows *rows, json_object *json, const char *key,
 		     const char *key_ns, uint64_t max)
 {
-	size_t nr, nr_ns;
+	size_t nr = 0, nr_ns = 0;
 	json_object *names = read_column(json, key, &nr), *ns = read_column(json, key_ns, &nr_ns);
 
 	if (!names || !ns || nr != nr_ns || nr > PROFILE_ROWS_MAX)
