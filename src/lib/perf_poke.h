@@ -315,7 +315,7 @@ enum perf_poke_delivery {
 struct perf_poke_target {
 	/** process or thread, in the caller's PID namespace */
 	int pid;
-	/** 0: SIGUSR2 */
+	/** 0: that of the options */
 	int signal;
 	/** accept a process that does not look like perf */
 	bool any_process;
@@ -444,6 +444,10 @@ struct perf_poke_opts {
 	uint64_t controls;
 	/** default 10 s */
 	uint64_t control_interval_ns;
+	/** of the targets whose own is 0; default: SIGUSR2 */
+	int signal;
+	/** accept targets that do not look like perf */
+	bool any_process;
 };
 
 /** An option of a session by name, as of `perf-poke-ctl start`. Static. */

@@ -16,20 +16,6 @@
 #define NS_PER_S UINT64_C(1000000000)
 #define NS_PER_H (3600 * NS_PER_S)
 
-static int parse_pid(void *target, const char *value, char **why)
-{
-	struct start_args *args = target;
-
-	return targets_parse_pid(&args->targets, value, why);
-}
-
-static int parse_signal(void *target, const char *value, char **why)
-{
-	struct start_args *args = target;
-
-	return targets_parse_signal(&args->targets, value, why);
-}
-
 static int parse_worse(void *target, const char *value, char **why)
 {
 	struct start_args *args = target;
@@ -61,12 +47,6 @@ static const struct option_spec options[] = {
 	{ "duration", 0, OPTION_DURATION, .min = NS_PER_S / 1000, .max = 8760 * NS_PER_H,
 	  TARGET(duration_ns), .metavar = "TIME",
 	  .help = "stop this long after arming (no limit)" },
-	{ "perf-pid", 0, OPTION_PARSED, .repeatable = true, .parse = parse_pid, .metavar = "PID",
-	  .help = "poke this running perf record at each spike" },
-	{ "signal", 0, OPTION_PARSED, .parse = parse_signal, .metavar = "NAME|N",
-	  .help = "signal of a poke (SIGUSR2)" },
-	{ "any-process", 0, OPTION_FLAG, TARGET(targets.any_process),
-	  .help = "allow targets other than perf" },
 	{ "housekeeping", 0, OPTION_CPUS, TARGET(targets.housekeeping), .metavar = "LIST",
 	  .help = "CPUs for perf-poke and the perf that it starts (all but\n"
 		  "the watched ones)" },

@@ -18,7 +18,7 @@ static int prepare_child(struct poked *poked, const struct perf_poke_opts *opts)
 
 	poked->config = child_defaults;
 	poked->config.record = args->record;
-	poked->config.signal = args->signal ?: SIGUSR2;
+	poked->config.signal = opts->signal ?: SIGUSR2;
 	poked->config.priority = (int)args->priority;
 	r = cpulist_parse(opts->cpus, &poked->watched, &nr_watched);
 	if (!r && opts->delivery == PERF_POKE_DELIVERY_TRACEPOINT) {
@@ -39,12 +39,14 @@ static int prepare_child(struct poked *poked, const struct perf_poke_opts *opts)
 int poked_prepare(struct poked *poked, const struct target_args *args, struct console *con,
 		  struct perf_poke_opts *opts)
 {
-	size_t nr = args->nr_pids;
+	size_t nr = opts->nr_targets;
 	int r;
 
 	*poked = poked_none;
 	poked->args = args;
 	poked->con = con;
+	for (size_t i = 0; i < nr; i++)
+		poked->targets[i] = opts->targets[i];
 	if (args->command) {
 		r = prepare_child(poked, opts);
 		if (r)
@@ -54,12 +56,6 @@ int poked_prepare(struct poked *poked, const struct target_args *args, struct co
 			.wake = poked->config.wake,
 		};
 		opts->exit_with_target = true;
-	}
-	for (size_t i = 0; i < nr; i++) {
-		if (i < args->nr_pids)
-			poked->targets[i].pid = args->pids[i];
-		poked->targets[i].signal = args->signal;
-		poked->targets[i].any_process = args->any_process;
 	}
 	opts->targets = nr ? poked->targets : NULL;
 	opts->nr_targets = nr;

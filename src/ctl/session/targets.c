@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "session/targets.h"
 
-#include <limits.h>
 #include <signal.h>
 #include <string.h>
 
 #include "cli/options.h"
 #include "cpulist.h"
-#include "units.h"
 
 /* Above normal tasks, as in placement.c. perf copies gigabytes at this priority and must not delay
  * threaded interrupts (50). */
@@ -16,56 +14,14 @@
 
 const struct target_args targets_none = { .priority = PRIORITY_UNSET };
 
-int targets_parse_pid(struct target_args *targets, const char *value, char **why)
-{
-	uint64_t pid;
-
-	if (units_parse_count(value, &pid) || !pid || pid > INT_MAX)
-		return options_explain(why, -EINVAL, "not a process or thread id");
-	if (targets->nr_pids == TARGETS_MAX)
-		return options_explain(why, -EINVAL, "more than %d targets", TARGETS_MAX);
-	for (size_t i = 0; i < targets->nr_pids; i++) {
-		if (targets->pids[i] == (int)pid)
-			return options_explain(why, -EINVAL, "given twice");
-	}
-	targets->pids[targets->nr_pids++] = (int)pid;
-	return 0;
-}
-
-static int find_signal(const char *name)
-{
-	uint64_t number;
-
-	if (!units_parse_count(name, &number))
-		return number && number <= (uint64_t)SIGRTMAX ? (int)number : 0;
-	if (!strncasecmp(name, "SIG", 3))
-		name += 3;
-	for (int i = 1; i < NSIG; i++) {
-		const char *known = sigabbrev_np(i);
-
-		if (known && !strcasecmp(known, name))
-			return i;
-	}
-	return 0;
-}
-
-int targets_parse_signal(struct target_args *targets, const char *value, char **why)
-{
-	targets->signal = find_signal(value);
-	if (!targets->signal)
-		return options_explain(why, -EINVAL, "not a signal (use SIGUSR2, USR2 or 12)");
-	return 0;
-}
-
 /* An option that requires a target; NULL: none given. */
-static const char *needs_target(const struct target_args *targets,
-				const struct perf_poke_opts *opts)
+static const char *needs_target(const struct perf_poke_opts *opts)
 {
 	if (opts->recorder == PERF_POKE_RECORDER_PERF)
 		return "--recorder perf";
-	if (targets->any_process)
+	if (opts->any_process)
 		return "--any-process";
-	if (targets->signal)
+	if (opts->signal)
 		return "--signal";
 	if (opts->delivery)
 		return "--delivery";
@@ -110,7 +66,7 @@ static int check_command(struct target_args *targets, const struct perf_poke_opt
 	const struct perf_record *record = &targets->record;
 	int r;
 
-	r = perf_record_read(&targets->record, targets->command, targets->any_process, why);
+	r = perf_record_read(&targets->record, targets->command, opts->any_process, why);
 	if (r)
 		return r;
 	if (!record->at && targets->archive)
@@ -128,10 +84,10 @@ static int check_command(struct target_args *targets, const struct perf_poke_opt
 
 int targets_check(struct target_args *targets, const struct perf_poke_opts *opts, char **why)
 {
-	const char *option = needs_target(targets, opts);
+	const char *option = needs_target(opts);
 	int r;
 
-	if (option && !targets->command && !targets->nr_pids)
+	if (option && !targets->command && !opts->nr_targets)
 		return options_explain(why, -EINVAL,
 				       "%s needs a target (use --perf-pid PID or -- perf record "
 				       "...)",
@@ -139,10 +95,10 @@ int targets_check(struct target_args *targets, const struct perf_poke_opts *opts
 	option = needs_command(targets, opts);
 	if (option && !targets->command)
 		return options_explain(why, -EINVAL, "%s needs -- perf record ...", option);
-	if (targets->command && targets->nr_pids == TARGETS_MAX)
+	if (targets->command && opts->nr_targets == TARGETS_MAX)
 		return options_explain(why, -EINVAL, "--perf-pid: more than %d targets",
 				       TARGETS_MAX);
-	if (targets->signal && targets->signal != SIGUSR2 && !targets->any_process)
+	if (opts->signal && opts->signal != SIGUSR2 && !opts->any_process)
 		return options_explain(why, -EINVAL,
 				       "--signal: perf handles SIGUSR2 only (--any-process for "
 				       "other programs)");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The options of `start` that concern targets. */
+/* The options of `start` that concern targets and are not of the library. */
 #ifndef CTL_SESSION_TARGETS_H
 #define CTL_SESSION_TARGETS_H
 
@@ -10,10 +10,6 @@
 #define TARGETS_MAX 16
 
 struct target_args {
-	int pids[TARGETS_MAX];
-	size_t nr_pids;
-	int signal; /* 0: SIGUSR2 */
-	bool any_process;
 	bool archive;
 	uint64_t priority; /* of the command */
 	const char *housekeeping;
@@ -23,10 +19,6 @@ struct target_args {
 
 /* The defaults. */
 extern const struct target_args targets_none;
-
-/* Callbacks for struct option_spec. */
-int targets_parse_pid(struct target_args *targets, const char *value, char **why);
-int targets_parse_signal(struct target_args *targets, const char *value, char **why);
 
 /* Checks combinations of options and parses the command. Returns 0, or a negative errno with *why
  * (allocated). */

@@ -247,17 +247,20 @@ static int config_events(struct config *config, const struct perf_poke_opts *opt
 	return 0;
 }
 
-static int config_target(struct config *config, const struct perf_poke_target *wanted)
+static int config_target(struct config *config, const struct perf_poke_opts *opts,
+			 const struct perf_poke_target *wanted)
 {
 	struct perf_poke_target *target = &config->targets[config->nr_targets++];
 
 	*target = *wanted;
 	target->wake = NULL;
+	target->signal = wanted->signal ?: opts->signal;
+	target->any_process |= opts->any_process;
 	if (wanted->pid <= 0)
 		return log_error(&config->log, -EINVAL, "target %d: not a process ID", wanted->pid);
-	if (wanted->signal < 0 || wanted->signal > SIGRTMAX)
+	if (target->signal < 0 || target->signal > SIGRTMAX)
 		return log_error(&config->log, -EINVAL, "target %d: signal %d: must be 1 to %d",
-				 wanted->pid, wanted->signal, SIGRTMAX);
+				 wanted->pid, target->signal, SIGRTMAX);
 	if (!wanted->wake)
 		return 0;
 	/* The word goes into a filter. */
@@ -290,7 +293,7 @@ static int config_targets(struct config *config, const struct perf_poke_opts *op
 				     opts->target_sz, i);
 
 		if (!err)
-			err = config_target(config, &row);
+			err = config_target(config, opts, &row);
 		if (err)
 			return err;
 		wakes += !!row.wake;

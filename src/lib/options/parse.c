@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* Parses values other than numbers and words. */
+#include <limits.h>
+#include <signal.h>
 #include <string.h>
 
+#include "bpf/poke.h"
 #include "options/table.h"
 #include "units.h"
 
@@ -281,4 +284,52 @@ int option_check_span(const struct perf_poke_opts *opts, const struct log *log)
 		return log_error(log, -EINVAL, "span '%s': needs the trigger %.*s=TIME",
 				 owned->span, (int)strcspn(owned->span, "="), owned->span);
 	return 0;
+}
+
+int parse_target(struct perf_poke_opts *opts, const char *value, char **why)
+{
+	struct owned_opts *owned = opts->owned;
+	size_t nr = owned->targets ? opts->nr_targets : 0;
+	struct perf_poke_target *targets;
+	uint64_t pid;
+
+	if (units_parse_count(value, &pid) || !pid || pid > INT_MAX)
+		return say_why(why, -EINVAL, "not a process or thread id");
+	if (nr == POKE_TARGETS)
+		return say_why(why, -EINVAL, "more than %d targets", POKE_TARGETS);
+	for (size_t i = 0; i < nr; i++) {
+		if (owned->targets[i].pid == (int)pid)
+			return say_why(why, -EINVAL, "given twice");
+	}
+	targets = reallocarray(owned->targets, nr + 1, sizeof(*targets));
+	if (!targets)
+		return -ENOMEM;
+	targets[nr] = (struct perf_poke_target){ .pid = (int)pid };
+	opts->targets = owned->targets = targets;
+	opts->nr_targets = nr + 1;
+	opts->target_sz = sizeof(*targets);
+	return 0;
+}
+
+static int find_signal(const char *name)
+{
+	uint64_t number;
+
+	if (!units_parse_count(name, &number))
+		return number && number <= (uint64_t)SIGRTMAX ? (int)number : 0;
+	if (!strncasecmp(name, "SIG", 3))
+		name += 3;
+	for (int i = 1; i < NSIG; i++) {
+		const char *known = sigabbrev_np(i);
+
+		if (known && !strcasecmp(known, name))
+			return i;
+	}
+	return 0;
+}
+
+int parse_signal(struct perf_poke_opts *opts, const char *value, char **why)
+{
+	opts->signal = find_signal(value);
+	return opts->signal ? 0 : say_why(why, -EINVAL, "not a signal (use SIGUSR2, USR2 or 12)");
 }

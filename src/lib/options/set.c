@@ -31,6 +31,7 @@ void perf_poke__opts_release(struct perf_poke_opts *opts)
 	free(owned->strings);
 	free(owned->events);
 	free(owned->triggers);
+	free(owned->targets);
 	free(owned);
 	opts->owned = NULL;
 }

@@ -28,7 +28,9 @@ int parse_dma_latency(struct perf_poke_opts *opts, const char *value, char **why
 int parse_events(struct perf_poke_opts *opts, const char *value, char **why);
 int parse_filter(struct perf_poke_opts *opts, const char *value, char **why);
 int parse_idle_state(struct perf_poke_opts *opts, const char *value, char **why);
+int parse_signal(struct perf_poke_opts *opts, const char *value, char **why);
 int parse_span(struct perf_poke_opts *opts, const char *value, char **why);
+int parse_target(struct perf_poke_opts *opts, const char *value, char **why);
 int parse_trigger(struct perf_poke_opts *opts, const char *value, char **why);
 
 /* A span and its trigger require each other. */
@@ -40,6 +42,7 @@ struct owned_opts {
 	size_t nr_strings;
 	struct perf_poke_event *events;
 	struct perf_poke_trigger *triggers;
+	struct perf_poke_target *targets;
 	const char *span;   /* NAME=ENTRY..EXIT */
 	size_t last_events; /* index of the first event of the last list */
 };

@@ -247,11 +247,11 @@ TEST(maps_targets)
 	      "--any-process", "--delivery", "fasync", "--exit-with-target", "--recorder", "perf",
 	      "--housekeeping", "0,2");
 	assert_int_equal(p.r, 0);
-	assert_int_equal(p.args.targets.nr_pids, 2);
-	assert_int_equal(p.args.targets.pids[0], 12);
-	assert_int_equal(p.args.targets.pids[1], 13);
-	assert_int_equal(p.args.targets.signal, SIGUSR1);
-	assert_true(p.args.targets.any_process);
+	assert_int_equal(p.args.opts.nr_targets, 2);
+	assert_int_equal(p.args.opts.targets[0].pid, 12);
+	assert_int_equal(p.args.opts.targets[1].pid, 13);
+	assert_int_equal(p.args.opts.signal, SIGUSR1);
+	assert_true(p.args.opts.any_process);
 	assert_true(p.args.opts.exit_with_target);
 	assert_int_equal(p.args.opts.delivery, PERF_POKE_DELIVERY_FASYNC);
 	assert_int_equal(p.args.opts.recorder, PERF_POKE_RECORDER_PERF);
@@ -261,7 +261,7 @@ TEST(maps_targets)
 	      "record", "-e", "a:b", "-S");
 	assert_int_equal(q.r, 0);
 	assert_true(q.args.targets.archive);
-	assert_int_equal(q.args.targets.signal, SIGUSR2);
+	assert_int_equal(q.args.opts.signal, SIGUSR2);
 	assert_int_equal(q.args.targets.priority, 10);
 	assert_string_equal(q.args.targets.command[0], "perf");
 	assert_int_equal(q.args.targets.record.at, 1);

@@ -369,13 +369,16 @@ TEST(takes_targets)
 	struct config config;
 
 	ACCEPTS(&config, TARGETS({ .pid = 7, .signal = 10, .wake = wake }, { .pid = 8 }),
-		.delivery = PERF_POKE_DELIVERY_FASYNC, .exit_with_target = true);
+		.delivery = PERF_POKE_DELIVERY_FASYNC, .exit_with_target = true, .signal = 12,
+		.any_process = true);
 	memset(wake, 'x', sizeof(wake) - 1);
 	assert_int_equal(config.nr_targets, 2);
 	assert_int_equal(config.targets[0].pid, 7);
 	assert_int_equal(config.targets[0].signal, 10);
 	assert_string_equal(config.targets[0].wake, "word-1");
 	assert_int_equal(config.targets[1].pid, 8);
+	assert_int_equal(config.targets[1].signal, 12);
+	assert_true(config.targets[1].any_process);
 	assert_null(config.targets[1].wake);
 	assert_int_equal(config.delivery, PERF_POKE_DELIVERY_FASYNC);
 	assert_true(config.exit_with_target);

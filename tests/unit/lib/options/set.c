@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* The command line uses it: see also tests/unit/ctl/commands/start.c. */
 #include <errno.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "options/config.h"
@@ -112,6 +114,32 @@ static void check_span(const char *trigger, const char *span, const char *said)
 	assert_int_equal(perf_poke__new(&pp, &opts), -EINVAL);
 	assert_string_equal(perf_poke__last_error(), said);
 	perf_poke__opts_release(&opts);
+}
+
+TEST(adds_targets)
+{
+	struct perf_poke_opts opts = { .sz = sizeof(opts) };
+	char number[] = "100";
+
+	assert_int_equal(perf_poke__opts_set(&opts, "any-process", NULL), 0);
+	assert_int_equal(perf_poke__opts_set(&opts, "signal", "usr1"), 0);
+	assert_int_equal(opts.signal, SIGUSR1);
+	assert_int_equal(perf_poke__opts_set(&opts, "signal", "12"), 0);
+	assert_int_equal(opts.signal, 12);
+	for (int i = 0; i < 16; i++) {
+		snprintf(number, sizeof(number), "%d", 100 + i);
+		assert_int_equal(perf_poke__opts_set(&opts, "perf-pid", number), 0);
+		assert_int_equal(opts.nr_targets, i + 1);
+		assert_int_equal(opts.targets[i].pid, 100 + i);
+	}
+	assert_int_equal(opts.target_sz, sizeof(struct perf_poke_target));
+	assert_true(opts.any_process);
+	assert_int_equal(perf_poke__opts_set(&opts, "perf-pid", "115"), -EINVAL);
+	assert_string_equal(perf_poke__last_error(), "more than 16 targets");
+	perf_poke__opts_release(&opts);
+	refuses(-EINVAL, "perf-pid", "0", "not a process or thread id");
+	refuses(-EINVAL, "perf-pid", "perf", "not a process or thread id");
+	refuses(-EINVAL, "signal", "SIGNOT", "not a signal (use SIGUSR2, USR2 or 12)");
 }
 
 TEST(a_span_and_its_trigger_need_each_other)
