@@ -67,7 +67,7 @@ static const struct scheme {
 };
 
 /* Messages must not repeat the URL: it may contain a password. */
-static int find_scheme(const char *url, const struct scheme **found, char **why)
+static const struct scheme *find_scheme(const char *url, char **why)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(schemes); i++) {
 		const struct scheme *scheme = &schemes[i];
@@ -75,21 +75,21 @@ static int find_scheme(const char *url, const struct scheme **found, char **why)
 
 		if (strncmp(url, scheme->prefix, length))
 			continue;
-		if (!scheme->engine)
-			return say_why(why, -EINVAL, "built without %s", scheme->library);
+		if (!scheme->engine) {
+			say_why(why, -EINVAL, "built without %s", scheme->library);
+			return NULL;
+		}
 		if (!url[length])
 			break;
-		*found = scheme;
-		return 0;
+		return scheme;
 	}
-	return say_why(why, -EINVAL, "not a database (use sqlite:FILE or postgresql://HOST/NAME)");
+	say_why(why, -EINVAL, "not a database (use sqlite:FILE or postgresql://HOST/NAME)");
+	return NULL;
 }
 
 int store_check(const char *url, char **why)
 {
-	const struct scheme *scheme;
-
-	return find_scheme(url, &scheme, why);
+	return find_scheme(url, why) ? 0 : -EINVAL;
 }
 
 struct storing {
@@ -173,12 +173,12 @@ static int store_all(const struct storing *s, const struct causes *causes)
 
 int store_causes(const struct causes *causes, const char *url, char **why)
 {
-	const struct scheme *scheme;
+	const struct scheme *scheme = find_scheme(url, why);
 	struct storing s = { .why = why };
-	int r = find_scheme(url, &scheme, why);
+	int r;
 
-	if (r)
-		return r;
+	if (!scheme)
+		return -EINVAL;
 	s.engine = scheme->engine;
 	r = s.engine->open(&s.db, s.engine->url ? url : url + strlen(scheme->prefix), why);
 	if (!r)

@@ -49,6 +49,7 @@ static json_object *read_column(json_object *json, const char *key, size_t *nr)
 {
 	json_object *list;
 
+	*nr = 0;
 	if (!json_object_object_get_ex(json, key, &list) ||
 	    !json_object_is_type(list, json_type_array))
 		return NULL;
