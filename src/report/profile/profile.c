@@ -280,13 +280,29 @@ static int add_tasks(const struct make *make)
 	return add_row(tasks, name, 0);
 }
 
-/* The first run, within the window, of what was sent. */
-static uint64_t sent_ns(const struct make *make, const struct sender *sender)
+/* What was sent to the CPU: its first run, within the window. */
+struct sent {
+	char name[FINGERPRINT_NAME_SIZE]; /* of who sent it */
+	uint32_t interrupt;		  /* that ran it, or itself */
+	uint64_t ns;
+};
+
+static uint32_t interrupt_around(const struct lane *code, uint32_t span)
+{
+	for (uint32_t i = span; i != SPAN_NONE; i = code->spans[i].parent) {
+		if (code->spans[i].kind == SPAN_INTERRUPT)
+			return i;
+	}
+	return span;
+}
+
+static void find_run(const struct make *make, const struct sender *sender, struct sent *sent)
 {
 	const struct lane *code = findings_code(make->findings);
 	uint32_t i = (uint32_t)ARRAY_COUNT_BEFORE(code->nr, n, code->spans[n].begin < sender->time);
 	char entry[FINGERPRINT_NAME_SIZE];
 
+	sent->interrupt = SPAN_NONE;
 	for (; i < code->nr && code->spans[i].begin < make->end; i++) {
 		const char *name = findings_name(make->findings, code->spans[i].name);
 
@@ -296,30 +312,49 @@ static uint64_t sent_ns(const struct make *make, const struct sender *sender)
 		if (!sender->function[0] && strcmp(entry, "[reschedule]") &&
 		    strcmp(entry, "[irq_work]") && !has_prefix(entry, "[call_function"))
 			continue;
-		return span_within(&code->spans[i], make->begin, make->end);
+		sent->interrupt = interrupt_around(code, i);
+		sent->ns = span_within(&code->spans[i], make->begin, make->end);
+		return;
 	}
-	return 0;
+}
+
+/* The kernel tells of an interrupt and of the function that it is to call. */
+static bool is_told(struct sent *all, size_t nr, const struct sent *sent)
+{
+	for (size_t i = 0; i < nr; i++) {
+		if (sent->interrupt == SPAN_NONE || all[i].interrupt != sent->interrupt ||
+		    strcmp(all[i].name, sent->name))
+			continue;
+		if (sent->ns > all[i].ns)
+			all[i].ns = sent->ns;
+		return true;
+	}
+	return false;
 }
 
 static int add_senders(const struct make *make)
 {
 	const struct senders *senders = make->facts->senders;
-	char name[FINGERPRINT_NAME_SIZE];
+	struct sent all[SENDERS_MAX];
+	size_t nr = 0;
 	int r = 0;
 
-	for (size_t i = 0; senders && i < SENDERS_MAX && i < senders->nr && !r; i++) {
+	for (size_t i = 0; senders && i < SENDERS_MAX && i < senders->nr; i++) {
 		const struct sender *sender = &senders->rows[i];
-		uint64_t ns = sent_ns(make, sender);
+		struct sent sent = { .ns = 0 };
 
-		if (sender->time > make->end || (sender->time < make->begin && !ns))
+		find_run(make, sender, &sent);
+		if (sender->time > make->end || (sender->time < make->begin && !sent.ns))
 			continue;
 		if (sender->nr_callers)
-			fingerprint_function(name, sender->callers[0]);
+			fingerprint_function(sent.name, sender->callers[0]);
 		else
-			name_task(name, sender->task, sender->tid <= 0);
-		if (*name)
-			r = add_row(&make->profile->senders, name, ns);
+			name_task(sent.name, sender->task, sender->tid <= 0);
+		if (sent.name[0] && !is_told(all, nr, &sent))
+			all[nr++] = sent;
 	}
+	for (size_t i = 0; i < nr && !r; i++)
+		r = add_row(&make->profile->senders, all[i].name, all[i].ns);
 	return r;
 }
 

@@ -125,8 +125,9 @@ TEST(has_the_time_of_what_was_sent)
 			    .function = "acme_ipi",
 			    .nr_callers = 1,
 			    .callers = { "acme_kick" } },
+			  { .time = 106000, .tid = 5, .nr_callers = 1, .callers = { "acme_kick" } },
 			  { .time = 140000, .tid = 6, .task = "pool-12" } },
-		.nr = 3,
+		.nr = 4,
 	};
 	_cleanup_(account_release) struct account account;
 
@@ -139,7 +140,7 @@ TEST(has_the_time_of_what_was_sent)
 	account.facts.idle = true;
 	check(&account,
 	      "100000: 0>task:idle 79000, 0>[call_function_single] 2000, 2>acme_ipi 18000, "
-	      "0>[reschedule] 1000, from acme_kick 18000, from pool 1000, in idle 79000,");
+	      "0>[reschedule] 1000, from acme_kick 20000, from pool 1000, in idle 79000,");
 }
 
 /* 600 functions of 100ns each, one of which takes longer. */
