@@ -130,6 +130,24 @@ size_t spike_stack_find(const struct spike_stack *stack, const char *function)
 	return STACK_NONE;
 }
 
+static size_t kernel_frames(const struct spike_stack *stack)
+{
+	size_t nr = 0;
+
+	while (nr < stack->nr && !stack->frames[nr].user)
+		nr++;
+	return nr;
+}
+
+size_t spike_stack_common(const struct spike_stack *stack, const struct spike_stack *other)
+{
+	size_t i = kernel_frames(stack), j = kernel_frames(other), found = STACK_NONE;
+
+	while (i-- && j-- && !strcmp(stack->frames[i].name, other->frames[j].name))
+		found = i;
+	return found;
+}
+
 bool spike_stack_is_idle(const struct spike_stack *stack)
 {
 	size_t found = find_turning_on(stack);

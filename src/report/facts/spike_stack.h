@@ -44,6 +44,10 @@ size_t spike_stack_open(const struct spike_stack *stack);
 /* The outermost frame of a function. STACK_NONE: none. */
 size_t spike_stack_find(const struct spike_stack *stack, const char *function);
 
+/* Of two stacks of one thread, the innermost frame of `stack` that was there all the time, judging
+ * by its callers. STACK_NONE: there is none. */
+size_t spike_stack_common(const struct spike_stack *stack, const struct spike_stack *other);
+
 /* Whether the interrupted function waits for interrupts. */
 bool spike_stack_is_idle(const struct spike_stack *stack);
 

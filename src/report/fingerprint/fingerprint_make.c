@@ -151,6 +151,22 @@ static bool was_preempted(const struct spike_stack *stack)
 	return true;
 }
 
+/* The timer's interrupt hits the culprit, or a function that it calls. If the thread was switched
+ * out within the culprit later, the frames that both stacks have tell it. */
+static size_t find_culprit(const struct spike_stack *stack, const struct facts *facts)
+{
+	size_t hit = spike_stack_switched(stack), common;
+	char function[FINGERPRINT_NAME_SIZE], token[FINGERPRINT_NAME_SIZE];
+
+	if (stack != &facts->holder || facts->stack.tid != stack->tid)
+		return hit;
+	common = spike_stack_common(stack, &facts->stack);
+	if (common == STACK_NONE || common < hit)
+		return hit;
+	fingerprint_function(function, stack->frames[common].name);
+	return fingerprint_role(token, function) == FRAME_FUNCTION ? common : hit;
+}
+
 /* A thread in the kernel is identified by its functions. In user space, where recorders see
  * different depths, by its name. */
 static void make_thread(struct fingerprint *to, const struct cause *cause,
@@ -161,7 +177,7 @@ static void make_thread(struct fingerprint *to, const struct cause *cause,
 
 	set_kind(to, "thread");
 	if (stack && was_preempted(stack))
-		add_stack(to, stack, spike_stack_switched(stack));
+		add_stack(to, stack, find_culprit(stack, facts));
 	else if (cause->mostly_span != SPAN_NONE)
 		add_spans(to, findings, facts, cause->mostly_span);
 	/* Between two pieces of work: either may have taken long. */

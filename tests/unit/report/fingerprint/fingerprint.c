@@ -126,16 +126,19 @@ static void check_text(const struct fingerprint *fingerprint, const char *wanted
 	assert_string_equal(text, wanted);
 }
 
-static void give_stack(struct account *account, const char *const *names, size_t nr)
+static void put_stack(struct spike_stack *stack, const char *const *names, size_t nr)
 {
-	struct spike_stack *stack = &account->facts.stack;
-
 	for (stack->nr = 0; stack->nr < nr; stack->nr++) {
 		struct spike_frame *frame = &stack->frames[stack->nr];
 
 		snprintf(frame->name, sizeof(frame->name), "%s", names[stack->nr]);
 		frame->function = true;
 	}
+}
+
+static void give_stack(struct account *account, const char *const *names, size_t nr)
+{
+	put_stack(&account->facts.stack, names, nr);
 }
 
 TEST(is_the_same_of_two_recorders_and_two_kernels)
@@ -254,6 +257,43 @@ TEST(tells_preempted_threads_from_sleepers)
 	give_stack(&account, asleep, ARRAY_SIZE(asleep));
 	fingerprint_of(&found, &account);
 	check_text(&found, "v1 thread task:acme");
+}
+
+/* The late interrupt hit `hit`, and the thread was switched out in acme_walk() after it. */
+static void check_interrupted(const char *const *hit, size_t nr, const char *const *switched,
+			      size_t nr_switched, const char *wanted)
+{
+	struct fingerprint found;
+	struct account account;
+
+	assert_int_equal(TIMELINE(&account, false, TASK(0, "acme 7")), 0);
+	account.facts.thread = true;
+	account.facts.irq_ns = account.facts.latency_ns;
+	account.facts.stack.tid = account.facts.holder.tid = 7;
+	account.facts.holder.interrupted = true;
+	put_stack(&account.facts.holder, hit, nr);
+	give_stack(&account, switched, nr_switched);
+	fingerprint_of(&found, &account);
+	check_text(&found, wanted);
+}
+
+TEST(is_the_same_wherever_the_interrupt_hit)
+{
+	static const char *const switched[] = { "__schedule", "preempt_schedule", "acme_walk",
+						"vfs_write",  "__x64_sys_write",  "do_syscall_64" };
+	static const char *const culprit[] = { "acme_walk", "vfs_write", "__x64_sys_write",
+					       "do_syscall_64" };
+	static const char *const callee[] = { "delay_tsc", "acme_spin",	      "acme_walk",
+					      "vfs_write", "__x64_sys_write", "do_syscall_64" };
+	static const char *const later[] = { "__schedule", "preempt_schedule", "acme_read",
+					     "vfs_read",   "__x64_sys_read",   "do_syscall_64" };
+	static const char *const wanted = "v1 thread acme_walk<[write]";
+
+	check_interrupted(culprit, ARRAY_SIZE(culprit), switched, ARRAY_SIZE(switched), wanted);
+	check_interrupted(callee, ARRAY_SIZE(callee), switched, ARRAY_SIZE(switched), wanted);
+	/* In another system call by then. */
+	check_interrupted(callee, ARRAY_SIZE(callee), later, ARRAY_SIZE(later),
+			  "v1 thread delay_tsc<acme_spin<acme_walk<[write]");
 }
 
 TEST(has_none_of_a_poke)
