@@ -138,7 +138,7 @@ int capture_facts(struct facts *facts, const struct capture_file *file)
 		.ends_at_spike = file->view.ends_at_spike,
 		.poked = spike->poked,
 		.idle = spike->idle,
-		.control = capture_file_is_control(file),
+		.control = file->capture->control,
 		.thread = spike->kind != PERF_POKE_TRIGGER_IRQ,
 		.reported = is_reported(spike->kind),
 		.noise = spike->kind == PERF_POKE_TRIGGER_NOISE,

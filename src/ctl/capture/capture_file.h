@@ -29,10 +29,4 @@ void capture_file_close(struct capture_file *file);
 uint64_t capture_file_number(const struct capture_file *file, const char *path, uint64_t unknown);
 const char *capture_file_text(const struct capture_file *file, const char *path);
 
-/* Whether it is a control, for comparison with spikes. */
-static inline bool capture_file_is_control(const struct capture_file *file)
-{
-	return capture_file_number(file, "control", 0);
-}
-
 #endif

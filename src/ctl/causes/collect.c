@@ -80,7 +80,7 @@ static int take_capture(const struct collecting *c, int dirfd, const char *path)
 		c->causes->unreadable++;
 		return 0;
 	}
-	if (capture_file_is_control(&file))
+	if (file.capture->control)
 		return profiles_add(&c->causes->profiles, &profile, PROFILES_CONTROL);
 	if (!found.fingerprint.kind[0]) {
 		c->causes->without++;

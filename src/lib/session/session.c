@@ -298,8 +298,8 @@ static int session_resume(struct perf_poke *pp, int frozen_cpu)
 	return err == -ENXIO ? 0 : err;
 }
 
-/* The order minimizes blind time: freeze, copy, resume,
- * re-arm, then the rest. Pokes precede the re-arm, because no spike may come in between. */
+/* The order minimizes blind time: freeze, copy, resume, re-arm, then the rest. Pokes precede the
+ * re-arm, because no spike may come in between. */
 static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *spike,
 			   const struct trigger_spike *seen)
 {

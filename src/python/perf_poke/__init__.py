@@ -94,6 +94,7 @@ class Capture:
     size: int
     kernel: str | None
     hostname: str | None
+    control: bool = False  # no spike, see the option `controls`
 
 
 class Option(NamedTuple):
@@ -177,6 +178,7 @@ def _capture(capture: lib.Capture) -> Capture:
         size=capture.size,
         kernel=lib.text(capture.kernel),
         hostname=lib.text(capture.hostname),
+        control=capture.control,
     )
 
 
@@ -288,7 +290,7 @@ class Session:
     def _take(self) -> list[Capture]:
         taken = self._found[:]
         self._found.clear()
-        self._taken += len(taken)
+        self._taken += sum(not capture.control for capture in taken)
         return taken
 
     def poll(self, timeout: float | None = None) -> list[Capture]:

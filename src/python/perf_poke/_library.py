@@ -50,7 +50,7 @@ class Capture(ctypes.Structure):
                 ("recorder", c_char_p), ("skid_ns", c_uint64), ("blind_ns", c_uint64), ("history_ns", c_uint64),
                 ("events", c_uint64), ("lost", c_uint64), ("size", c_uint64), ("trace_bytes", c_uint64),
                 ("bytes_after_spike", c_uint64), ("bytes_after_spike_exact", c_bool), ("kernel", c_char_p),
-                ("hostname", c_char_p)]
+                ("hostname", c_char_p), ("buckets", c_void_p), ("nr_buckets", c_size_t), ("control", c_bool)]
 
 
 class Stats(ctypes.Structure):

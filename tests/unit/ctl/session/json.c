@@ -78,6 +78,9 @@ static void show_captures(FILE *file)
 	capture.bytes_after_spike = UINT64_MAX;
 	capture.bytes_after_spike_exact = false;
 	show(file, "capture of a trace, bytes after the spike unknown", json_capture(&capture));
+	capture.trace_bytes = 0;
+	capture.control = true;
+	show(file, "control", json_capture(&capture));
 	show(file, "removed", json_removed("a/1"));
 }
 
@@ -119,7 +122,10 @@ static void show_summaries(FILE *file)
 	results_remove_capture(&results, "a/1");
 	results.kinds[0].rows = &row;
 	results.nr_rows = 1;
+	results.controls = 5;
+	results.nr_controls = 4;
 	show(file, "summary", json_summary(&results));
+	results.controls = 0;
 	results.perf = (struct result_perf){
 		.pid = 7, .command = command, .status = 130, .data = { &data, 1 }
 	};
