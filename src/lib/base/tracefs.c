@@ -68,13 +68,18 @@ bool tracefs_has_event(const char *name)
 	return tracefs >= 0 && !faccessat(tracefs, path, F_OK, 0);
 }
 
-uint64_t tracefs_printk_id(void)
+uint64_t tracefs_event_id(const char *name)
 {
 	_cleanup_close_ int tracefs = tracefs_open();
-	char text[32];
+	char path[128], text[32];
 
-	if (tracefs < 0 ||
-	    read_text_at(tracefs, "events/bpf_trace/bpf_trace_printk/id", text, sizeof(text)))
+	snprintf(path, sizeof(path), "events/%s/id", name);
+	if (tracefs < 0 || read_text_at(tracefs, path, text, sizeof(text)))
 		return 0;
 	return strtoull(text, NULL, 10);
+}
+
+uint64_t tracefs_printk_id(void)
+{
+	return tracefs_event_id("bpf_trace/bpf_trace_printk");
 }

@@ -18,7 +18,10 @@ const char *tracefs_strerror(int err);
 /* Whether the kernel has an event such as "timer/hrtimer_start". */
 bool tracefs_has_event(const char *name);
 
-/* perf's id of the tracepoint in bpf_trace_printk(); 0: missing or not readable. */
+/* perf's id of an event such as "timer/hrtimer_start"; 0: missing or not readable. */
+uint64_t tracefs_event_id(const char *name);
+
+/* That of the tracepoint in bpf_trace_printk(). */
 uint64_t tracefs_printk_id(void);
 
 #endif

@@ -2,8 +2,10 @@
 #include "trigger/span_attach.h"
 
 #include <fcntl.h>
+#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include <bpf/libbpf.h>
 
@@ -143,6 +145,25 @@ static int attach_filter(struct trigger *trigger, const struct span_side *side)
 	return filter_open(trigger, &filter, side->log);
 }
 
+/* As bpf_program__attach_tracepoint(), which needs a mounted tracefs. Runs on all CPUs. */
+static struct bpf_link *attach_by_id(const struct bpf_program *program, const char *const *parts)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_TRACEPOINT, .size = sizeof(attr) };
+	struct bpf_link *link;
+	char name[256];
+	int fd;
+
+	snprintf(name, sizeof(name), "%s/%s", parts[0], parts[1]);
+	attr.config = tracefs_event_id(name);
+	fd = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	link = bpf_program__attach_perf_event(program, fd);
+	if (!link)
+		close(fd);
+	return link;
+}
+
 /* The programs run in this order, with the filter in between. */
 static int attach_tp(struct trigger *trigger, const struct span_side *side)
 {
@@ -153,7 +174,7 @@ static int attach_tp(struct trigger *trigger, const struct span_side *side)
 	int err = 0;
 
 	if (argument_of(trigger, side)->noted) {
-		*note.link = bpf_program__attach_tracepoint(note.program, parts[0], parts[1]);
+		*note.link = attach_by_id(note.program, parts);
 		if (!*note.link)
 			return side_fail(side, -errno, parts[1], strerror(errno));
 	}
