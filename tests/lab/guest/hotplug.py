@@ -121,7 +121,7 @@ def shown(one, cpu, *args):
                          check=False)
     equal((out.returncode, out.stderr), (0, ""), "perf script")
     words = [line.split() for line in out.stdout.splitlines()]
-    return [(int(time.rstrip(":").replace(".", "")) - one.to_perf_ns, name) for time, name in words]
+    return [(int(time.rstrip(":").replace(".", "")) - one.to_perf_ns, name) for time, name, *_ in words]
 
 
 def check_trace(one, cpu, since_ns=0):
