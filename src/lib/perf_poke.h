@@ -898,30 +898,47 @@ int perf_poke__session_stop(const char *name);
  */
 int perf_poke__session_poke(const char *name);
 
+/** An open session of another process. Opaque. */
+struct perf_poke_reporter;
+
 /**
  * Open a session of another process, to report to it.
  *
+ * @param reporter  on success, what the caller passes to perf_poke__session_close()
  * @param name  of the session
  *
- * Returns: a descriptor for perf_poke__session_report(), which the caller closes, or
+ * Returns: 0, or
  * - -ENOENT: no living session has this name
  * - -ENXIO: it does not watch PERF_POKE_TRIGGER_REPORT
+ * - -EINVAL: from another version of perf-poke
  * - -EPERM, -EACCES: needs root
+ * - -ENOMEM
  * Since: 0.1
  */
-int perf_poke__session_open(const char *name);
+int perf_poke__session_open(struct perf_poke_reporter **reporter, const char *name);
 
 /**
  * Report a latency to a session of another process, as perf_poke__report(): any thread,
- * async-signal-safe, but always with a system call. Captures nothing after the session has ended.
+ * async-signal-safe, and below the threshold without a system call, unless the session has a linear
+ * histogram. Captures nothing after the session has ended.
  *
- * @param fd  from perf_poke__session_open()
+ * @param reporter  from perf_poke__session_open()
  * @param report  what was late; `tid` is in the session's PID namespace
  *
- * Returns: as perf_poke__report(), without -ENOTCONN; -EBADF: fd is not open
+ * Returns: as perf_poke__report(), without -ENOTCONN
  * Since: 0.1
  */
-int perf_poke__session_report(int fd, const struct perf_poke_report *report);
+int perf_poke__session_report(struct perf_poke_reporter *reporter,
+			      const struct perf_poke_report *report);
+
+/**
+ * Close what perf_poke__session_open() opened. No thread may be in perf_poke__session_report().
+ *
+ * @param reporter  or NULL
+ *
+ * Since: 0.1
+ */
+void perf_poke__session_close(struct perf_poke_reporter *reporter);
 
 /**
  * Find captures on disk.

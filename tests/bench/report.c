@@ -25,7 +25,8 @@
 #define THRESHOLD_NS 1000000
 
 static struct perf_poke *session;
-static int marker, opened;
+static struct perf_poke_reporter *reporter;
+static int marker;
 static uint64_t write_ns;
 
 static uint64_t cpu_ns(void)
@@ -58,8 +59,15 @@ static void report_from_outside(void)
 {
 	const struct perf_poke_report args = late(THRESHOLD_NS / 2);
 
-	if (perf_poke__session_report(opened, &args))
+	if (perf_poke__session_report(reporter, &args))
 		exit(1);
+}
+
+static void report_above_from_outside(void)
+{
+	const struct perf_poke_report args = late(THRESHOLD_NS * 2);
+
+	perf_poke__session_report(reporter, &args);
 }
 
 static void report_below(void)
@@ -163,12 +171,14 @@ static void measure_reports(const char *output)
 	if (start(&trigger, output))
 		exit(1);
 	measure("perf_poke__report(), below the threshold", report_below);
-	opened = perf_poke__session_open("bench-report");
-	if (opened >= 0)
-		measure("perf_poke__session_report(), below it", report_from_outside);
+	if (perf_poke__session_open(&reporter, "bench-report"))
+		exit(1);
+	measure("perf_poke__session_report(), below it", report_from_outside);
 	measure_spikes();
 	perf_poke__disarm(session);
 	measure("perf_poke__report(), above it, disarmed", report_above);
+	measure("perf_poke__session_report(), the same", report_above_from_outside);
+	perf_poke__session_close(reporter);
 	perf_poke__free(session);
 }
 

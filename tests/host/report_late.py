@@ -34,9 +34,10 @@ class Library(ReportTest):
         seen = json.loads(result.stdout)
         self.assertEqual((seen["before"], seen["after"]), (-errno.ENOTCONN, -errno.ENOTCONN))
         self.assertEqual((seen["below"], seen["errno_kept"]), (0, 1))
-        self.assertEqual(seen["unwatched"], -errno.ENXIO)
+        self.assertEqual(seen["below_by_name"], 0)
+        self.assertEqual((seen["unwatched"], seen["unwatched_by_name"]), (-errno.ENXIO, -errno.ENXIO))
         self.assertEqual(seen["disarmed"], 0)
-        for name in ("spike", "handler", "long_label", "remote", "armed"):
+        for name in ("spike", "handler", "long_label", "remote", "by_name", "armed"):
             self.assertEqual(seen[name], 1, name)
         self.check_counts(seen)
         self.check_spikes(cpu)
@@ -44,8 +45,8 @@ class Library(ReportTest):
     def check_counts(self, seen):
         counts, every = seen["counts"], seen["all"]
         self.assertEqual(counts["ret"], 0)
-        self.assertEqual(counts["spikes"] - counts["unarmed"], 5)
-        self.assertEqual(counts["count"], 1000 + counts["spikes"])
+        self.assertEqual(counts["spikes"] - counts["unarmed"], 6)
+        self.assertEqual(counts["count"], 2000 + counts["spikes"])
         # No report of concurrent threads is lost.
         self.assertGreater(seen["storm_reports"], 100)
         self.assertEqual(every["count"] - counts["count"], seen["storm_reports"])
@@ -53,7 +54,7 @@ class Library(ReportTest):
 
     def check_spikes(self, cpu):
         spikes = self.spikes(self.output)
-        labels = {"a label", "from a handler", "a label that is longer than the 63 bytes that are kept of it, to the end"[:63], "from elsewhere", "armed"}
+        labels = {"a label", "from a handler", "a label that is longer than the 63 bytes that are kept of it, to the end"[:63], "from elsewhere", "by name", "armed"}
         self.assertLessEqual(labels, set(spikes))
         self.assertLessEqual(set(spikes), labels | {"storm"})
         for label in labels:

@@ -22,6 +22,7 @@
 #define STORM_MS 200
 
 static struct perf_poke *session;
+static struct perf_poke_reporter *reporter; /* if not NULL, report as another process does */
 static int cpu, other;
 static volatile sig_atomic_t from_handler;
 static uint64_t storm_reports;
@@ -36,7 +37,8 @@ static int report_late(uint64_t latency_ns, int where, int tid, const char *labe
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	report.actual_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 	report.expected_ns = report.actual_ns - latency_ns;
-	return perf_poke__report(session, &report);
+	return reporter ? perf_poke__session_report(reporter, &report)
+			: perf_poke__report(session, &report);
 }
 
 static void move_to(int where)
@@ -65,6 +67,21 @@ static void on_signal(int number)
 	from_handler = take_spike(-1, "from a handler");
 }
 
+static void report_by_name(void)
+{
+	int below = 0, spike;
+
+	if (perf_poke__session_open(&reporter, perf_poke__session(session)))
+		exit(1);
+	for (int i = 0; i < BELOW; i++)
+		below += report_late(BELOW_NS, cpu, 0, NULL);
+	spike = take_spike(cpu, "by name");
+	printf("\"below_by_name\": %d, \"by_name\": %d, \"unwatched_by_name\": %d, ", below, spike,
+	       report_late(BELOW_NS, other, 0, NULL));
+	perf_poke__session_close(reporter);
+	reporter = NULL;
+}
+
 /* The previous capture must be complete: a spike during a capture is not recorded. */
 static void *report_all(void *done)
 {
@@ -82,6 +99,7 @@ static void *report_all(void *done)
 	move_to(other);
 	unwatched = report_late(SPIKE_NS, -1, 0, NULL);
 	remote = take_spike(cpu, "from elsewhere");
+	report_by_name();
 	perf_poke__disarm(session);
 	disarmed = report_late(SPIKE_NS, cpu, 0, "disarmed");
 	perf_poke__arm(session);
@@ -156,6 +174,7 @@ int main(int argc, char **argv)
 	const struct perf_poke_trigger trigger = { PERF_POKE_TRIGGER_REPORT, THRESHOLD_NS };
 	pthread_t threads[STORM_THREADS];
 	uint64_t captures = 0;
+	char name[32];
 	struct perf_poke_opts opts = {
 		.sz = sizeof(opts),
 		.triggers = &trigger,
@@ -164,11 +183,13 @@ int main(int argc, char **argv)
 		.recorder = PERF_POKE_RECORDER_NONE,
 		.on_capture = on_capture,
 		.capture_ctx = &captures,
+		.session = name,
 	};
 	int done = 0;
 
 	if (argc != 4)
 		return 2;
+	snprintf(name, sizeof(name), "reporter-%d", (int)getpid());
 	opts.cpus = argv[1];
 	opts.output = argv[3];
 	cpu = atoi(argv[1]);

@@ -52,12 +52,14 @@ static const char *reason(int error)
 static enum exit_code send_report(struct console *con, const struct session_entry *session,
 				  const struct perf_poke_report *report)
 {
-	_cleanup_close_ int fd = perf_poke__session_open(session->name);
-	int r = fd < 0 ? fd : perf_poke__session_report(fd, report);
+	struct perf_poke_reporter *reporter = NULL;
+	int opened = perf_poke__session_open(&reporter, session->name);
+	int r = opened ? opened : perf_poke__session_report(reporter, report);
 
+	perf_poke__session_close(reporter);
 	if (r >= 0)
 		return r ? EXIT_FINE : EXIT_NO_SPIKE;
-	if (fd == -ENXIO)
+	if (opened == -ENXIO)
 		console_error(con, "session '%s': started without --trigger report=TIME",
 			      session->name);
 	else if (r == -ENXIO)

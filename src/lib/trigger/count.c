@@ -29,7 +29,7 @@ static void count_linear(struct trigger *trigger, __u64 watched, uint64_t latenc
 		    1);
 }
 
-static void count(struct trigger *trigger, struct trigger_cpu *cpu, uint64_t latency_ns)
+static void count(struct trigger_cpu *cpu, uint64_t latency_ns)
 {
 	ADD(cpu->count, 1);
 	__atomic_store_n(&cpu->last_ns, latency_ns, __ATOMIC_RELAXED);
@@ -37,7 +37,14 @@ static void count(struct trigger *trigger, struct trigger_cpu *cpu, uint64_t lat
 	raise_to(&cpu->min_inverse, ~latency_ns);
 	raise_to(&cpu->max_ns, latency_ns);
 	ADD(cpu->buckets[trigger_bucket(latency_ns)], 1);
-	count_linear(trigger, cpu->watched, latency_ns);
+}
+
+bool trigger_count_below(struct trigger_cpu *cpu, uint64_t latency_ns)
+{
+	if (cpu->watched != TRIGGER_WATCHED || latency_ns >= LOAD(cpu->threshold_ns))
+		return false;
+	count(cpu, latency_ns);
+	return true;
 }
 
 int trigger_count(struct trigger *trigger, enum trigger_kind kind, int cpu_number,
@@ -57,7 +64,8 @@ int trigger_count(struct trigger *trigger, enum trigger_kind kind, int cpu_numbe
 	if (is_wanted && (is_kept || !is_spike) && LOAD(skel->bss->armed) &&
 	    !LOAD(skel->bss->disarmed))
 		return 1;
-	count(trigger, cpu, latency_ns);
+	count(cpu, latency_ns);
+	count_linear(trigger, cpu->watched, latency_ns);
 	if (is_spike) {
 		ADD(cpu->spikes, 1);
 		ADD(cpu->unarmed, is_kept);

@@ -9,4 +9,7 @@
  * only the program can take, or -ENXIO if the CPU is not watched. */
 int trigger_count(struct trigger *trigger, enum trigger_kind kind, int cpu, uint64_t latency_ns);
 
+/* For another process, which maps the rows only. Returns false if only the program can count it. */
+bool trigger_count_below(struct trigger_cpu *cpu, uint64_t latency_ns);
+
 #endif

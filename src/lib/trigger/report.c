@@ -58,26 +58,41 @@ static int report_pass(int prog_fd, const struct perf_poke_report *report)
 	return report_run(prog_fd, &args, report->cpu);
 }
 
-int report_send(int prog_fd, const struct perf_poke_report *report)
+static int report_cpu(const struct perf_poke_report *report)
 {
-	struct perf_poke_report known;
-	int err = report_read(&known, report);
+	return report->cpu < 0 ? sched_getcpu() : report->cpu;
+}
 
-	return err ? err : report_pass(prog_fd, &known);
+static uint64_t report_latency_ns(const struct perf_poke_report *report)
+{
+	uint64_t now = report->actual_ns ? report->actual_ns : clock_ns(CLOCK_MONOTONIC);
+
+	return now > report->expected_ns ? now - report->expected_ns : 0;
 }
 
 int report_count(struct trigger *trigger, int prog_fd, const struct perf_poke_report *report)
 {
 	struct perf_poke_report known;
 	int ret = report_read(&known, report), cpu;
-	uint64_t now;
 
 	if (ret)
 		return ret;
-	cpu = known.cpu < 0 ? sched_getcpu() : known.cpu;
-	now = known.actual_ns ? known.actual_ns : clock_ns(CLOCK_MONOTONIC);
-	ret = cpu < 0 ? 1
-		      : trigger_count(trigger, TRIGGER_REPORT, cpu,
-				      now > known.expected_ns ? now - known.expected_ns : 0);
+	cpu = report_cpu(&known);
+	ret = cpu < 0 ? 1 : trigger_count(trigger, TRIGGER_REPORT, cpu, report_latency_ns(&known));
 	return ret > 0 ? report_pass(prog_fd, &known) : ret;
+}
+
+int report_remote(struct trigger_cpu *rows, size_t nr_rows, int prog_fd,
+		  const struct perf_poke_report *report)
+{
+	struct perf_poke_report known;
+	int err = report_read(&known, report), cpu;
+
+	if (err)
+		return err;
+	cpu = report_cpu(&known);
+	if (cpu >= 0 && (size_t)cpu < nr_rows &&
+	    trigger_count_below(&rows[cpu], report_latency_ns(&known)))
+		return 0;
+	return report_pass(prog_fd, &known);
 }

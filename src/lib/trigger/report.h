@@ -6,13 +6,15 @@
 #include "perf_poke.h"
 
 struct trigger;
+struct trigger_cpu;
 
-/* One system call; async-signal-safe. Returns 1 if it took a spike, 0 if not, or a negative errno
- * as perf_poke__report(). */
-int report_send(int prog_fd, const struct perf_poke_report *report);
-
-/* The same for a session of this process: latencies that are no spike are counted without a system
- * call, faster than a write to trace_marker. */
+/* Async-signal-safe. Latencies that are no spike are counted without a system call, faster than a
+ * write to trace_marker. Returns 1 if it took a spike, 0 if not, or a negative errno as
+ * perf_poke__report(). */
 int report_count(struct trigger *trigger, int prog_fd, const struct perf_poke_report *report);
+
+/* The same for a session of another process, whose rows of TRIGGER_REPORT are mapped. */
+int report_remote(struct trigger_cpu *rows, size_t nr_rows, int prog_fd,
+		  const struct perf_poke_report *report);
 
 #endif

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 
 #include "base/map_memory.h"
 #include "bpf/poke.h"
@@ -65,7 +66,8 @@ static int open_pin(int dirfd, const char *name)
 }
 
 /* -EINVAL: from another version of perf-poke. */
-static int map_pin(struct mapping *mapping, int dirfd, const char *name, size_t value_size)
+static int map_pin(struct mapping *mapping, int dirfd, const char *name, size_t value_size,
+		   int protection)
 {
 	_cleanup_close_ int fd = open_pin(dirfd, name);
 	struct bpf_map_info info = {};
@@ -80,7 +82,7 @@ static int map_pin(struct mapping *mapping, int dirfd, const char *name, size_t 
 	if (info.type != BPF_MAP_TYPE_ARRAY || info.value_size != value_size)
 		return -EINVAL;
 	size = map_memory_pages(info.max_entries * value_size);
-	data = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+	data = mmap(NULL, size, protection, MAP_SHARED, fd, 0);
 	if (data == MAP_FAILED)
 		return -errno;
 	*mapping = (struct mapping){ data, size, info.max_entries };
@@ -172,17 +174,20 @@ static void view_targets(struct view *view)
 
 static int view_open(struct view *view, int dirfd)
 {
-	int err;
+	const struct {
+		struct mapping *mapping;
+		const char *name;
+		size_t value_size;
+	} rows[] = {
+		{ &view->session, TRIGGER_PIN_SESSION, sizeof(struct trigger_session) },
+		{ &view->cpus, TRIGGER_PIN_CPUS, sizeof(struct trigger_cpu) },
+		{ &view->cpus_more, TRIGGER_PIN_CPUS_MORE, sizeof(struct trigger_cpu) },
+		{ &view->targets, TRIGGER_PIN_TARGETS, sizeof(struct poke_target) },
+	};
+	int err = 0;
 
-	err = map_pin(&view->session, dirfd, TRIGGER_PIN_SESSION, sizeof(struct trigger_session));
-	if (!err)
-		err = map_pin(&view->cpus, dirfd, TRIGGER_PIN_CPUS, sizeof(struct trigger_cpu));
-	if (!err)
-		err = map_pin(&view->cpus_more, dirfd, TRIGGER_PIN_CPUS_MORE,
-			      sizeof(struct trigger_cpu));
-	if (!err)
-		err = map_pin(&view->targets, dirfd, TRIGGER_PIN_TARGETS,
-			      sizeof(struct poke_target));
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && !err; i++)
+		err = map_pin(rows[i].mapping, dirfd, rows[i].name, rows[i].value_size, PROT_READ);
 	if (err)
 		return err;
 	view_targets(view);
@@ -342,7 +347,7 @@ static void place_release(struct place *place)
 static int session_find(const char *name, struct place *place)
 {
 	_cleanup_free_ uid_t *users = NULL;
-	int nr = session_name_valid(name) ? pins_users(&users) : -ENOENT;
+	int nr = name && session_name_valid(name) ? pins_users(&users) : -ENOENT;
 	int fd = -ENOENT;
 
 	if (nr < 0)
@@ -412,18 +417,63 @@ int perf_poke__session_poke(const char *name)
 	return ret ? ret : -EBUSY;
 }
 
-int perf_poke__session_open(const char *name)
+struct perf_poke_reporter {
+	int prog_fd;
+	struct mapping cpus_more;
+	size_t nr_cpus;
+};
+
+void perf_poke__session_close(struct perf_poke_reporter *reporter)
+{
+	if (!reporter)
+		return;
+	unmap(&reporter->cpus_more);
+	closep(&reporter->prog_fd);
+	free(reporter);
+}
+
+static int reporter_open(struct perf_poke_reporter *reporter, int dirfd)
+{
+	int ret;
+
+	reporter->prog_fd = open_pin(dirfd, TRIGGER_PIN_REPORT);
+	if (reporter->prog_fd < 0)
+		return reporter->prog_fd == -ENOENT ? -ENXIO : reporter->prog_fd;
+	ret = libbpf_num_possible_cpus();
+	if (ret < 0)
+		return ret;
+	reporter->nr_cpus = (size_t)ret;
+	ret = map_pin(&reporter->cpus_more, dirfd, TRIGGER_PIN_CPUS_MORE,
+		      sizeof(struct trigger_cpu), PROT_READ | PROT_WRITE);
+	if (!ret && reporter->cpus_more.entries < TRIGGER_REPORT * reporter->nr_cpus)
+		ret = -EINVAL;
+	return ret;
+}
+
+int perf_poke__session_open(struct perf_poke_reporter **opened, const char *name)
 {
 	_cleanup_close_ int fd = session_find_alive(name);
-	int ret;
+	struct perf_poke_reporter *reporter;
+	int err;
 
 	if (fd < 0)
 		return fd;
-	ret = open_pin(fd, TRIGGER_PIN_REPORT);
-	return ret == -ENOENT ? -ENXIO : ret;
+	reporter = calloc(1, sizeof(*reporter));
+	if (!reporter)
+		return -ENOMEM;
+	err = reporter_open(reporter, fd);
+	if (err)
+		perf_poke__session_close(reporter);
+	else
+		*opened = reporter;
+	return err;
 }
 
-int perf_poke__session_report(int fd, const struct perf_poke_report *report)
+int perf_poke__session_report(struct perf_poke_reporter *reporter,
+			      const struct perf_poke_report *report)
 {
-	return report_send(fd, report);
+	struct trigger_cpu *rows = reporter->cpus_more.data;
+
+	return report_remote(&rows[(TRIGGER_REPORT - 1) * reporter->nr_cpus], reporter->nr_cpus,
+			     reporter->prog_fd, report);
 }

@@ -122,6 +122,22 @@ TEST(counts_what_cannot_be_taken)
 	assert_int_equal(cpu->count, 4);
 }
 
+TEST(counts_in_rows_alone)
+{
+	static struct fixture f;
+	struct trigger_cpu *cpu = begin(&f);
+
+	/* The linear histogram is not mapped. */
+	assert_false(trigger_count_below(cpu, 250));
+	cpu->watched = TRIGGER_WATCHED;
+	assert_true(trigger_count_below(cpu, THRESHOLD_NS - 1));
+	assert_false(trigger_count_below(cpu, THRESHOLD_NS));
+	assert_int_equal(cpu->count, 1);
+	assert_int_equal(cpu->last_ns, THRESHOLD_NS - 1);
+	cpu->watched = TRIGGER_UNWATCHED;
+	assert_false(trigger_count_below(cpu, 250));
+}
+
 TEST(refuses_other_cpus)
 {
 	static struct fixture f;

@@ -47,13 +47,13 @@ TEST(refuses_what_is_malformed)
 	};
 
 	calls = 0;
-	assert_int_equal(report_send(3, NULL), -EINVAL);
+	assert_int_equal(report_remote(NULL, 0, 3, NULL), -EINVAL);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		assert_int_equal(report_send(3, &bad[i]), -EINVAL);
-	assert_int_equal(report_send(3, &longer.report), -EINVAL);
+		assert_int_equal(report_remote(NULL, 0, 3, &bad[i]), -EINVAL);
+	assert_int_equal(report_remote(NULL, 0, 3, &longer.report), -EINVAL);
 	assert_int_equal(calls, 0);
 	longer.later = 0;
-	assert_int_equal(report_send(3, &longer.report), 0);
+	assert_int_equal(report_remote(NULL, 0, 3, &longer.report), 0);
 	assert_int_equal(calls, 1);
 }
 
@@ -69,7 +69,7 @@ TEST(passes_all_on)
 	};
 
 	errno = ENOTTY;
-	assert_int_equal(report_send(4, &report), 0);
+	assert_int_equal(report_remote(NULL, 0, 4, &report), 0);
 	assert_int_equal(errno, ENOTTY);
 	assert_int_equal(seen.test.prog_fd, 4);
 	assert_int_equal(seen.test.flags, BPF_F_TEST_RUN_ON_CPU);
@@ -81,9 +81,30 @@ TEST(passes_all_on)
 			    "012345678901234567890123456789012345678901234567890123456789012");
 	report.cpu = -1;
 	report.sz = offsetof(struct perf_poke_report, label);
-	assert_int_equal(report_send(4, &report), 0);
+	assert_int_equal(report_remote(NULL, 0, 4, &report), 0);
 	assert_int_equal(seen.test.flags, 0);
 	assert_string_equal(args.label, "");
-	assert_int_equal(report_send(99, &report), -EPERM);
+	assert_int_equal(report_remote(NULL, 0, 99, &report), -EPERM);
 	assert_int_equal(errno, ENOTTY);
+}
+
+TEST(makes_no_system_call_below_the_threshold)
+{
+	static struct trigger_cpu rows[2];
+	struct perf_poke_report report = {
+		.sz = sizeof(report), .expected_ns = 5, .actual_ns = 9, .cpu = 1
+	};
+
+	rows[1].watched = TRIGGER_WATCHED;
+	rows[1].threshold_ns = 5;
+	calls = 0;
+	assert_int_equal(report_remote(rows, 2, 4, &report), 0);
+	assert_int_equal(rows[1].last_ns, 4);
+	assert_int_equal(calls, 0);
+	report.actual_ns++;
+	assert_int_equal(report_remote(rows, 2, 4, &report), 0);
+	report.cpu = 2;
+	assert_int_equal(report_remote(rows, 2, 4, &report), 0);
+	assert_int_equal(calls, 2);
+	assert_int_equal(rows[1].count, 1);
 }
