@@ -146,6 +146,16 @@ static __noinline int span_spike(void *ctx, struct trigger_cpu *cpu, __u64 laten
 	return tell(s);
 }
 
+static __always_inline void span_measured(void *ctx, struct trigger_cpu *cpu, __u64 latency_ns,
+					  bool told)
+{
+	if (!cpu || !cpu->watched)
+		return;
+	count(cpu, latency_ns);
+	if (!told && latency_ns >= cpu->threshold_ns)
+		span_spike(ctx, cpu, latency_ns, 0);
+}
+
 static __noinline int span_end(void *ctx, __u64 argument)
 {
 	__u64 now = bpf_ktime_get_ns(), latency_ns;
@@ -164,13 +174,16 @@ static __noinline int span_end(void *ctx, __u64 argument)
 	}
 	latency_ns = lateness(now, open->began_ns);
 	told = open->told;
-	bpf_map_delete_elem(&spans, &key);
-	if (!cpu || !cpu->watched)
-		return 0;
-	count(cpu, latency_ns);
-	if (told || latency_ns < cpu->threshold_ns)
-		return 0;
-	return span_spike(ctx, cpu, latency_ns, 0);
+	/* No spike of span_expiry() from now on. */
+	open->told = 1;
+	/* Deleting takes hundreds of instructions, so freeze first, unless another CPU may begin
+	 * the next span with this key meanwhile. */
+	if (span_by == SPAN_BY_ARGUMENT)
+		bpf_map_delete_elem(&spans, &key);
+	span_measured(ctx, cpu, latency_ns, told);
+	if (span_by != SPAN_BY_ARGUMENT)
+		bpf_map_delete_elem(&spans, &key);
+	return 0;
 }
 
 /* The slot's open span, if it has reached the limit; else NULL. */
