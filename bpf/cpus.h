@@ -34,7 +34,7 @@ static __always_inline struct trigger_cpu *cpu_of_kind(__u32 cpu, __u32 kind)
 {
 	__u32 key = (kind - 1) * nr_cpus + cpu;
 
-	if (kind == TRIGGER_IRQ)
+	if (kind == PERF_POKE_TRIGGER_IRQ)
 		return bpf_map_lookup_elem(&cpus, &cpu);
 	return bpf_map_lookup_elem(&cpus_more, &key);
 }

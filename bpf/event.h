@@ -14,7 +14,7 @@ const volatile __u32 event_filtered = 0;
 SEC("?raw_tp")
 int event_seen(void *ctx)
 {
-	struct trigger_cpu *cpu = cpu_of_kind(bpf_get_smp_processor_id(), TRIGGER_EVENT);
+	struct trigger_cpu *cpu = cpu_of_kind(bpf_get_smp_processor_id(), PERF_POKE_TRIGGER_EVENT);
 	struct trigger_spike *s;
 
 	if (!cpu || !cpu->watched)
@@ -24,7 +24,7 @@ int event_seen(void *ctx)
 	count(cpu, 0);
 	if (cpu->threshold_ns == TRIGGER_NEVER)
 		return 0;
-	s = take_raw(cpu, TRIGGER_EVENT, 0);
+	s = take_raw(cpu, PERF_POKE_TRIGGER_EVENT, 0);
 	if (!s)
 		return 0;
 	s->actual_ns = s->expected_ns = s->time_ns;

@@ -39,7 +39,8 @@ static __always_inline bool is_half(__u32 kind, __u64 late_ns)
 
 static __always_inline bool is_late(__u64 late_ns)
 {
-	return is_half(TRIGGER_THREAD, late_ns) || is_half(TRIGGER_WAKEUP, late_ns);
+	return is_half(PERF_POKE_TRIGGER_THREAD, late_ns) ||
+	       is_half(PERF_POKE_TRIGGER_WAKEUP, late_ns);
 }
 
 /* Takes the whole stack. */

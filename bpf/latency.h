@@ -51,12 +51,13 @@ struct {
 /* Whether our programs see that threads run, and that they return to user space. */
 static __always_inline bool sees_threads(void)
 {
-	return !has_samples && (thresholds_ns[TRIGGER_THREAD] || thresholds_ns[TRIGGER_USER]);
+	return !has_samples &&
+	       (thresholds_ns[PERF_POKE_TRIGGER_THREAD] || thresholds_ns[PERF_POKE_TRIGGER_USER]);
 }
 
 static __always_inline bool sees_returns(void)
 {
-	return !has_samples && thresholds_ns[TRIGGER_USER];
+	return !has_samples && thresholds_ns[PERF_POKE_TRIGGER_USER];
 }
 
 static __always_inline struct task_struct *sleeper_task(struct hrtimer *timer)
@@ -159,8 +160,8 @@ static __noinline int judge(void *ctx, __u32 kind, const struct activation *acti
 	if (!cpu)
 		return 0;
 	count(cpu, latency_ns);
-	if (kind != TRIGGER_WAKEUP)
-		note_latencies(activation, kind == TRIGGER_USER ? latency_ns : 0);
+	if (kind != PERF_POKE_TRIGGER_WAKEUP)
+		note_latencies(activation, kind == PERF_POKE_TRIGGER_USER ? latency_ns : 0);
 	if (latency_ns < cpu->threshold_ns)
 		return 0;
 	s = take(cpu, kind, latency_ns);
@@ -173,16 +174,16 @@ static __noinline int judge(void *ctx, __u32 kind, const struct activation *acti
 	s->cpu = activation->cpu;
 	s->irq_ns = activation->irq_ns;
 	s->thread_ns = activation->thread_ns;
-	s->user_ns = kind == TRIGGER_USER ? latency_ns : 0;
+	s->user_ns = kind == PERF_POKE_TRIGGER_USER ? latency_ns : 0;
 	s->pid = activation->pid;
 	s->tid = activation->tid;
 	__builtin_memcpy(s->comm, activation->comm, sizeof(s->comm));
 	/* The stack of the task that is switched out. The thread's own stack does not matter. */
-	if (has_samples && kind == TRIGGER_THREAD)
+	if (has_samples && kind == PERF_POKE_TRIGGER_THREAD)
 		stack_of_blocker(activation->cpu, s->sequence);
-	else if (kind == TRIGGER_THREAD || kind == TRIGGER_WAKEUP)
+	else if (kind == PERF_POKE_TRIGGER_THREAD || kind == PERF_POKE_TRIGGER_WAKEUP)
 		stack_at_spike(ctx, s->sequence);
-	if (kind == TRIGGER_THREAD || kind == TRIGGER_WAKEUP)
+	if (kind == PERF_POKE_TRIGGER_THREAD || kind == PERF_POKE_TRIGGER_WAKEUP)
 		holder_copy(activation->cpu, s->sequence,
 			    activation->expected_ns + activation->irq_ns);
 	return tell(s);
@@ -197,14 +198,14 @@ int latency_sample(__u64 *ctx)
 	struct activation *activation;
 	int context = sample->context;
 
-	if (context != TRIGGER_THREAD && context != TRIGGER_USER)
+	if (context != PERF_POKE_TRIGGER_THREAD && context != PERF_POKE_TRIGGER_USER)
 		return 0;
 	if (!is_watched(key))
 		return 0;
 	activation = bpf_map_lookup_elem(&activations, &key);
 	if (!activation)
 		return 0;
-	if (context == TRIGGER_THREAD)
+	if (context == PERF_POKE_TRIGGER_THREAD)
 		activation->thread_ns = sample->timer_latency;
 	judge(ctx, context, activation, sample->timer_latency);
 	return 0;
@@ -225,7 +226,7 @@ static __always_inline void run_after_timer(void *ctx, __u32 tid)
 		bpf_map_delete_elem(&activations, &tid);
 	}
 	if (is_watched(activation.cpu))
-		judge(ctx, TRIGGER_THREAD, &activation, activation.thread_ns);
+		judge(ctx, PERF_POKE_TRIGGER_THREAD, &activation, activation.thread_ns);
 }
 
 /* A task that is switched out has run, so it was not waiting when its timer expired. If it has run
@@ -259,7 +260,7 @@ static __always_inline void run_after_wakeup(void *ctx, __u32 tid)
 	activation.pid = pid_tgid >> 32;
 	activation.tid = pid_tgid;
 	bpf_get_current_comm(activation.comm, sizeof(activation.comm));
-	judge(ctx, TRIGGER_WAKEUP, &activation,
+	judge(ctx, PERF_POKE_TRIGGER_WAKEUP, &activation,
 	      lateness(bpf_ktime_get_ns(), activation.expected_ns));
 }
 
@@ -273,12 +274,12 @@ int latency_switch(__u64 *ctx)
 		if (sees_threads())
 			go_after_timer(prev);
 		/* It ran when it was woken. */
-		if (thresholds_ns[TRIGGER_WAKEUP])
+		if (thresholds_ns[PERF_POKE_TRIGGER_WAKEUP])
 			bpf_map_delete_elem(&wakeups, &prev);
 	}
 	if (next && sees_threads())
 		run_after_timer(ctx, next);
-	if (next && thresholds_ns[TRIGGER_WAKEUP])
+	if (next && thresholds_ns[PERF_POKE_TRIGGER_WAKEUP])
 		run_after_wakeup(ctx, next);
 	/* After the spike, whose stack this is if the late thread is next. */
 	holder_switched(ctx, prev);
@@ -295,7 +296,8 @@ int latency_blocker(__u64 *ctx)
 
 	holder_switched(ctx, ((struct task_struct *)ctx[1])->pid);
 	if (!activation || activation->thread_ns || !is_watched(key) ||
-	    !is_half(TRIGGER_THREAD, lateness(bpf_ktime_get_ns(), activation->expected_ns)))
+	    !is_half(PERF_POKE_TRIGGER_THREAD,
+		     lateness(bpf_ktime_get_ns(), activation->expected_ns)))
 		return 0;
 	blocker = bpf_map_lookup_elem(&blockers, &key);
 	if (blocker)
@@ -322,7 +324,7 @@ int latency_return(__u64 *ctx)
 	bpf_map_delete_elem(&activations, &tid);
 	task = (void *)bpf_get_current_task_btf();
 	if (task->mm && is_watched(activation.cpu))
-		judge(ctx, TRIGGER_USER, &activation,
+		judge(ctx, PERF_POKE_TRIGGER_USER, &activation,
 		      lateness(bpf_ktime_get_ns(), activation.expected_ns));
 	return 0;
 }

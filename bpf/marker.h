@@ -29,7 +29,7 @@ struct marker_text {
 static __noinline int marker_spike(void *ctx, struct trigger_cpu *cpu,
 				   const struct marker_text *marker, __u64 latency_ns, __u64 tasks)
 {
-	struct trigger_spike *s = take_spike(cpu, TRIGGER_MARKER, latency_ns, tasks);
+	struct trigger_spike *s = take_spike(cpu, PERF_POKE_TRIGGER_MARKER, latency_ns, tasks);
 
 	if (!s)
 		return 0;
@@ -52,7 +52,7 @@ static __noinline int marker_take(struct marker_scan *scan, __u8 character)
 
 static __noinline int marker_look(void *ctx, const void *text, __u64 size, __u64 tasks)
 {
-	struct trigger_cpu *cpu = cpu_of_kind(bpf_get_smp_processor_id(), TRIGGER_MARKER);
+	struct trigger_cpu *cpu = cpu_of_kind(bpf_get_smp_processor_id(), PERF_POKE_TRIGGER_MARKER);
 	struct marker_text marker = {};
 	struct marker_scan scan = {};
 

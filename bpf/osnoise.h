@@ -99,7 +99,7 @@ static __always_inline void noise_keep(__u32 cpu, __u64 sequence, __u64 start)
 SEC("?tp_btf/sample_threshold")
 int noise_sample(__u64 *ctx)
 {
-	struct trigger_cpu *cpu = cpu_of_kind(bpf_get_smp_processor_id(), TRIGGER_NOISE);
+	struct trigger_cpu *cpu = cpu_of_kind(bpf_get_smp_processor_id(), PERF_POKE_TRIGGER_NOISE);
 	__u64 ns = ctx[1];
 	struct trigger_spike *s;
 
@@ -108,7 +108,7 @@ int noise_sample(__u64 *ctx)
 	count(cpu, ns);
 	if (ns < cpu->threshold_ns)
 		return 0;
-	s = take(cpu, TRIGGER_NOISE, ns);
+	s = take(cpu, PERF_POKE_TRIGGER_NOISE, ns);
 	if (!s)
 		return 0;
 	s->actual_ns = s->time_ns;

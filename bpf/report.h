@@ -11,7 +11,7 @@
 static __noinline int report_spike(void *ctx, struct trigger_cpu *cpu,
 				   const struct trigger_report *report, __u64 latency_ns)
 {
-	struct trigger_spike *s = take_raw(cpu, TRIGGER_REPORT, latency_ns);
+	struct trigger_spike *s = take_raw(cpu, PERF_POKE_TRIGGER_REPORT, latency_ns);
 	int is_taken;
 
 	if (!s)
@@ -37,7 +37,7 @@ SEC("?raw_tp")
 int report_late(const struct trigger_report *args)
 {
 	struct trigger_report report = *args;
-	struct trigger_cpu *cpu = cpu_of_kind(bpf_get_smp_processor_id(), TRIGGER_REPORT);
+	struct trigger_cpu *cpu = cpu_of_kind(bpf_get_smp_processor_id(), PERF_POKE_TRIGGER_REPORT);
 	__u64 latency_ns;
 
 	if (!cpu || !cpu->watched)

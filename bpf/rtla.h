@@ -39,9 +39,9 @@ static __always_inline void rtla_note(__u32 cpu, __u32 kind, __u64 latency_ns)
 	rtla_spike.time_ns = bpf_ktime_get_ns();
 	rtla_spike.actual_ns = rtla_spike.time_ns;
 	rtla_spike.expected_ns = rtla_spike.time_ns - latency_ns;
-	if (kind == TRIGGER_IRQ)
+	if (kind == PERF_POKE_TRIGGER_IRQ)
 		rtla_spike.irq_ns = latency_ns;
-	else if (kind == TRIGGER_THREAD)
+	else if (kind == PERF_POKE_TRIGGER_THREAD)
 		rtla_spike.thread_ns = latency_ns;
 	else
 		rtla_spike.user_ns = latency_ns;
@@ -54,7 +54,7 @@ int trigger_rtla(const struct trace_event_raw_timerlat_sample *sample)
 	__u32 key = bpf_get_smp_processor_id(), kind = sample->context;
 	struct trigger_cpu *cpu = bpf_map_lookup_elem(&cpus, &key);
 
-	if (!cpu || !cpu->watched || kind > TRIGGER_USER)
+	if (!cpu || !cpu->watched || kind > PERF_POKE_TRIGGER_USER)
 		return 0;
 	if (disarmed || __sync_val_compare_and_swap(&armed, 1, 0) != 1) {
 		cpu->unarmed++;
@@ -88,7 +88,7 @@ int rtla_hold(void *ctx)
 	*s = rtla_spike;
 	hold(s, true);
 	/* This interrupt directly follows the timer's. A late thread already runs. */
-	if (s->kind == TRIGGER_IRQ)
+	if (s->kind == PERF_POKE_TRIGGER_IRQ)
 		stack_at_spike(ctx, s->sequence);
 	return tell(s);
 }

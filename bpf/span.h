@@ -82,7 +82,7 @@ static __always_inline __u64 span_key(__u64 argument)
 /* Any CPU, watched or not. */
 static __always_inline void span_count(__u32 what)
 {
-	struct trigger_cpu *cpu = cpu_of_kind(bpf_get_smp_processor_id(), TRIGGER_SPAN);
+	struct trigger_cpu *cpu = cpu_of_kind(bpf_get_smp_processor_id(), PERF_POKE_TRIGGER_SPAN);
 
 	if (cpu && span_counting && what < SPAN_UNPAIRED)
 		cpu->unpaired[what]++;
@@ -127,7 +127,7 @@ static __noinline int span_begin(__u64 argument)
 /* tid: another than the running thread, or 0. */
 static __noinline int span_spike(void *ctx, struct trigger_cpu *cpu, __u64 latency_ns, __u32 tid)
 {
-	struct trigger_spike *s = take_raw(cpu, TRIGGER_SPAN, latency_ns);
+	struct trigger_spike *s = take_raw(cpu, PERF_POKE_TRIGGER_SPAN, latency_ns);
 
 	if (!s)
 		return 0;
@@ -160,7 +160,7 @@ static __noinline int span_end(void *ctx, __u64 argument)
 {
 	__u64 now = bpf_ktime_get_ns(), latency_ns;
 	bool told;
-	struct trigger_cpu *cpu = cpu_of_kind(bpf_get_smp_processor_id(), TRIGGER_SPAN);
+	struct trigger_cpu *cpu = cpu_of_kind(bpf_get_smp_processor_id(), PERF_POKE_TRIGGER_SPAN);
 	__u64 key = span_key(argument);
 	struct span_open *open = bpf_map_lookup_elem(&spans, &key);
 
@@ -209,7 +209,7 @@ static __noinline struct span_open *span_late(struct span_slots *newest, __u32 s
 /* The session's threshold, including adjustments. */
 static __always_inline __u64 span_limit(void)
 {
-	__u64 limit = spike_ns[TRIGGER_SPAN], floor = floor_ns[TRIGGER_SPAN];
+	__u64 limit = spike_ns[PERF_POKE_TRIGGER_SPAN], floor = floor_ns[PERF_POKE_TRIGGER_SPAN];
 
 	return limit < floor ? floor : limit;
 }
@@ -221,7 +221,7 @@ int span_expiry(void *ctx)
 {
 	__u32 key = bpf_get_smp_processor_id();
 	struct span_slots *newest = bpf_map_lookup_elem(&span_newest, &key);
-	struct trigger_cpu *cpu = cpu_of_kind(key, TRIGGER_SPAN);
+	struct trigger_cpu *cpu = cpu_of_kind(key, PERF_POKE_TRIGGER_SPAN);
 	__u64 now = bpf_ktime_get_ns();
 	struct span_open *open = NULL;
 	__u32 tid = 0;

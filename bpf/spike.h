@@ -154,7 +154,8 @@ static __always_inline bool claim_control(struct trigger_cpu *cpu, __u64 thresho
 /* An event is always a spike, although its latency is 0. */
 static __always_inline bool is_control(__u32 kind, __u64 latency_ns)
 {
-	return kind < TRIGGER_KINDS && kind != TRIGGER_EVENT && latency_ns < spike_ns[kind];
+	return kind < TRIGGER_KINDS && kind != PERF_POKE_TRIGGER_EVENT &&
+	       latency_ns < spike_ns[kind];
 }
 
 /* Takes a spike or a control: freezes the trace and returns the record, for tell(). NULL: only
@@ -200,7 +201,7 @@ static __always_inline void note_spike(const struct trigger_spike *s)
 	struct trigger_recent *found = bpf_map_lookup_elem(&recent, &key);
 	struct trigger_latencies *seen;
 
-	if (!found || s->kind > TRIGGER_USER)
+	if (!found || s->kind > PERF_POKE_TRIGGER_USER)
 		return;
 	found->newest = s->sequence;
 	seen = latencies_of(found, s->sequence);
@@ -212,7 +213,7 @@ static __always_inline void note_spike(const struct trigger_spike *s)
 	seen->irq_ns = s->irq_ns;
 	seen->thread_ns = s->thread_ns;
 	seen->user_ns = s->user_ns;
-	noise_copy(&seen->noise, key, s->kind == TRIGGER_THREAD && !has_samples);
+	noise_copy(&seen->noise, key, s->kind == PERF_POKE_TRIGGER_THREAD && !has_samples);
 }
 
 static __noinline int tell(struct trigger_spike *s)

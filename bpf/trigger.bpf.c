@@ -45,7 +45,7 @@ static __always_inline int read_number(__u64 *number, const void *pointer)
 static __noinline int spike(void *ctx, struct trigger_cpu *cpu, struct hrtimer *timer, __u64 now,
 			    __u64 latency_ns)
 {
-	struct trigger_spike *s = take(cpu, TRIGGER_IRQ, latency_ns);
+	struct trigger_spike *s = take(cpu, PERF_POKE_TRIGGER_IRQ, latency_ns);
 
 	if (!s)
 		return 0;

@@ -5,9 +5,10 @@
 #define TRIGGER_H
 
 #include <linux/types.h>
+
+#include "perf_poke.h"
 #ifndef __bpf__
 #include <assert.h>
-#include <stddef.h>
 #endif
 
 /* The histogram is log-linear, in units of 2 ns: from 64 units on, each power of two has 64 buckets
@@ -83,19 +84,8 @@ struct trigger_cpu {
 	__u64 thread; /* TID of the workload's thread in the first PID namespace; 0: none yet */
 };
 
-/* Kinds of latency. The first three values are timerlat's contexts. */
-enum trigger_kind {
-	TRIGGER_IRQ,	/* until the timer's interrupt runs */
-	TRIGGER_THREAD, /* until the thread that the timer wakes runs */
-	TRIGGER_USER,	/* until that thread returns to user space */
-	TRIGGER_WAKEUP, /* from a wakeup until the thread runs */
-	TRIGGER_REPORT, /* reported by a program */
-	TRIGGER_EVENT,	/* a tracepoint: none */
-	TRIGGER_MARKER, /* from a text in trace_marker */
-	TRIGGER_SPAN,	/* from an entry to an exit */
-	TRIGGER_NOISE,	/* time in a sample of osnoise in which its thread did not run */
-	TRIGGER_KINDS,
-};
+/* Room for the values of enum perf_poke_trigger_kind, whose first three are timerlat's contexts. */
+#define TRIGGER_KINDS 16
 
 /* Times of what ran since timerlat's timer interrupt. */
 struct trigger_noise {
@@ -234,7 +224,7 @@ struct trigger_spike {
 	__u32 what; /* enum trigger_what */
 	char comm[16];
 	__u64 irq_ns, thread_ns, user_ns; /* of the activation so far; 0: unknown */
-	__u32 kind;			  /* enum trigger_kind */
+	__u32 kind;			  /* enum perf_poke_trigger_kind */
 	__u32 by_rtla;			  /* 1: taken by rtla's threshold */
 	__u32 ran_cpu;			  /* CPU where the interrupt or the thread ran */
 	__u32 ran_watched;		  /* 1: that CPU is watched */

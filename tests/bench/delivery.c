@@ -299,7 +299,7 @@ static void measure(const struct condition *condition, enum perf_poke_delivery w
 	struct trigger_config trigger_config = {
 		.cpus = &spike_cpu,
 		.nr_cpus = 1,
-		.thresholds_ns[TRIGGER_IRQ] = 1,
+		.thresholds_ns[PERF_POKE_TRIGGER_IRQ] = 1,
 	};
 	struct trigger *trigger = NULL;
 	struct poke *poke = NULL;

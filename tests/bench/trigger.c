@@ -284,7 +284,7 @@ static int measure_threads(int cpu, bool kernel, bool stacks)
 	struct trigger_config config = {
 		.cpus = &cpu,
 		.nr_cpus = 1,
-		.thresholds_ns = { [TRIGGER_THREAD] = THRESHOLD_NS },
+		.thresholds_ns = { [PERF_POKE_TRIGGER_THREAD] = THRESHOLD_NS },
 		.stacks = stacks,
 	};
 	pid_t busy = start_busy(cpu, kernel);

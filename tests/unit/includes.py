@@ -13,7 +13,7 @@ import sys
 
 # Folder: the folders whose headers it may include. A folder without a row has its parent's.
 ARROWS = {
-    "bpf": (),
+    "bpf": ("src/lib",),
     "src/shared": (),
     "src/perfdata": ("src/shared",),
     "src/lib/base": ("src/lib", "src/shared", "bpf"),

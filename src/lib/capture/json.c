@@ -254,7 +254,8 @@ static struct json_object *trigger_json(const struct config *config,
 			put_string(json, trigger_kind_name(kind), config->texts[kind]);
 	}
 	if (spike->kind == PERF_POKE_TRIGGER_SPAN)
-		json_object_object_add(json, "ends", span_ends_json(config->texts[TRIGGER_SPAN]));
+		json_object_object_add(json, "ends",
+				       span_ends_json(config->texts[PERF_POKE_TRIGGER_SPAN]));
 	return json;
 }
 

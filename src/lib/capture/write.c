@@ -178,8 +178,8 @@ static void take_stacks(const struct capture_env *env, struct capture *capture)
 /* A late thread may not have run before now. */
 static void capture_latencies(const struct capture_env *env, struct perf_poke_spike *spike)
 {
-	bool wants_thread = env->config->thresholds[TRIGGER_THREAD];
-	bool wants_user = env->config->thresholds[TRIGGER_USER];
+	bool wants_thread = env->config->thresholds[PERF_POKE_TRIGGER_THREAD];
+	bool wants_user = env->config->thresholds[PERF_POKE_TRIGGER_USER];
 	struct trigger_latencies seen;
 
 	if (!env->trigger || spike->poked || (!wants_thread && !wants_user))

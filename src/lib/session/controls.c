@@ -8,16 +8,17 @@
 #include "trigger/kinds.h"
 
 /* Kinds with ordinary latencies; without any, timers are used. */
-static size_t find_kinds(const struct config *config, enum trigger_kind kinds[TRIGGER_KINDS])
+static size_t find_kinds(const struct config *config,
+			 enum perf_poke_trigger_kind kinds[TRIGGER_KINDS])
 {
 	size_t nr = 0;
 
 	for (int kind = 0; kind < TRIGGER_KINDS; kind++) {
 		if (config->thresholds[kind] && !trigger_row(kind)->choice.argument)
-			kinds[nr++] = (enum trigger_kind)kind;
+			kinds[nr++] = kind;
 	}
 	if (!nr)
-		kinds[nr++] = TRIGGER_IRQ;
+		kinds[nr++] = PERF_POKE_TRIGGER_IRQ;
 	return nr;
 }
 
@@ -69,7 +70,7 @@ static void withdraw(struct controls *controls)
 static void ask(struct controls *controls)
 {
 	const struct config *config = controls->config;
-	enum trigger_kind kinds[TRIGGER_KINDS];
+	enum perf_poke_trigger_kind kinds[TRIGGER_KINDS];
 	size_t nr_kinds = find_kinds(config, kinds);
 
 	controls->kind = kinds[moments_pick(&controls->moments, nr_kinds)];

@@ -15,7 +15,7 @@ struct controls {
 	uint64_t left;
 	uint64_t pending; /* given to the writer */
 	bool asked;	  /* the trigger waits for a latency of this kind on this CPU */
-	enum trigger_kind kind;
+	enum perf_poke_trigger_kind kind;
 	int cpu;
 	struct moments moments;
 };

@@ -32,7 +32,7 @@ int rules_start(struct rules *rules)
 }
 
 /* Only raises the threshold. */
-static void adapt(struct rules *rules, enum trigger_kind kind)
+static void adapt(struct rules *rules, enum perf_poke_trigger_kind kind)
 {
 	struct config *config = rules->config;
 	const struct stats_table table = { trigger_cpu_kind(rules->trigger, 0, kind), config->cpus,

@@ -47,7 +47,7 @@ bool trigger_count_below(struct trigger_cpu *cpu, uint64_t latency_ns)
 	return true;
 }
 
-int trigger_count(struct trigger *trigger, enum trigger_kind kind, int cpu_number,
+int trigger_count(struct trigger *trigger, enum perf_poke_trigger_kind kind, int cpu_number,
 		  uint64_t latency_ns)
 {
 	const struct trigger_bpf *skel = trigger->skel;

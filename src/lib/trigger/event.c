@@ -28,15 +28,15 @@ static bool event_is_tracepoint(const char *text)
 
 int event_check(struct config *config)
 {
-	const char *text = config->texts[TRIGGER_EVENT];
+	const char *text = config->texts[PERF_POKE_TRIGGER_EVENT];
 
-	if (!config->thresholds[TRIGGER_EVENT])
+	if (!config->thresholds[PERF_POKE_TRIGGER_EVENT])
 		return 0;
 	if (!event_is_tracepoint(text))
 		return log_error(&config->log, -EINVAL,
 				 "trigger event: needs a tracepoint (event=tp:SYS:NAME, such as "
 				 "event=tp:oom:mark_victim)");
-	config->texts[TRIGGER_EVENT] = text + 3;
+	config->texts[PERF_POKE_TRIGGER_EVENT] = text + 3;
 	if (filter_has(text + 3) >= 0)
 		return 0;
 	return log_error(&config->log, -EINVAL,
@@ -48,7 +48,7 @@ int event_check(struct config *config)
 int event_load(struct trigger *trigger, const struct trigger_config *config, const struct log *log)
 {
 	struct trigger_bpf__rodata *rodata = trigger->skel->rodata;
-	const char *event = config->texts[TRIGGER_EVENT];
+	const char *event = config->texts[PERF_POKE_TRIGGER_EVENT];
 
 	(void)log;
 	bpf_program__set_autoload(trigger->skel->progs.event_seen, true);
@@ -65,7 +65,7 @@ static int event_open_filter(struct trigger *trigger, const struct trigger_confi
 {
 	const struct filter_config filter = {
 		.what = "trigger event",
-		.event = config->texts[TRIGGER_EVENT],
+		.event = config->texts[PERF_POKE_TRIGGER_EVENT],
 		.number = FILTER_EVENT,
 		.cpus = config->cpus,
 		.nr_cpus = config->nr_cpus,

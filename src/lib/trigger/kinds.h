@@ -24,7 +24,7 @@ struct trigger_row {
 	struct probe probe;
 };
 
-/* By enum trigger_kind; NULL past the end. */
+/* By enum perf_poke_trigger_kind; NULL past the end. */
 const struct trigger_row *trigger_row(size_t kind);
 const char *trigger_kind_name(unsigned int kind);
 

@@ -50,7 +50,7 @@ static int trigger_on_record(void *ctx, void *data, size_t size)
 /* A thread may be late on a CPU that is not watched. */
 static void trigger_set_thresholds(struct trigger *trigger, const struct trigger_config *config)
 {
-	for (int kind = TRIGGER_IRQ; kind < TRIGGER_KINDS; kind++) {
+	for (int kind = PERF_POKE_TRIGGER_IRQ; kind < TRIGGER_KINDS; kind++) {
 		uint64_t threshold_ns = config->thresholds_ns[kind];
 
 		if (!threshold_ns)
@@ -64,7 +64,7 @@ static void trigger_set_thresholds(struct trigger *trigger, const struct trigger
 /* Rows of the linear histogram: see bpf/linear.h. */
 static void trigger_watch(struct trigger *trigger, const struct trigger_config *config)
 {
-	for (int kind = TRIGGER_IRQ; kind < TRIGGER_KINDS; kind++) {
+	for (int kind = PERF_POKE_TRIGGER_IRQ; kind < TRIGGER_KINDS; kind++) {
 		for (size_t i = 0; i < config->nr_cpus; i++) {
 			size_t row = kind * config->nr_cpus + i;
 			struct trigger_cpu *cpu = trigger_find_cpu(trigger, config->cpus[i], kind);
@@ -73,7 +73,7 @@ static void trigger_watch(struct trigger *trigger, const struct trigger_config *
 				continue;
 			cpu->watched =
 				config->linear_entries ? TRIGGER_LINEAR + row : TRIGGER_WATCHED;
-			cpu->function = kind == TRIGGER_IRQ ? config->function : 0;
+			cpu->function = kind == PERF_POKE_TRIGGER_IRQ ? config->function : 0;
 		}
 	}
 }
@@ -150,7 +150,7 @@ static int trigger_set_kinds(struct trigger *trigger, const struct trigger_confi
 			     const struct log *log)
 {
 	struct trigger_bpf__rodata *rodata = trigger->skel->rodata;
-	bool more = false;
+	size_t last = 0;
 	int err = 0;
 
 	rodata->nr_cpus = trigger->nr_possible;
@@ -160,12 +160,16 @@ static int trigger_set_kinds(struct trigger *trigger, const struct trigger_confi
 		rodata->thresholds_ns[kind] = config->thresholds_ns[kind];
 		if (!config->thresholds_ns[kind])
 			continue;
-		more |= kind != TRIGGER_IRQ;
+		last = kind;
 		err = row->load ? row->load(trigger, config, log) : 0;
 	}
-	if (more)
+	if (last)
 		bpf_map__set_max_entries(trigger->skel->maps.cpus_more,
-					 (TRIGGER_KINDS - 1) * trigger->nr_possible);
+					 last * trigger->nr_possible);
+	if (config->linear_entries)
+		bpf_map__set_max_entries(trigger->skel->maps.linear,
+					 (last + 1) * config->nr_cpus *
+						 (config->linear_entries + 1));
 	bpf_map__set_max_entries(trigger->skel->maps.recent, trigger->nr_possible);
 	return err;
 }
@@ -195,7 +199,8 @@ static struct trigger_bpf *trigger_skeleton(const struct trigger_config *config)
 	/* With a BTF path libbpf does not search modules for missing types, which needs
 	 * CAP_SYS_ADMIN; some kernels lack timerlat's. It then reads the file twice. */
 	LIBBPF_OPTS(bpf_object_open_opts, opts,
-		    .btf_custom_path = thresholds[TRIGGER_THREAD] || thresholds[TRIGGER_USER]
+		    .btf_custom_path = thresholds[PERF_POKE_TRIGGER_THREAD] ||
+						       thresholds[PERF_POKE_TRIGGER_USER]
 					       ? TRIGGER_BTF
 					       : NULL);
 
@@ -275,9 +280,6 @@ static int trigger_load(struct trigger *trigger, const struct trigger_config *co
 	if (config->linear_entries) {
 		trigger->skel->rodata->linear_entries = config->linear_entries;
 		trigger->skel->rodata->linear_width_ns = config->linear_width_ns;
-		bpf_map__set_max_entries(trigger->skel->maps.linear,
-					 TRIGGER_KINDS * config->nr_cpus *
-						 (config->linear_entries + 1));
 	}
 	trigger->skel->rodata->has_stacks = config->stacks;
 	if (config->stacks)

@@ -43,9 +43,9 @@ void marker_make(__u8 *classes, __u8 *next, const char *word)
 
 int marker_check(struct config *config)
 {
-	const char *text = config->texts[TRIGGER_MARKER];
+	const char *text = config->texts[PERF_POKE_TRIGGER_MARKER];
 
-	if (!config->thresholds[TRIGGER_MARKER] ||
+	if (!config->thresholds[PERF_POKE_TRIGGER_MARKER] ||
 	    (text && *text && strlen(text) <= MARKER_WORD_MAX))
 		return 0;
 	return log_error(&config->log, -EINVAL,
@@ -58,7 +58,7 @@ int marker_load(struct trigger *trigger, const struct trigger_config *config, co
 {
 	struct trigger_bpf__rodata *rodata = trigger->skel->rodata;
 	const struct trigger_bpf *skel = trigger->skel;
-	const char *text = config->texts[TRIGGER_MARKER];
+	const char *text = config->texts[PERF_POKE_TRIGGER_MARKER];
 	uint64_t address;
 	int err = kallsyms_find(MARKER_FUNCTION, &address);
 
@@ -79,8 +79,8 @@ int marker_load(struct trigger *trigger, const struct trigger_config *config, co
 int marker_try(struct probe_detail *detail)
 {
 	const struct trigger_config config = {
-		.thresholds_ns[TRIGGER_MARKER] = 1,
-		.texts[TRIGGER_MARKER] = "x",
+		.thresholds_ns[PERF_POKE_TRIGGER_MARKER] = 1,
+		.texts[PERF_POKE_TRIGGER_MARKER] = "x",
 	};
 
 	return trigger_try_config(&config, detail);

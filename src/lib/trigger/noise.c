@@ -9,7 +9,7 @@
 
 int noise_check(struct config *config)
 {
-	uint64_t threshold_ns = config->thresholds[TRIGGER_NOISE];
+	uint64_t threshold_ns = config->thresholds[PERF_POKE_TRIGGER_NOISE];
 
 	if (!threshold_ns)
 		return 0;

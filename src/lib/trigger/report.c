@@ -78,7 +78,9 @@ int report_count(struct trigger *trigger, int prog_fd, const struct perf_poke_re
 	if (ret)
 		return ret;
 	cpu = report_cpu(&known);
-	ret = cpu < 0 ? 1 : trigger_count(trigger, TRIGGER_REPORT, cpu, report_latency_ns(&known));
+	ret = cpu < 0 ? 1
+		      : trigger_count(trigger, PERF_POKE_TRIGGER_REPORT, cpu,
+				      report_latency_ns(&known));
 	return ret > 0 ? report_pass(prog_fd, &known) : ret;
 }
 

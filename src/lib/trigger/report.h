@@ -13,7 +13,7 @@ struct trigger_cpu;
  * perf_poke__report(). */
 int report_count(struct trigger *trigger, int prog_fd, const struct perf_poke_report *report);
 
-/* The same for a session of another process, whose rows of TRIGGER_REPORT are mapped. */
+/* The same for a session of another process, whose rows of PERF_POKE_TRIGGER_REPORT are mapped. */
 int report_remote(struct trigger_cpu *rows, size_t nr_rows, int prog_fd,
 		  const struct perf_poke_report *report);
 

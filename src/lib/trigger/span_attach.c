@@ -355,9 +355,9 @@ int span_check(struct config *config)
 {
 	_cleanup_(span_destroy) struct span span = {};
 
-	if (!config->thresholds[TRIGGER_SPAN])
+	if (!config->thresholds[PERF_POKE_TRIGGER_SPAN])
 		return 0;
-	return span_parse(&span, config->texts[TRIGGER_SPAN], &config->log);
+	return span_parse(&span, config->texts[PERF_POKE_TRIGGER_SPAN], &config->log);
 }
 
 int span_load(struct trigger *trigger, const struct trigger_config *config, const struct log *log)
@@ -365,7 +365,7 @@ int span_load(struct trigger *trigger, const struct trigger_config *config, cons
 	_cleanup_(span_destroy) struct span span = {};
 	struct trigger_bpf__rodata *rodata = trigger->skel->rodata;
 	const struct trigger_bpf *skel = trigger->skel;
-	int err = span_parse(&span, config->texts[TRIGGER_SPAN], log);
+	int err = span_parse(&span, config->texts[PERF_POKE_TRIGGER_SPAN], log);
 	const struct span_side entry = { &span, &span.entry, false, log };
 	const struct span_side exit = { &span, &span.exit, true, log };
 
@@ -398,7 +398,7 @@ static int attach_thread_exit(struct trigger *trigger, const struct log *log)
 int span_attach(struct trigger *trigger, const struct trigger_config *config, const struct log *log)
 {
 	_cleanup_(span_destroy) struct span span = {};
-	int err = span_parse(&span, config->texts[TRIGGER_SPAN], log);
+	int err = span_parse(&span, config->texts[PERF_POKE_TRIGGER_SPAN], log);
 	const struct span_side entry = { &span, &span.entry, false, log };
 	const struct span_side exit = { &span, &span.exit, true, log };
 

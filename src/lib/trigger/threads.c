@@ -81,7 +81,8 @@ static int check_user(const struct config *config, const struct trigger_threads 
 
 int threads_configure(const struct config *config, struct trigger_threads *threads)
 {
-	bool thread = config->thresholds[TRIGGER_THREAD], user = config->thresholds[TRIGGER_USER];
+	bool thread = config->thresholds[PERF_POKE_TRIGGER_THREAD],
+	     user = config->thresholds[PERF_POKE_TRIGGER_USER];
 	int err;
 
 	err = find_task(config, threads);
@@ -109,8 +110,8 @@ int threads_load(struct trigger *trigger, const struct trigger_config *config,
 	const struct trigger_threads *threads = &config->threads;
 	struct trigger_bpf__rodata *rodata = trigger->skel->rodata;
 	const struct trigger_bpf *skel = trigger->skel;
-	bool thread = config->thresholds_ns[TRIGGER_THREAD];
-	bool user = config->thresholds_ns[TRIGGER_USER];
+	bool thread = config->thresholds_ns[PERF_POKE_TRIGGER_THREAD];
+	bool user = config->thresholds_ns[PERF_POKE_TRIGGER_USER];
 
 	(void)log;
 	rodata->has_samples = threads->samples;
@@ -144,7 +145,7 @@ int threads_load(struct trigger *trigger, const struct trigger_config *config,
 
 int wakeup_check(struct config *config)
 {
-	if (!config->thresholds[TRIGGER_WAKEUP] == !config->task)
+	if (!config->thresholds[PERF_POKE_TRIGGER_WAKEUP] == !config->task)
 		return 0;
 	return log_error(&config->log, -EINVAL,
 			 config->task ? "task '%s': needs the trigger wakeup"

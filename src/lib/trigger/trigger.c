@@ -12,11 +12,12 @@
 #include "trigger/state.h"
 #include "trigger/stats.h"
 
-struct trigger_cpu *trigger_find_cpu(const struct trigger *trigger, int cpu, enum trigger_kind kind)
+struct trigger_cpu *trigger_find_cpu(const struct trigger *trigger, int cpu,
+				     enum perf_poke_trigger_kind kind)
 {
 	size_t index = (size_t)(kind - 1) * trigger->nr_possible + cpu;
 
-	if (kind == TRIGGER_IRQ)
+	if (kind == PERF_POKE_TRIGGER_IRQ)
 		return &trigger->cpus[cpu];
 	return (index + 1) * sizeof(*trigger->more) <= trigger->more_size ? &trigger->more[index]
 									  : NULL;
@@ -40,7 +41,8 @@ void trigger_arm(struct trigger *trigger)
 	__atomic_store_n(&trigger->skel->bss->armed, 1, __ATOMIC_RELEASE);
 }
 
-void trigger_set_threshold(struct trigger *trigger, enum trigger_kind kind, uint64_t threshold_ns)
+void trigger_set_threshold(struct trigger *trigger, enum perf_poke_trigger_kind kind,
+			   uint64_t threshold_ns)
 {
 	__atomic_store_n(&trigger->skel->bss->spike_ns[kind], threshold_ns, __ATOMIC_RELAXED);
 	for (int i = 0; i < trigger->nr_possible; i++) {
@@ -51,7 +53,7 @@ void trigger_set_threshold(struct trigger *trigger, enum trigger_kind kind, uint
 	}
 }
 
-void trigger_set_floor(struct trigger *trigger, enum trigger_kind kind, uint64_t floor_ns)
+void trigger_set_floor(struct trigger *trigger, enum perf_poke_trigger_kind kind, uint64_t floor_ns)
 {
 	__atomic_store_n(&trigger->skel->bss->floor_ns[kind], floor_ns, __ATOMIC_RELAXED);
 }
@@ -61,7 +63,8 @@ void trigger_set_quiet(struct trigger *trigger, uint64_t until_ns)
 	__atomic_store_n(&trigger->skel->bss->quiet_until_ns, until_ns, __ATOMIC_RELAXED);
 }
 
-void trigger_want_control(struct trigger *trigger, int cpu, enum trigger_kind kind, bool want)
+void trigger_want_control(struct trigger *trigger, int cpu, enum perf_poke_trigger_kind kind,
+			  bool want)
 {
 	uint64_t threshold_ns = want ? 0 : trigger->skel->bss->spike_ns[kind];
 
@@ -199,14 +202,14 @@ const volatile struct trigger_cpu *trigger_cpu(const struct trigger *trigger, in
 }
 
 const volatile struct trigger_cpu *trigger_cpu_kind(const struct trigger *trigger, int cpu,
-						    enum trigger_kind kind)
+						    enum perf_poke_trigger_kind kind)
 {
 	return trigger_find_cpu(trigger, cpu, kind);
 }
 
 void trigger_add_unpaired(const struct trigger *trigger, struct perf_poke_stats *stats)
 {
-	stats_add_unpaired(stats, trigger_find_cpu(trigger, 0, TRIGGER_SPAN),
+	stats_add_unpaired(stats, trigger_find_cpu(trigger, 0, PERF_POKE_TRIGGER_SPAN),
 			   (size_t)trigger->nr_possible);
 }
 

@@ -43,7 +43,7 @@ struct trigger_threads {
 struct trigger_config {
 	const int *cpus;
 	size_t nr_cpus;
-	uint64_t thresholds_ns[TRIGGER_KINDS]; /* by enum trigger_kind; 0: not watched */
+	uint64_t thresholds_ns[TRIGGER_KINDS]; /* by enum perf_poke_trigger_kind; 0: not watched */
 	const char *texts[TRIGGER_KINDS];      /* for kinds with a text */
 	uint64_t function;		       /* address; 0 for any */
 	uint64_t linear_width_ns;
@@ -82,12 +82,15 @@ int trigger_fd(const struct trigger *trigger);
 
 void trigger_arm(struct trigger *trigger);
 /* Sets a threshold above the configured one. */
-void trigger_set_threshold(struct trigger *trigger, enum trigger_kind kind, uint64_t threshold_ns);
+void trigger_set_threshold(struct trigger *trigger, enum perf_poke_trigger_kind kind,
+			   uint64_t threshold_ns);
 /* Latencies below the floor, or before that time, are counted but not taken. */
-void trigger_set_floor(struct trigger *trigger, enum trigger_kind kind, uint64_t floor_ns);
+void trigger_set_floor(struct trigger *trigger, enum perf_poke_trigger_kind kind,
+		       uint64_t floor_ns);
 void trigger_set_quiet(struct trigger *trigger, uint64_t until_ns);
 /* Whether the next latency of that kind on that CPU is taken as a control, if it is no spike. */
-void trigger_want_control(struct trigger *trigger, int cpu, enum trigger_kind kind, bool want);
+void trigger_want_control(struct trigger *trigger, int cpu, enum perf_poke_trigger_kind kind,
+			  bool want);
 /* Disarms. Returns the sequence of a spike that the caller takes; 0: not armed. */
 uint64_t trigger_take(struct trigger *trigger);
 /* Returns 1 with a spike or poke, or 0. */
@@ -132,7 +135,7 @@ volatile struct poke_target *trigger_targets(const struct trigger *trigger);
 const volatile struct trigger_cpu *trigger_cpu(const struct trigger *trigger, int cpu);
 /* The same for another kind. */
 const volatile struct trigger_cpu *trigger_cpu_kind(const struct trigger *trigger, int cpu,
-						    enum trigger_kind kind);
+						    enum perf_poke_trigger_kind kind);
 /* For spans. */
 void trigger_add_unpaired(const struct trigger *trigger, struct perf_poke_stats *stats);
 /* Live memory: linear_entries buckets of equal width, then one for larger latencies. */

@@ -130,7 +130,7 @@ static void view_kind(struct view *view, unsigned int kind, const struct trigger
 		view->cpu_p99_ns[first + i] = stats_percentile(&one, 99);
 	}
 	view->stats[nr] = stats_sum(&all);
-	if (kind == TRIGGER_SPAN)
+	if (kind == PERF_POKE_TRIGGER_SPAN)
 		stats_add_unpaired(&view->stats[nr], table, view->cpus.entries);
 	view->kind_rows[nr] = &view->kinds[nr];
 	view->kinds[nr] = (struct perf_poke_session_kind){
@@ -445,7 +445,7 @@ static int reporter_open(struct perf_poke_reporter *reporter, int dirfd)
 	reporter->nr_cpus = (size_t)ret;
 	ret = map_pin(&reporter->cpus_more, dirfd, TRIGGER_PIN_CPUS_MORE,
 		      sizeof(struct trigger_cpu), PROT_READ | PROT_WRITE);
-	if (!ret && reporter->cpus_more.entries < TRIGGER_REPORT * reporter->nr_cpus)
+	if (!ret && reporter->cpus_more.entries < PERF_POKE_TRIGGER_REPORT * reporter->nr_cpus)
 		ret = -EINVAL;
 	return ret;
 }
@@ -474,6 +474,6 @@ int perf_poke__session_report(struct perf_poke_reporter *reporter,
 {
 	struct trigger_cpu *rows = reporter->cpus_more.data;
 
-	return report_remote(&rows[(TRIGGER_REPORT - 1) * reporter->nr_cpus], reporter->nr_cpus,
-			     reporter->prog_fd, report);
+	return report_remote(&rows[(PERF_POKE_TRIGGER_REPORT - 1) * reporter->nr_cpus],
+			     reporter->nr_cpus, reporter->prog_fd, report);
 }

@@ -74,7 +74,7 @@ void workload_choose(struct config *config)
 		recover(tracefs, &config->log);
 	if (config->workload != PERF_POKE_WORKLOAD_AUTO)
 		return;
-	if (config->thresholds[TRIGGER_NOISE]) {
+	if (config->thresholds[PERF_POKE_TRIGGER_NOISE]) {
 		config->workload = PERF_POKE_WORKLOAD_OSNOISE;
 		return;
 	}

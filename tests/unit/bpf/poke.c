@@ -13,7 +13,7 @@ static struct poke *open_poke(enum perf_poke_delivery delivery)
 		.delivery = delivery,
 		.cpus = (int *)cpus + !watched,
 		.nr_cpus = ARRAY_SIZE(cpus) - !watched,
-		.thresholds = { [TRIGGER_THREAD] = !watched },
+		.thresholds = { [PERF_POKE_TRIGGER_THREAD] = !watched },
 	};
 	static const struct log log;
 	struct trigger_config program = {};

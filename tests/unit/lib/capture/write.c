@@ -278,7 +278,7 @@ TEST_WITH(is_for_its_owner_alone, make_output, remove_output)
 	capture_free(&env, capture);
 }
 
-static void check_latencies(enum trigger_kind wanted, bool poked, int expected_looks)
+static void check_latencies(enum perf_poke_trigger_kind wanted, bool poked, int expected_looks)
 {
 	struct capture *capture = fake_capture(7);
 
@@ -301,10 +301,10 @@ static void check_latencies(enum trigger_kind wanted, bool poked, int expected_l
 
 TEST_WITH(waits_for_the_late_thread, make_output, remove_output)
 {
-	check_latencies(TRIGGER_IRQ, false, 0);
-	check_latencies(TRIGGER_THREAD, false, 2);
-	check_latencies(TRIGGER_USER, false, 3);
-	check_latencies(TRIGGER_USER, true, 0);
+	check_latencies(PERF_POKE_TRIGGER_IRQ, false, 0);
+	check_latencies(PERF_POKE_TRIGGER_THREAD, false, 2);
+	check_latencies(PERF_POKE_TRIGGER_USER, false, 3);
+	check_latencies(PERF_POKE_TRIGGER_USER, true, 0);
 }
 
 TEST(history_is_never_negative)

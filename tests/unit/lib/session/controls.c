@@ -15,7 +15,7 @@ static uint64_t now_ns, timer_ns;
 static bool due;
 /* What the trigger wants: -1: nothing. */
 static int wanted_cpu;
-static enum trigger_kind wanted_kind;
+static enum perf_poke_trigger_kind wanted_kind;
 
 int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
 {
@@ -38,7 +38,7 @@ ssize_t __wrap_read(int fd, void *to, size_t size)
 	return was_due ? (ssize_t)size : -1;
 }
 
-void __wrap_trigger_want_control(struct trigger *trigger, int cpu, enum trigger_kind kind,
+void __wrap_trigger_want_control(struct trigger *trigger, int cpu, enum perf_poke_trigger_kind kind,
 				 bool want)
 {
 	/* Each is withdrawn before the next. */
@@ -74,7 +74,7 @@ static void pass(struct controls *controls, bool armed)
 
 TEST(takes_as_many_as_asked_for)
 {
-	struct config config = { .thresholds[TRIGGER_THREAD] = 1000 };
+	struct config config = { .thresholds[PERF_POKE_TRIGGER_THREAD] = 1000 };
 	struct controls controls = begin(2, &config);
 
 	for (uint64_t i = 0; i < 2; i++) {
@@ -84,7 +84,7 @@ TEST(takes_as_many_as_asked_for)
 		assert_int_equal(wanted_cpu, -1);
 		pass(&controls, true);
 		assert_true(wanted_cpu == 3 || wanted_cpu == 5);
-		assert_int_equal(wanted_kind, TRIGGER_THREAD);
+		assert_int_equal(wanted_kind, PERF_POKE_TRIGGER_THREAD);
 		controls_taken(&controls, true);
 		assert_int_equal(wanted_cpu, -1);
 		assert_int_equal(controls.left, 1 - i);
@@ -112,7 +112,7 @@ TEST(a_spike_that_comes_first_changes_the_moment)
 	controls_taken(&controls, false);
 	assert_int_equal(timer_ns, moment_ns);
 	pass(&controls, true);
-	assert_int_equal(wanted_kind, TRIGGER_IRQ);
+	assert_int_equal(wanted_kind, PERF_POKE_TRIGGER_IRQ);
 	now_ns += 5;
 	controls_taken(&controls, false);
 	assert_int_equal(wanted_cpu, -1);
@@ -124,7 +124,8 @@ TEST(a_spike_that_comes_first_changes_the_moment)
 /* Of another CPU or kind, and not while none can be taken. */
 TEST(tries_again_if_none_comes)
 {
-	struct config config = { .thresholds[TRIGGER_SPAN] = 1000, .thresholds[TRIGGER_EVENT] = 1 };
+	struct config config = { .thresholds[PERF_POKE_TRIGGER_SPAN] = 1000,
+				 .thresholds[PERF_POKE_TRIGGER_EVENT] = 1 };
 	struct controls controls = begin(1, &config);
 	bool seen[2] = {};
 
@@ -132,7 +133,7 @@ TEST(tries_again_if_none_comes)
 	assert_int_equal(wanted_cpu, -1);
 	for (int i = 0; i < 100; i++) {
 		pass(&controls, true);
-		assert_int_equal(wanted_kind, TRIGGER_SPAN);
+		assert_int_equal(wanted_kind, PERF_POKE_TRIGGER_SPAN);
 		seen[wanted_cpu == 5] = true;
 	}
 	assert_true(seen[0] && seen[1]);

@@ -41,15 +41,15 @@ static struct trigger_cpu *begin(struct fixture *f)
 		.linear_row = LINEAR_ENTRIES + 1,
 		.nr_possible = CPUS,
 	};
-	cpu = trigger_find_cpu(&f->trigger, CPU, TRIGGER_REPORT);
+	cpu = trigger_find_cpu(&f->trigger, CPU, PERF_POKE_TRIGGER_REPORT);
 	cpu->watched = TRIGGER_LINEAR;
-	cpu->threshold_ns = f->bss.spike_ns[TRIGGER_REPORT] = THRESHOLD_NS;
+	cpu->threshold_ns = f->bss.spike_ns[PERF_POKE_TRIGGER_REPORT] = THRESHOLD_NS;
 	return cpu;
 }
 
 static int count(struct fixture *f, uint64_t latency_ns)
 {
-	return trigger_count(&f->trigger, TRIGGER_REPORT, CPU, latency_ns);
+	return trigger_count(&f->trigger, PERF_POKE_TRIGGER_REPORT, CPU, latency_ns);
 }
 
 TEST(counts_below_the_threshold)
@@ -90,7 +90,7 @@ TEST(leaves_a_control)
 	cpu->threshold_ns = 0;
 	assert_int_equal(count(&f, 250), 1);
 	/* A spike that is not kept is no control. */
-	f.bss.floor_ns[TRIGGER_REPORT] = 2 * THRESHOLD_NS;
+	f.bss.floor_ns[PERF_POKE_TRIGGER_REPORT] = 2 * THRESHOLD_NS;
 	assert_int_equal(count(&f, THRESHOLD_NS), 0);
 	assert_int_equal(cpu->spikes, 1);
 	f.bss.disarmed = 1;
@@ -111,11 +111,11 @@ TEST(counts_what_cannot_be_taken)
 	assert_int_equal(cpu->spikes, 2);
 	assert_int_equal(cpu->unarmed, 2);
 	f.bss.armed = 1;
-	f.bss.floor_ns[TRIGGER_REPORT] = 2 * THRESHOLD_NS;
+	f.bss.floor_ns[PERF_POKE_TRIGGER_REPORT] = 2 * THRESHOLD_NS;
 	assert_int_equal(count(&f, THRESHOLD_NS), 0);
 	assert_int_equal(cpu->spikes, 3);
 	assert_int_equal(cpu->unarmed, 2);
-	cpu->threshold_ns = f.bss.spike_ns[TRIGGER_REPORT] = 3 * THRESHOLD_NS;
+	cpu->threshold_ns = f.bss.spike_ns[PERF_POKE_TRIGGER_REPORT] = 3 * THRESHOLD_NS;
 	assert_int_equal(count(&f, 2 * THRESHOLD_NS), 0);
 	assert_int_equal(cpu->spikes, 3);
 	assert_int_equal(count(&f, 3 * THRESHOLD_NS), 1);
@@ -143,8 +143,8 @@ TEST(refuses_other_cpus)
 	static struct fixture f;
 
 	begin(&f);
-	assert_int_equal(trigger_count(&f.trigger, TRIGGER_REPORT, 0, 1), -ENXIO);
-	assert_int_equal(trigger_count(&f.trigger, TRIGGER_REPORT, CPUS, 1), -ENXIO);
+	assert_int_equal(trigger_count(&f.trigger, PERF_POKE_TRIGGER_REPORT, 0, 1), -ENXIO);
+	assert_int_equal(trigger_count(&f.trigger, PERF_POKE_TRIGGER_REPORT, CPUS, 1), -ENXIO);
 }
 
 static void *count_many(void *arg)

@@ -48,7 +48,7 @@ static int configure(const char *task, struct trigger_threads *threads, struct m
 {
 	const struct config config = {
 		.task = (char *)task,
-		.thresholds[TRIGGER_WAKEUP] = 1,
+		.thresholds[PERF_POKE_TRIGGER_WAKEUP] = 1,
 		.log = { messages_add, messages },
 	};
 
@@ -87,8 +87,8 @@ TEST(refuses_large_numbers)
 	}
 }
 
-static int use(enum trigger_kind kind, enum perf_poke_workload workload, struct kernel with,
-	       struct trigger_threads *threads)
+static int use(enum perf_poke_trigger_kind kind, enum perf_poke_workload workload,
+	       struct kernel with, struct trigger_threads *threads)
 {
 	struct messages messages = {};
 	struct config config = {
@@ -110,20 +110,22 @@ TEST_IN_FOLDER(watches_threads_in_user_space)
 {
 	struct trigger_threads threads;
 
-	assert_int_equal(
-		use(TRIGGER_USER, PERF_POKE_WORKLOAD_TIMERLAT, (struct kernel){}, &threads),
-		-EOPNOTSUPP);
+	assert_int_equal(use(PERF_POKE_TRIGGER_USER, PERF_POKE_WORKLOAD_TIMERLAT, (struct kernel){},
+			     &threads),
+			 -EOPNOTSUPP);
 	put_file(folder->fd, "osnoise/per_cpu/x", "");
-	assert_int_equal(use(TRIGGER_USER, PERF_POKE_WORKLOAD_NONE, (struct kernel){}, &threads),
-			 -EINVAL);
-	assert_int_equal(use(TRIGGER_USER, PERF_POKE_WORKLOAD_USER, (struct kernel){}, &threads),
-			 0);
+	assert_int_equal(
+		use(PERF_POKE_TRIGGER_USER, PERF_POKE_WORKLOAD_NONE, (struct kernel){}, &threads),
+		-EINVAL);
+	assert_int_equal(
+		use(PERF_POKE_TRIGGER_USER, PERF_POKE_WORKLOAD_USER, (struct kernel){}, &threads),
+		0);
 	assert_int_equal(threads.timerlat_irq, 't');
 	assert_false(threads.samples || threads.noise);
-	assert_int_equal(use(TRIGGER_USER, PERF_POKE_WORKLOAD_USER,
+	assert_int_equal(use(PERF_POKE_TRIGGER_USER, PERF_POKE_WORKLOAD_USER,
 			     (struct kernel){ .hidden = 't' }, &threads),
 			 -EOPNOTSUPP);
-	assert_int_equal(use(TRIGGER_USER, PERF_POKE_WORKLOAD_USER,
+	assert_int_equal(use(PERF_POKE_TRIGGER_USER, PERF_POKE_WORKLOAD_USER,
 			     (struct kernel){ .hidden = 't', .samples = true }, &threads),
 			 0);
 	assert_int_equal(threads.timerlat_irq, 0);
@@ -136,17 +138,20 @@ TEST(watches_threads_that_sleep)
 	const struct kernel hides = { .hidden = 'h', .samples = true };
 	struct trigger_threads threads;
 
-	assert_int_equal(
-		use(TRIGGER_THREAD, PERF_POKE_WORKLOAD_CYCLIC, (struct kernel){}, &threads), 0);
+	assert_int_equal(use(PERF_POKE_TRIGGER_THREAD, PERF_POKE_WORKLOAD_CYCLIC, (struct kernel){},
+			     &threads),
+			 0);
 	assert_int_equal(threads.hrtimer_wakeup, 'h');
 	assert_true(threads.claimed);
-	assert_int_equal(use(TRIGGER_THREAD, PERF_POKE_WORKLOAD_NONE, (struct kernel){}, &threads),
-			 0);
+	assert_int_equal(
+		use(PERF_POKE_TRIGGER_THREAD, PERF_POKE_WORKLOAD_NONE, (struct kernel){}, &threads),
+		0);
 	assert_false(threads.claimed);
-	assert_int_equal(use(TRIGGER_THREAD, PERF_POKE_WORKLOAD_NONE, hides, &threads),
+	assert_int_equal(use(PERF_POKE_TRIGGER_THREAD, PERF_POKE_WORKLOAD_NONE, hides, &threads),
 			 -EOPNOTSUPP);
-	assert_int_equal(use(TRIGGER_THREAD, PERF_POKE_WORKLOAD_TIMERLAT, hides, &threads), 0);
+	assert_int_equal(
+		use(PERF_POKE_TRIGGER_THREAD, PERF_POKE_WORKLOAD_TIMERLAT, hides, &threads), 0);
 	assert_true(threads.samples);
-	assert_int_equal(use(TRIGGER_IRQ, PERF_POKE_WORKLOAD_NONE, hides, &threads), 0);
+	assert_int_equal(use(PERF_POKE_TRIGGER_IRQ, PERF_POKE_WORKLOAD_NONE, hides, &threads), 0);
 	assert_false(threads.samples);
 }
