@@ -14,7 +14,7 @@ const flameSigned = (ns) => (ns < 0 ? "-" : "+") + flameTime(Math.abs(ns));
 // here and there, words for both; and about(node), which ends the details.
 function showFlame(parts, chart) {
 	const [PARENT, NAME, KIND, HERE, HERE_SELF, THERE, THERE_SELF] = [0, 1, 2, 3, 4, 5, 6];
-	const ROW = 18, NARROW = 0.001;
+	const ROW = 18, NARROW = 0.001, LABEL = 24; // rows and the least width of a name in pixels
 	const children = chart.nodes.map(() => []);
 	chart.nodes.forEach((node, n) => n && children[node[PARENT]].push(n));
 
@@ -27,8 +27,8 @@ function showFlame(parts, chart) {
 	const colorOf = (node) => {
 		const more = node[HERE_SELF] - node[THERE_SELF], share = Math.min(Math.abs(more) / Math.max(chart.more_ns, 1), 1);
 		// The least difference shows.
-		const part = more ? Math.round(12 + 73 * share) : 0;
-		return `color-mix(in srgb, var(--${more < 0 ? "accent" : "late"}) ${part}%, var(--faint))`;
+		const part = more ? Math.round(15 + 85 * share) : 0;
+		return `color-mix(in srgb, var(--${more < 0 ? "less" : "more"}) ${part}%, var(--faint))`;
 	};
 
 	let column = HERE;
@@ -39,7 +39,8 @@ function showFlame(parts, chart) {
 			const node = chart.nodes[n], wide = node[column] / total;
 			if (wide < NARROW) return;
 			const frame = document.createElement("button");
-			frame.textContent = frame.title = node[NAME];
+			frame.title = frame.ariaLabel = node[NAME];
+			if (wide * parts.flame.clientWidth >= LABEL) frame.textContent = node[NAME];
 			frame.style.left = 100 * left + "%";
 			frame.style.width = 100 * wide + "%";
 			frame.style.top = depth * ROW + "px";
@@ -56,15 +57,16 @@ function showFlame(parts, chart) {
 				left += chart.nodes[n][column] / total;
 			}
 		};
-		parts.flame.textContent = "";
+		parts.flame.textContent = total ? "" : `Nothing is known of what ran ${column === HERE ? chart.here : chart.there}.`;
 		if (total) placeAll(children[0], 0, 0);
-		parts.flame.style.height = deepest * ROW + "px";
+		parts.flame.style.height = Math.max(deepest, 1) * ROW + "px";
 		parts.width.textContent = `Widths: ${column === HERE ? chart.here : chart.there}`;
 	};
 	parts.width.addEventListener("click", () => {
 		column = column === HERE ? THERE : HERE;
 		draw();
 	});
+	parts.details.textContent = `Red frames took longer by themselves ${chart.here} than ${chart.there}, blue ones less. Click one for its numbers.`;
 	draw();
 }
 

@@ -188,40 +188,6 @@ class Causes(unittest.TestCase):
         self.assertEqual([row["name"] for row in data[0]["ranking"]["functions"]], ["acme_flush", "acme_write", "vfs_write", "__x64_sys_write"])
         self.assertIsNone(data[0]["normal"])
 
-    def test_page_in_a_browser(self):
-        """It draws a point for each capture, and a click on a cause hides its own."""
-        browser = shutil.which("chromium") or self.skipTest("needs chromium (tests/install-deps --browser)")
-        self.fill()
-        self.ctl("causes", "captures", "--html", "page.html")
-        page = self.folder / "page.html"
-        page.write_text(page.read_text() + """<script>
-            const drawn = places.length;
-            document.querySelector("tr.link").click();
-            document.title = `${drawn} then ${places.length}`;</script>""")
-        dom = subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={self.folder}/profile", "--dump-dom",
-                              page.as_uri()], capture_output=True, text=True, timeout=120, check=True).stdout
-        self.assertIn("<title>4 then 1</title>", dom)
-        self.assertIn('<h1 id="title">2 causes of 4 captures</h1>', dom)
-        self.assertRegex(dom, rf'<tr class="link off"[^>]*><td class="name dot"><span[^>]*></span>{FLUSH}</td><td class="">3</td>')
-
-    def test_flame_chart_in_a_browser(self):
-        browser = shutil.which("chromium") or self.skipTest("needs chromium (tests/install-deps --browser)")
-        self.fill_controls()
-        self.ctl("causes", "captures", "--html", "page.html")
-        page = self.folder / "page.html"
-        page.write_text(page.read_text() + """<script>
-            const frames = () => [...document.querySelector("section .flame").children].map((frame) => frame.textContent).join(" ");
-            const before = frames();
-            document.querySelectorAll("section .flame button")[3].click();
-            document.querySelector("section > button").click();
-            document.title = `${before}, then ${frames()}`;</script>""")
-        dom = subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={self.folder}/profile", "--dump-dom",
-                              page.as_uri()], capture_output=True, text=True, timeout=120, check=True).stdout
-        callers = "__x64_sys_write vfs_write acme_write"
-        self.assertIn(f"<title>{callers} acme_flush, then {callers} acme_flush _script_</title>", dom)
-        self.assertIn("acme_flush, function: in spikes 81us, in controls 607ns; by itself in spikes 81us, in controls 607ns, +80.4us; "
-                      "3 of 3 spikes and 3 of 4 controls have it", dom)
-
     def test_is_stable(self):
         """The same captures in another order of the folder, and with other pids and addresses."""
         self.fill()

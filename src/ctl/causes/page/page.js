@@ -8,11 +8,26 @@ const RANKED = 10;
 const hidden = new Set();
 let places = [];
 
+const count = (nr, what) => `${nr} ${what}${nr === 1 ? "" : "s"}`;
+
 /* Neighbours differ most. */
 const colour = (i) => `hsl(${(i * 137.5) % 360} 60% 50%)`;
 
 function formatDate(ms) {
 	return ms ? new Date(ms).toLocaleString() : "unknown";
+}
+
+/* As the kernel writes lists of CPUs. */
+function formatCpus(cpus) {
+	const ranges = [];
+	for (const cpu of cpus) {
+		const last = ranges.at(-1);
+		if (last && last[1] === cpu - 1)
+			last[1] = cpu;
+		else
+			ranges.push([cpu, cpu]);
+	}
+	return ranges.map(([first, last]) => (first === last ? first : `${first}-${last}`)).join(",");
 }
 
 /* The range of all points, a bit wider. */
@@ -91,7 +106,8 @@ function cell(row, text, name) {
 function toggle(row, i) {
 	if (!hidden.delete(i))
 		hidden.add(i);
-	row.classList.toggle("off", hidden.has(i));
+	for (const element of [row, row.nextSibling])
+		element.classList.toggle("off", hidden.has(i));
 	row.setAttribute("aria-pressed", String(!hidden.has(i)));
 	draw();
 }
@@ -105,9 +121,8 @@ function addRow(table, cause, i) {
 	if (cause.state)
 		cell(row, cause.state, cause.state);
 	for (const text of [cause.count, `${cause.share.toFixed(1)}%`, flameTime(cause.worst_ns), flameTime(cause.p50_ns),
-		formatDate(cause.first_ns / 1e6), formatDate(cause.last_ns / 1e6), cause.hosts.length, cause.cpus.join(", ")])
+		formatDate(cause.first_ns / 1e6), formatDate(cause.last_ns / 1e6), cause.hosts.length, formatCpus(cause.cpus)])
 		cell(row, text);
-	cell(row, `${cause.sentence} (${cause.example})`, "name why");
 	row.className = "link";
 	row.tabIndex = 0;
 	row.setAttribute("role", "button");
@@ -118,17 +133,19 @@ function addRow(table, cause, i) {
 			toggle(row, i);
 		}
 	});
+	const why = addElement(table, "tr", "", "why");
+	cell(why, `worst: ${cause.sentence} (${cause.example})`).colSpan = row.cells.length;
 }
 
 function addTable() {
 	const table = document.getElementById("causes"), head = table.appendChild(document.createElement("tr"));
-	const titles = ["cause", "count", "share", "worst", "p50", "first seen", "last seen", "hosts", "CPUs", "worst capture"];
+	const titles = ["cause", "count", "share", "worst", "p50", "first seen", "last seen", "hosts", "CPUs"];
 	if (causes.some((cause) => cause.state))
 		titles.splice(1, 0, "state");
 	for (const title of titles) {
 		const element = head.appendChild(document.createElement("th"));
 		element.textContent = title;
-		if (title === "cause" || title === "worst capture")
+		if (title === "cause")
 			element.className = "name";
 	}
 	causes.forEach((cause, i) => addRow(table, cause, i));
@@ -142,8 +159,12 @@ function addElement(parent, tag, text, name) {
 }
 
 function addRanking(parent, ranking) {
+	if (!["functions", "interrupts", "senders", "tasks"].some((kind) => ranking[kind].length)) {
+		addElement(parent, "p", "Spikes have nothing more often, or for longer, than controls.", "dim");
+		return;
+	}
 	const table = addElement(addElement(parent, "div", "", "wide"), "table"), head = addElement(table, "tr");
-	for (const title of ["", "", `in ${ranking.spikes} spikes`, `in ${ranking.controls} controls`, "time in these", "time in those", "at least", "F1"])
+	for (const title of ["", "", `of ${count(ranking.spikes, "spike")}`, `of ${count(ranking.controls, "control")}`, "mean in spikes", "mean in controls", "for at least", "F1"])
 		addElement(head, "th", title);
 	for (const kind of ["functions", "interrupts", "senders", "tasks"]) {
 		ranking[kind].slice(0, RANKED).forEach((row, i) => {
@@ -151,7 +172,7 @@ function addRanking(parent, ranking) {
 			cell(element, i ? "" : kind, "name");
 			cell(element, row.name, "name");
 			for (const text of [row.spikes, row.controls, flameTime(row.spike_ns), row.controls ? flameTime(row.control_ns) : "-",
-				long ? `${flameTime(long.ns)}: ${long.spikes}, ${long.controls}` : "-", row.f1.toFixed(2)])
+				long ? `${flameTime(long.ns)}: ${count(long.spikes, "spike")}, ${count(long.controls, "control")}` : "-", row.f1.toFixed(2)])
 				cell(element, text);
 		});
 	}
@@ -178,10 +199,26 @@ function addDifference(cause) {
 		addRanking(part, cause.ranking);
 }
 
-const total = causes.reduce((sum, cause) => sum + cause.count, 0);
-document.getElementById("title").textContent = `${causes.length} cause${causes.length === 1 ? "" : "s"} of ${total} capture${total === 1 ? "" : "s"}`;
+function addTitle() {
+	const total = causes.reduce((sum, cause) => sum + cause.count, 0), ranked = causes.find((cause) => cause.ranking);
+	const parts = [`${count(causes.length, "cause")} of ${count(total, "capture")}`];
+	for (const state of ["new", "worse"]) {
+		const nr = causes.filter((cause) => cause.state === state).length;
+		if (nr)
+			parts.push(`${nr} ${state}`);
+	}
+	if (ranked)
+		parts.push(`compared with ${count(ranked.ranking.controls, "control")}`);
+	document.getElementById("title").textContent = parts.join(", ");
+}
+
+addTitle();
 addTable();
 causes.forEach(addDifference);
+if (causes.some((cause) => cause.ranking))
+	addElement(document.getElementById("differences"), "p", "F1 is the score of telling a spike by a row: 1 where all spikes and no controls have it (for at least " +
+		"the time shown). 0.67 would tell nothing.", "dim");
 draw();
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
 canvas.addEventListener("pointermove", tell);
 window.addEventListener("resize", draw);

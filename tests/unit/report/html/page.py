@@ -4,113 +4,16 @@ network requests.
 
 usage: page.py PAGE [SCREENSHOT]; PAGE is the program that writes one. 77 where there is no Chromium.
 """
-import base64
-import json
-import os
 import pathlib
-import select
-import shutil
 import subprocess
 import sys
 import tempfile
-import time
 
-SKIP = 77
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+from browser import browser as started, check, equal  # noqa: E402
+
 SLICES = 200000
 ACTIVATIONS = 12
-PATIENCE_S = 120
-
-
-def equal(got, expected, what):
-    if got != expected:
-        sys.exit(f"FAILED: {what}: {got!r}, not {expected!r}")
-
-
-def check(condition, what):
-    if not condition:
-        sys.exit(f"FAILED: {what}")
-
-
-class Browser:
-    """Speaks Chromium's protocol over pipes, with NUL-terminated messages."""
-
-    def __init__(self, program, folder):
-        to_browser, self.writer = os.pipe()
-        self.reader, from_browser = os.pipe()
-
-        def take_pipes():
-            # Neither descriptor may be in the other's place.
-            pipes = [os.dup(fd) if fd > 9 else os.dup2(fd, 20 + n) for n, fd in enumerate((to_browser, from_browser))]
-            os.dup2(pipes[0], 3)
-            os.dup2(pipes[1], 4)
-
-        self.process = subprocess.Popen(
-            [program, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-pipe",
-             "--no-first-run", f"--user-data-dir={folder}", "--window-size=1200,1200", "about:blank"],
-            preexec_fn=take_pipes, close_fds=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL)
-        os.close(to_browser)
-        os.close(from_browser)
-        self.buffer, self.number, self.events, self.session = b"", 0, [], None
-
-    def close(self):
-        self.process.kill()
-        self.process.wait()
-
-    def message(self):
-        end = time.monotonic() + PATIENCE_S
-        while b"\0" not in self.buffer:
-            check(select.select([self.reader], [], [], max(end - time.monotonic(), 0))[0], "Chromium does not answer")
-            data = os.read(self.reader, 1 << 20)
-            check(data, "Chromium ended")
-            self.buffer += data
-        text, self.buffer = self.buffer.split(b"\0", 1)
-        return json.loads(text)
-
-    def call(self, method, **params):
-        self.number += 1
-        request = {"id": self.number, "method": method, "params": params}
-        if self.session:
-            request["sessionId"] = self.session
-        os.write(self.writer, json.dumps(request).encode() + b"\0")
-        while True:
-            answer = self.message()
-            if answer.get("id") == self.number:
-                check("error" not in answer, f"{method}: {answer}")
-                return answer["result"]
-            self.events.append(answer)
-
-    def attach(self):
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Page", "Runtime", "Network", "Log"):
-            self.call(f"{domain}.enable")
-
-    def run(self, code):
-        result = self.call("Runtime.evaluate", expression=code, returnByValue=True, awaitPromise=True)
-        check("exceptionDetails" not in result, f"{code}: {result}")
-        return result["result"].get("value")
-
-    def wait(self, code):
-        end = time.monotonic() + PATIENCE_S
-        while not self.run(code):
-            check(time.monotonic() < end, f"still not: {code}")
-            time.sleep(0.05)
-
-    def mouse(self, kind, x, y, **more):
-        self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
-
-    def click(self, x, y):
-        for kind in ("mousePressed", "mouseReleased"):
-            self.mouse(kind, x, y, button="left", clickCount=1)
-
-    def screenshot(self):
-        return base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
-
-    def chart(self):
-        """The chart's contents, once drawn."""
-        return self.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => "
-                        "done(document.getElementById('chart').toDataURL()))))")
 
 
 def text_of(browser, name):
@@ -118,8 +21,8 @@ def text_of(browser, name):
 
 
 def open_page(browser, page):
-    browser.call("Page.navigate", url=page.resolve().as_uri())
-    browser.wait("document.readyState === 'complete' && document.body && document.body.dataset.painted > 0")
+    browser.open(page)
+    browser.wait("document.body.dataset.painted > 0")
     equal(int(browser.run("document.body.dataset.spans")), SLICES + 2 + ACTIVATIONS, "slices")
     print(f"{SLICES} slices, {page.stat().st_size} bytes: painted after {browser.run('document.body.dataset.painted')} ms")
 
@@ -187,22 +90,22 @@ def check_normal(browser):
     check(found.startswith("normally 100ns") and f"median of {ACTIVATIONS}" in found and "here 98.9us more" in found, found)
     check("expiry to interrupt" in text_of(browser, "normal_steps") and "+98.9us" in text_of(browser, "normal_steps"), text_of(browser, "normal_steps"))
     frames = "[...document.querySelectorAll('#flame button')]"
-    late = browser.run(f"{frames}.map((f) => [f.textContent, parseFloat(f.style.width)])")
+    late = browser.run(f"{frames}.map((f) => [f.title, parseFloat(f.style.width)])")
     check(len(late) > 50 and sum(wide for name, wide in late if name.startswith("function_")) > 95, f"frames: {late}")
-    browser.run(f"{frames}.find((f) => f.textContent.startsWith('function_')).click()")
+    browser.run(f"{frames}.find((f) => f.title.startsWith('function_')).click()")
     found = text_of(browser, "normal_details")
     check("here 900ns, normally 0ns" in found and f" of {ACTIVATIONS} normal activations have it" in found, f"clicked on: {found!r}")
     browser.run("document.getElementById('normal_width').click()")
-    normal = browser.run(f"{frames}.map((f) => f.textContent)")
+    normal = browser.run(f"{frames}.map((f) => f.title)")
     equal(normal, ["inner"], "what is normal")
     browser.run("document.getElementById('normal_width').click()")
-    equal(len(browser.run(f"{frames}.map((f) => f.textContent)")), len(late), "frames after returning")
+    equal(len(browser.run(f"{frames}.map((f) => f.title)")), len(late), "frames after returning")
 
 
 def check_themes(browser):
     shots, backgrounds = [], []
     for theme in ("light", "dark"):
-        browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}])
+        browser.theme(theme)
         browser.run("document.getElementById('spike').click()")
         browser.chart()
         check_histogram(browser)
@@ -221,33 +124,19 @@ def check_harmless(browser):
     check("<img src=x" in text_of(browser, "facts"), "the hostile name is not shown")
     equal(browser.run("document.querySelectorAll('img').length"), 0, "images")
     check(browser.run("document.title").startswith("perf-poke: IRQ latency"), "the title was changed")
-    asked = [event["params"]["request"]["url"] for event in browser.events if event["method"] == "Network.requestWillBeSent"]
-    check(asked and all(url.startswith("file:///") and url.endswith("page.html") for url in asked), f"asked for: {asked}")
-    # Only errors: Chromium warns because this test reads the canvas back often.
-    said = [event for event in browser.events if event["method"] in ("Runtime.exceptionThrown", "Runtime.consoleAPICalled")
-            or event["method"] == "Log.entryAdded" and event["params"]["entry"]["level"] == "error"]
-    equal(said, [], "what the browser complains about")
+    browser.check_harmless("page.html")
 
 
 def main():
-    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if not program:
-        print("skipped: no Chromium (tests/install-deps --browser installs it)")
-        sys.exit(SKIP)
-    with tempfile.TemporaryDirectory(prefix="perf-poke-page-", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(prefix="perf-poke-page-") as folder, started() as browser:
         page = pathlib.Path(folder, "page.html")
         subprocess.run([sys.argv[1], page, str(SLICES)], check=True)
-        browser = Browser(program, f"{folder}/profile")
-        try:
-            browser.attach()
-            open_page(browser, page)
-            check_click(browser)
-            check_search(browser)
-            check_normal(browser)
-            shots = check_themes(browser)
-            check_harmless(browser)
-        finally:
-            browser.close()
+        open_page(browser, page)
+        check_click(browser)
+        check_search(browser)
+        check_normal(browser)
+        shots = check_themes(browser)
+        check_harmless(browser)
     for theme, shot in zip(("light", "dark"), shots):
         if len(sys.argv) > 2:
             pathlib.Path(f"{sys.argv[2]}.{theme}.png").write_bytes(shot)

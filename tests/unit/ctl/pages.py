@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""The pages of `causes --html` and `export --html --normal` in headless Chromium: charts, flame charts, what a click tells, themes.
+
+usage: pages.py CTL SPIKE.TAR.ZST [FOLDER]; FOLDER takes a screenshot of each. 77 where there is no Chromium.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from browser import browser as started, check, equal  # noqa: E402
+from made import stack_capture as capture  # noqa: E402
+
+CTL, SAMPLE = sys.argv[1:3]
+SHOTS = sys.argv[3:]
+CALLERS = ["__x64_sys_write", "vfs_write", "acme_write"]
+# Of WCAG 2: what normal text needs.
+CONTRAST = 4.5
+FRAMES = "[...document.querySelectorAll('.flame, #flame')].map((flame) => [...flame.querySelectorAll('button')])"
+# The least contrast of a frame's name, and how far the content is wider than the window.
+LOOKS = """(() => {
+    const context = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+    const light = (colour) => {
+        context.fillStyle = colour;
+        context.fillRect(0, 0, 1, 1);
+        const [r, g, b] = [...context.getImageData(0, 0, 1, 1).data].map((c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
+    };
+    const contrast = (frame) => {
+        const style = getComputedStyle(frame), [a, b] = [light(style.color), light(style.backgroundColor)];
+        return Math.max(a, b) / Math.min(a, b);
+    };
+    const wide = [document.documentElement, ...document.querySelectorAll(".wide")].map((part) => part.scrollWidth - part.clientWidth);
+    return [Math.min(21, ...%s.flat().map(contrast)), Math.max(...wide)];
+})()""" % FRAMES
+
+
+def ctl(*args):
+    subprocess.run([CTL, *args], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True, timeout=120)
+
+
+def text(browser, selector):
+    return browser.run(f"document.querySelector('{selector}').textContent")
+
+
+def frames(browser, chart=0):
+    return browser.run(f"{FRAMES}[{chart}].map((frame) => frame.title)")
+
+
+def click(browser, name, chart=0):
+    browser.run(f"{FRAMES}[{chart}].find((frame) => frame.title === '{name}').click()")
+
+
+def check_looks(browser, page):
+    shots = []
+    for theme in ("light", "dark"):
+        browser.theme(theme)
+        contrast, wider = browser.run(LOOKS)
+        check(contrast >= CONTRAST, f"{theme}: a frame's name has a contrast of {contrast:.2f}")
+        check(wider <= 0, f"{theme}: {wider} pixels are out of sight")
+        browser.chart()
+        shots.append(browser.screenshot())
+        for folder in SHOTS:
+            pathlib.Path(folder, f"{page.stem}.{theme}.png").write_bytes(shots[-1])
+    check(shots[0] != shots[1], "light is as dark")
+    browser.check_harmless(page.name)
+    browser.events.clear()
+
+
+def fill(folder):
+    for i in range(3):
+        capture(folder / f"20261121-0930{i:02}.000-cpu1-83us", latency_us=80 + i, second=i)
+    capture(folder / "20261121-093010.000-cpu2-50us", "acme_drain", 50, 2, second=10)
+
+
+def check_causes(browser, folder):
+    """A point for each capture; a click on a cause hides its own. Without controls there is no flame chart."""
+    fill(folder / "plain")
+    page = folder / "plain.html"
+    ctl("causes", folder / "plain", "--html", page)
+    browser.open(page)
+    equal(text(browser, "#title"), "2 causes of 4 captures", "title")
+    equal(browser.run("places.map((place) => place.cause.count)"), [3, 3, 3, 1], "points")
+    browser.run("document.querySelector('tr.link').click()")
+    equal(browser.run("places.map((place) => place.cause.count)"), [1], "points after a click")
+    equal(browser.run("[...document.querySelectorAll('tr.off')].map((row) => row.className)"), ["link off", "why off"], "hidden rows")
+    x, y = browser.run("(() => { const box = canvas.getBoundingClientRect(); return [places[0].x + box.x, places[0].y + box.y]; })()")
+    browser.mouse("mouseMoved", x, y)
+    check(re.match(r"irqs-off/acme_drain:\w+: 50us at .*, one, CPU 2: .*-cpu2-50us$", text(browser, "#details")), text(browser, "#details"))
+    equal(text(browser, "#differences"), "", "without controls")
+    check_looks(browser, page)
+
+
+def check_controls(browser, folder):
+    """The differential flame chart: frames, colours, details, and the widths of the controls."""
+    fill(folder / "night")
+    for i in range(4):
+        capture(folder / f"night/20261121-0931{i:02}.000-cpu1-control-2us", "acme_flush" if i else "<script>", 2, control=True)
+    page = folder / "night.html"
+    ctl("causes", folder / "night", "--html", page)
+    browser.open(page)
+    equal(text(browser, "#title"), "2 causes of 4 captures, compared with 4 controls", "title")
+    equal([frames(browser, chart) for chart in (0, 1)], [CALLERS + ["acme_flush"], CALLERS + ["acme_drain"]], "frames")
+    colours = browser.run(f"{FRAMES}[0].map((frame) => getComputedStyle(frame).backgroundColor)")
+    check(len(set(colours[:3])) == 1 and colours[3] != colours[0], f"colours: {colours}")
+    check(text(browser, "section .details").startswith("Red frames took longer by themselves in spikes than in controls"), "no legend")
+    click(browser, "acme_flush")
+    equal(text(browser, "section .details"), "acme_flush, function: in spikes 81us, in controls 607ns; by itself in spikes 81us, in controls 607ns, "
+          "+80.4us; 3 of 3 spikes and 3 of 4 controls have it", "details")
+    browser.run("document.querySelector('section > button').click()")
+    equal(frames(browser), CALLERS + ["acme_flush", "_script_"], "frames, in controls")
+    lefts = browser.run(f"{FRAMES}[0].slice(3).map((frame) => [frame.offsetTop, frame.offsetLeft, frame.offsetLeft + frame.offsetWidth])")
+    check(lefts[0][0] == lefts[1][0] and lefts[0][2] <= lefts[1][1] + 1, f"frames overlap: {lefts}")
+    rows = browser.run("[...document.querySelector('section table').rows].map((row) => [...row.cells].map((cell) => cell.textContent))")
+    equal(rows[1], ["functions", "acme_flush", "3", "3", "81us", "2us", "80us: 3 spikes, 0 controls", "1.00"], "the best of the ranking")
+    check_looks(browser, page)
+
+
+def check_normal_flame(browser, details):
+    """Of the sample: late_timer_spin, by itself, is what took longer."""
+    names = frames(browser)
+    check(names[:1] == ["worker_thread"] and "late_timer_spin" in names, f"frames: {names}")
+    click(browser, "late_timer_spin")
+    found = text(browser, details)
+    check(re.match(r"late_timer_spin, function: here 22\dus, normally 0ns; .*\+22\dus; .* of 15 normal activations have it$", found), found)
+
+
+def check_normal(browser, folder):
+    ctl("open", "-q", SAMPLE, "-o", folder / "spike")
+    page = folder / "causes.html"
+    ctl("causes", folder / "spike", "--html", page)
+    browser.open(page)
+    check_normal_flame(browser, "section .details")
+    check_looks(browser, page)
+
+    page = folder / "export.html"
+    ctl("export", "-q", folder / "spike", "--html", page, "--normal")
+    browser.open(page)
+    browser.wait("document.body.dataset.painted > 0")
+    check(not browser.run("document.getElementById('normal').hidden"), "the comparison is hidden")
+    check("(median of 15, p99 148us); here 227us more" in text(browser, "#normal_sentence"), text(browser, "#normal_sentence"))
+    check("expiry to interrupt" in text(browser, "#normal_steps"), text(browser, "#normal_steps"))
+    check_normal_flame(browser, "#normal_details")
+    browser.run("document.getElementById('normal').scrollIntoView()")
+    check_looks(browser, page)
+
+    page = folder / "alone.html"
+    ctl("export", "-q", folder / "spike", "--html", page)
+    browser.open(page)
+    browser.wait("document.body.dataset.painted > 0")
+    check(browser.run("document.getElementById('normal').hidden"), "there is a comparison without --normal")
+    browser.check_harmless(page.name)
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="perf-poke-pages-") as folder, started() as browser:
+        for test in (check_causes, check_controls, check_normal):
+            test(browser, pathlib.Path(folder))
+
+
+main()
