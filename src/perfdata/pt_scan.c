@@ -37,16 +37,27 @@ static uint64_t psb_tsc(const uint8_t *trace, size_t len, size_t at)
 	return 0;
 }
 
-int pt_scan_psb(const uint8_t *trace, size_t len, size_t from, struct pt_psb *psb)
+/* The packets before a PSB may end with bytes that look like its begin, such as CYC and TNT. No PSB
+ * directly follows another one: it is the last place where the bytes fit. */
+bool pt_scan_find(const uint8_t *trace, size_t len, size_t from, size_t *offset)
 {
-	const uint8_t *at;
+	const uint8_t *at, *end = trace + len;
 
 	if (from >= len)
-		return 0;
+		return false;
 	at = memmem(trace + from, len - from, PT_PSB_BYTES, PT_PSB_LEN);
 	if (!at)
+		return false;
+	while (end - at >= PT_PSB_LEN + 2 && !memcmp(at + PT_PSB_LEN, PT_PSB_BYTES, 2))
+		at += 2;
+	*offset = (size_t)(at - trace);
+	return true;
+}
+
+int pt_scan_psb(const uint8_t *trace, size_t len, size_t from, struct pt_psb *psb)
+{
+	if (!pt_scan_find(trace, len, from, &psb->offset))
 		return 0;
-	psb->offset = at - trace;
 	psb->tsc = psb_tsc(trace, len, psb->offset + PT_PSB_LEN);
 	return 1;
 }

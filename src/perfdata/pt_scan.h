@@ -15,7 +15,10 @@ struct pt_psb {
 	uint64_t tsc; /* 56 bits, from PSB+; 0: none, or PSB+ is truncated */
 };
 
-/* Finds the next PSB at or after `from`. Returns 1, or 0 if there is none. */
+/* Finds the bytes of the next PSB at or after `from`. False: there is none. */
+bool pt_scan_find(const uint8_t *trace, size_t len, size_t from, size_t *offset);
+
+/* The same with its time. Returns 1, or 0 if there is none. */
 int pt_scan_psb(const uint8_t *trace, size_t len, size_t from, struct pt_psb *psb);
 
 /* The TSC of the first PSB+ with a TSC at or after `from`, or 0. */

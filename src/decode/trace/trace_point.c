@@ -2,13 +2,13 @@
 /* Finds synchronisation points without reading all bytes before them. */
 #include "trace/trace_internal.h"
 
-#include <string.h>
-
 #include "pt_packet.h"
 #include "pt_scan.h"
 
 /* Bytes searched at once: several times the usual distance of points. */
 #define STRIDE (64 * 1024)
+/* A PSB, and what looks like its begin before it */
+#define LOOK_AHEAD (2 * PT_PSB_LEN)
 
 static void take_point(struct trace_point *point, const struct pt_psb *psb, uint64_t near)
 {
@@ -30,17 +30,15 @@ bool trace_find_point(const uint8_t *bytes, size_t size, uint64_t near, size_t f
 	return true;
 }
 
-/* The last complete point in the bytes. */
-static bool find_last(const uint8_t *bytes, size_t size, size_t *offset)
+/* The last complete PSB that begins from `begin` on and before `before`. */
+static bool find_last(const uint8_t *bytes, size_t size, size_t begin, size_t before,
+		      size_t *offset)
 {
+	size_t end = size - before < LOOK_AHEAD ? size : before + LOOK_AHEAD, at;
 	bool found = false;
-	const uint8_t *at;
 
-	for (size_t from = 0; from < size; from = *offset + PT_PSB_LEN) {
-		at = memmem(bytes + from, size - from, PT_PSB_BYTES, PT_PSB_LEN);
-		if (!at)
-			break;
-		*offset = (size_t)(at - bytes);
+	for (; pt_scan_find(bytes, end, begin, &at) && at < before; begin = at + PT_PSB_LEN) {
+		*offset = at;
 		found = true;
 	}
 	return found;
@@ -50,19 +48,18 @@ bool trace_find_point_before(const uint8_t *bytes, size_t size, uint64_t near, s
 			     bool timed, struct trace_point *point)
 {
 	while (before) {
-		size_t begin = before > STRIDE ? before - STRIDE : 0;
-		size_t end = size - before < PT_PSB_LEN - 1 ? size : before + PT_PSB_LEN - 1;
+		size_t begin = before > STRIDE ? before - STRIDE : 0, until = before;
 		struct pt_psb psb;
 		size_t offset;
 
 		before = begin;
-		while (find_last(bytes + begin, end - begin, &offset)) {
-			pt_scan_psb(bytes, size, begin + offset, &psb);
+		while (find_last(bytes, size, begin, until, &offset)) {
+			pt_scan_psb(bytes, size, offset, &psb);
 			if (psb.tsc || !timed) {
 				take_point(point, &psb, near);
 				return true;
 			}
-			end = psb.offset + PT_PSB_LEN - 1;
+			until = offset;
 		}
 	}
 	return false;

@@ -93,6 +93,26 @@ TEST(finds_points)
 	check_no_point(&trace, 34);
 }
 
+/* A CYC packet, whose second byte is 02, and a TNT packet look like the begin of a PSB; so does an
+ * address. */
+TEST(finds_points_behind_similar_bytes)
+{
+	static const struct {
+		size_t len;
+		const char *bytes;
+	} before[] = { { 3, "\x8f\x02\x82" }, { 5, "\x4d\x02\x82\x02\x82" } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(before); i++) {
+		struct trace trace = { .len = SIZE };
+
+		put_timed_psb(&trace, 33, 1000);
+		memcpy(trace.bytes + 33 - before[i].len, before[i].bytes, before[i].len);
+		check_point(&trace, 0, 33, 1000);
+		check_point(&trace, 33, 33, 1000);
+		check_no_point(&trace, 34);
+	}
+}
+
 TEST(finds_points_without_time)
 {
 	struct trace trace = { .len = SIZE };

@@ -13,6 +13,7 @@
 #define PSB_LEN 16
 #define TSC_LEN 8
 #define POINT_LEN 28
+#define CYC_TNT_LEN 3
 #define PERIOD 4096
 /* More than a packet's 56 bits. */
 #define TSC_BASE (UINT64_C(5) << 56)
@@ -50,6 +51,9 @@ static int make_stream(void **state)
 	}
 	for (size_t i = 0; FIRST + i * PERIOD < STREAM_LEN; i++)
 		put_point(stream + FIRST + i * PERIOD, tsc_of(i));
+	/* A CYC and a TNT packet, which look like the begin of the PSB that follows */
+	for (size_t i = 0; FIRST + i * PERIOD < STREAM_LEN; i += 2)
+		memcpy(stream + FIRST + i * PERIOD - CYC_TNT_LEN, "\x8f\x02\x82", CYC_TNT_LEN);
 	return 0;
 }
 
