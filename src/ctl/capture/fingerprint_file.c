@@ -9,7 +9,7 @@
 #include "json_file.h"
 #include "printable.h"
 
-int fingerprint_file_read(struct fingerprint_file *file, int dirfd, struct profile *profile)
+int fingerprint_file_read(struct fingerprint_file *file, int dirfd)
 {
 	_cleanup_json_ json_object *json = NULL;
 	_cleanup_free_ char *why = NULL;
@@ -26,22 +26,26 @@ int fingerprint_file_read(struct fingerprint_file *file, int dirfd, struct profi
 	    json_object_get_int64(version) != FINGERPRINT_VERSION)
 		return -ENOENT;
 	printable_copy(file->sentence, sizeof(file->sentence), json_text_of(json, "sentence"));
-	r = found ? fingerprint_from_json(&file->fingerprint, found) : 0;
-	return r || !profile ? r : profile_from_json(profile, json_find(json, "profile"));
+	return found ? fingerprint_from_json(&file->fingerprint, found) : 0;
 }
 
-static char *file_text(const struct account *account, const struct profile *profile)
+int profile_file_read(struct profile *profile, int dirfd)
 {
-	_cleanup_json_ json_object *json = json_object_new_object();
-	const char *text;
+	_cleanup_json_ json_object *json = NULL;
+	_cleanup_free_ char *why = NULL;
+	int r = json_file_read(&json, dirfd, PROFILE_FILE_NAME, &why);
+
+	return r ?: profile_from_json(profile, json);
+}
+
+static json_object *new_fingerprint(const struct account *account)
+{
+	json_object *json = json_object_new_object();
 
 	json_add_int(json, "version", FINGERPRINT_VERSION);
 	json_add(json, "fingerprint", fingerprint_json(&account->fingerprint));
 	json_add_text(json, "sentence", account->sentence);
-	json_add(json, "profile", profile_json(profile));
-	text = json_object_to_json_string_ext(json, JSON_C_TO_STRING_PLAIN |
-							    JSON_C_TO_STRING_NOSLASHESCAPE);
-	return text ? strdup(text) : NULL;
+	return json;
 }
 
 /* Root can write to read-only folders, but should not. */
@@ -60,27 +64,37 @@ static int fill(int fd, const char *text, const struct stat *folder)
 	return write_all(fd, text, strlen(text)) ?: write_all(fd, "\n", 1);
 }
 
+/* Takes json. */
+static int replace(int dirfd, const struct stat *folder, const char *name, json_object *json)
+{
+	_cleanup_json_ json_object *taken = json;
+	const char *text = json_object_to_json_string_ext(
+		taken, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+	_cleanup_close_ int fd = -1;
+	char temporary[64];
+	int r;
+
+	if (!taken || !text)
+		return -ENOMEM;
+	snprintf(temporary, sizeof(temporary), ".%s.%d", name, getpid());
+	fd = openat(dirfd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	r = fill(fd, text, folder);
+	if (!r && renameat(dirfd, temporary, dirfd, name))
+		r = -errno;
+	if (r)
+		unlinkat(dirfd, temporary, 0);
+	return r;
+}
+
 int fingerprint_file_write(int dirfd, const struct account *account, const struct profile *profile)
 {
-	_cleanup_close_ int fd = -1;
-	_cleanup_free_ char *text = NULL;
 	struct stat folder;
-	char name[64];
 	int r;
 
 	if (is_read_only(dirfd, &folder))
 		return 0;
-	text = file_text(account, profile);
-	if (!text)
-		return -ENOMEM;
-	snprintf(name, sizeof(name), "." FINGERPRINT_FILE_NAME ".%d", getpid());
-	fd = openat(dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return -errno;
-	r = fill(fd, text, &folder);
-	if (!r && renameat(dirfd, name, dirfd, FINGERPRINT_FILE_NAME))
-		r = -errno;
-	if (r)
-		unlinkat(dirfd, name, 0);
-	return r;
+	r = replace(dirfd, &folder, PROFILE_FILE_NAME, profile_json(profile));
+	return r ?: replace(dirfd, &folder, FINGERPRINT_FILE_NAME, new_fingerprint(account));
 }

@@ -15,6 +15,10 @@ struct collect_opts {
 int collect(struct causes *causes, struct console *con, const char *path,
 	    const struct collect_opts *opts) _must_check_;
 
+/* Once all are collected: reads the stored profiles, if there are controls to compare with. Returns
+ * as collect(). */
+int collect_profiles(struct causes *causes, struct console *con) _must_check_;
+
 /* Adds the entries of sessions in a journal, in the format of `journalctl -o export`. Other entries
  * are skipped. `name` is for messages. Returns as collect(). */
 int collect_journal(struct causes *causes, struct console *con, FILE *file,

@@ -276,5 +276,8 @@ void causes_release(struct causes *causes)
 		free(causes->seen[i].sentence);
 	free(causes->seen);
 	profiles_release(&causes->profiles);
+	for (size_t i = 0; i < causes->nr_unread; i++)
+		free(causes->unread[i].path);
+	free(causes->unread);
 	*causes = (struct causes){ 0 };
 }

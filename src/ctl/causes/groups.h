@@ -55,8 +55,13 @@ struct causes {
 	struct group *groups; /* after causes_group() */
 	size_t nr_groups;
 	struct profiles profiles; /* of sightings and of controls */
-	size_t without;		  /* captures without a cause: pokes */
-	size_t unreadable;	  /* captures, folders and archives */
+	struct unread {
+		char *path;
+		size_t sighting; /* or PROFILES_CONTROL */
+	} * unread;		 /* captures whose stored profiles collect_profiles() reads */
+	size_t nr_unread, unread_controls;
+	size_t without;	   /* captures without a cause: pokes */
+	size_t unreadable; /* captures, folders and archives */
 };
 
 /* Copies strings; `kind` is ignored. Returns 0 or -ENOMEM. */

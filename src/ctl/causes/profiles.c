@@ -131,5 +131,6 @@ void profiles_release(struct profiles *profiles)
 	free(profiles->places);
 	free(profiles->stays);
 	free(profiles->list);
+	free(profiles->controls.list);
 	*profiles = (struct profiles){ 0 };
 }

@@ -30,6 +30,18 @@ struct stay {
 	uint64_t self_ns;
 };
 
+/* A feature in a capture. */
+struct having {
+	uint32_t feature;
+	uint64_t ns;
+};
+
+struct havings {
+	struct having *list; /* sorted by feature, then by time, longest first */
+	size_t nr, room;
+	size_t captures;
+};
+
 struct profiles {
 	struct names *names; /* of features: a digit for the kind, then the name */
 	struct place *places;
@@ -42,6 +54,7 @@ struct profiles {
 		uint64_t window_ns;
 	} * list;
 	size_t nr, nr_controls;
+	struct havings controls; /* after ranking_prepare() */
 };
 
 /* Returns 0 or -ENOMEM. */

@@ -9,18 +9,6 @@
  * this. */
 #define F1_LIMIT_MORE 0.05
 
-/* A feature in a capture. */
-struct having {
-	uint32_t feature;
-	uint64_t ns;
-};
-
-struct havings {
-	struct having *list; /* sorted by feature, then by time, longest first */
-	size_t nr, room;
-	size_t captures;
-};
-
 /* Sums of the current capture, by number. */
 struct scratch {
 	uint64_t *totals; /* by place */
@@ -243,25 +231,30 @@ static int compare_ranked(const void *a, const void *b)
 	return octave(y) - octave(x) ?: array_compare(y->feature, x->feature);
 }
 
+int ranking_prepare(struct causes *causes)
+{
+	return causes->profiles.nr_controls
+		       ? collect(&causes->profiles.controls, causes, RANKING_ALL, true)
+		       : 0;
+}
+
 int ranking_make(struct ranking *ranking, const struct causes *causes, size_t group)
 {
-	struct havings spikes = { 0 }, controls = { 0 };
-	int r = 0;
+	const struct havings *controls = &causes->profiles.controls;
+	struct havings spikes = { 0 };
+	int r;
 
 	*ranking = (struct ranking){ 0 };
-	if (!causes->profiles.nr_controls)
+	if (!controls->captures)
 		return 0;
 	r = collect(&spikes, causes, group, false);
-	if (!r)
-		r = collect(&controls, causes, group, true);
 	ranking->spikes = spikes.captures;
-	ranking->controls = controls.captures;
+	ranking->controls = controls->captures;
 	if (!r)
-		r = rank(ranking, &causes->profiles, &spikes, &controls);
+		r = rank(ranking, &causes->profiles, &spikes, controls);
 	if (!r && ranking->nr)
 		qsort(ranking->rows, ranking->nr, sizeof(*ranking->rows), compare_ranked);
 	free(spikes.list);
-	free(controls.list);
 	if (r)
 		ranking_release(ranking);
 	return r;

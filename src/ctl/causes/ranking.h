@@ -29,6 +29,9 @@ struct ranking {
 	size_t spikes, controls; /* number of compared captures */
 };
 
+/* Once all profiles are added. Returns 0 or -ENOMEM. */
+int ranking_prepare(struct causes *causes) _must_check_;
+
 /* For a group, by number. Without controls the ranking is empty. Returns 0 or -ENOMEM. */
 int ranking_make(struct ranking *ranking, const struct causes *causes, size_t group) _must_check_;
 void ranking_release(struct ranking *ranking);

@@ -9,6 +9,7 @@
 #include "causes/collect.h"
 #include "causes/known.h"
 #include "causes/print.h"
+#include "causes/ranking.h"
 #include "cli/json_line.h"
 #include "cli/output_file.h"
 #include "commands/commands.h"
@@ -76,8 +77,8 @@ static const struct option_spec options[] = {
 };
 
 static const char notes[] =
-	"Each capture is decoded once: its cause is stored in it as fingerprint.json. Captures in\n"
-	"read-only folders are decoded at each run.\n"
+	"Each capture is decoded once: its cause is stored in it as fingerprint.json and\n"
+	"profile.json. Captures in read-only folders are decoded at each run.\n"
 	"\n"
 	"Exit codes: 0 fine (with --known: nothing new), 1 failed, or a capture is unreadable,\n"
 	"2 usage, 3 no capture of a spike, 4 a new cause, or a known one that got worse.\n"
@@ -220,7 +221,11 @@ static int group_all(struct causes *causes, struct console *con, const struct ca
 			    ? collect(causes, con, args->paths[i], &args->collect)
 			    : collect_journal(causes, con, stdin, "standard input");
 	if (!r)
+		r = collect_profiles(causes, con);
+	if (!r)
 		r = causes_group(causes, args->similarity);
+	if (!r)
+		r = ranking_prepare(causes);
 	/* The decoder prints it. */
 	if (r && (r != -EINTR || !con->errors))
 		console_error(con, "%s", r == -EINTR ? "interrupted" : strerror(-r));

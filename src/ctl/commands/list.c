@@ -216,7 +216,7 @@ static void add_capture(struct list *list, const struct perf_poke_capture *captu
 		complain(list, why ?: strerror(ENOMEM));
 	} else if (list_wants(list->args, list->cpus, list->nr_cpus, capture)) {
 		entry.size = tree_size(fd, ".").share;
-		if (!fingerprint_file_read(&kept, fd, NULL))
+		if (!fingerprint_file_read(&kept, fd))
 			snprintf(entry.fingerprint, sizeof(entry.fingerprint), "%s",
 				 kept.fingerprint.id);
 		list->out_of_memory |= add_entry(list, &entry) != 0;

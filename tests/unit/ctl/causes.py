@@ -55,7 +55,7 @@ class Causes(unittest.TestCase):
         self.fill()
         self.ctl("causes", "captures")
         kept = sorted(self.folder.glob("captures/one/*/*"))
-        self.assertEqual({path.name for path in kept}, {"capture.json", "fingerprint.json"})
+        self.assertEqual({path.name for path in kept}, {"capture.json", "fingerprint.json", "profile.json"})
         path = self.folder / "captures/one/20261121-093010.000-cpu2-50us/fingerprint.json"
         about = json.loads(path.read_text())
         # The file is read, but its hash is computed again.
@@ -67,12 +67,26 @@ class Causes(unittest.TestCase):
             path.write_text(text)
             self.assertIn("acme_drain", self.lines("captures")[1]["fingerprint"], text)
             self.assertIn("acme_drain", path.read_text())
-        # One of a version without a profile, or with a broken one, is made again.
-        for profile in {}, {"version": 99}, {"version": 1, "window_ns": 9, "names": ["a"], "callers": [1], "self_ns": [1]}:
-            about["profile"] = profile
-            path.write_text(json.dumps(about))
-            self.assertIn("acme_drain", self.lines("captures")[1]["fingerprint"], profile)
-            self.assertEqual(json.loads(path.read_text())["profile"]["names"][-2], "acme_drain")
+
+    def test_reads_profiles_only_to_compare(self):
+        """A broken one, or one of another version, is made again, but only where there are controls."""
+        self.fill()
+        self.ctl("causes", "captures")
+        path = self.folder / "captures/one/20261121-093010.000-cpu2-50us/profile.json"
+        broken = [json.dumps(profile) for profile in
+                  ({}, {"version": 99}, {"version": 1, "window_ns": 9, "names": ["a"], "callers": [1], "self_ns": [1]}, [], None)]
+        for text in broken:
+            path.write_text(text)
+            self.assertEqual([line["count"] for line in self.lines("captures")[:-1]], [3, 1])
+            self.assertEqual(path.read_text(), text)
+        capture(self.folder / "captures/one/20261121-093100.000-cpu1-control-2us", "acme_poll", 2, control=True)
+        for text in broken:
+            path.write_text(text)
+            self.assertEqual(self.lines("captures")[1]["ranking"]["functions"][0]["name"], "acme_drain", text)
+            self.assertEqual(json.loads(path.read_text())["names"][-2], "acme_drain")
+        path.unlink()
+        self.lines("captures", "--html", "page.html")
+        self.assertTrue(path.exists())
 
     def test_leaves_a_folder_alone_that_is_read_only(self):
         self.fill()

@@ -67,6 +67,7 @@ TEST(counts_more_often_and_longer)
 	ADD(&causes, 39, NULL, { "other" }, { 100 }, "stress", 5);
 	ADD(&causes, 10, NULL, { NULL }, { 0 }, "stress", 95);
 	assert_int_equal(causes_group(&causes, 0.7), 0);
+	assert_int_equal(ranking_prepare(&causes), 0);
 	check(&causes, 0,
 	      "            function   acme_flush: in 19 of 20 spikes, 1 of 50 controls; 310us "
 	      "against 4us (F1 0.96)\n"
@@ -82,6 +83,7 @@ TEST(leaves_out_what_all_captures_have)
 	ADD(&causes, 500, "a", { "common" }, { 100 }, "stress", 90);
 	ADD(&causes, 10, NULL, { "common" }, { 100 }, "stress", 90);
 	assert_int_equal(causes_group(&causes, 0.7), 0);
+	assert_int_equal(ranking_prepare(&causes), 0);
 	check(&causes, 0, "");
 }
 
@@ -94,6 +96,7 @@ TEST(ranks_each_cause_and_all)
 	ADD(&causes, 2, "b", { "vfs_write", "acme_b" }, { 100, 90000 });
 	ADD(&causes, 4, NULL, { "vfs_read" }, { 100 });
 	assert_int_equal(causes_group(&causes, 0.7), 0);
+	assert_int_equal(ranking_prepare(&causes), 0);
 	check(&causes, 0,
 	      "            function   acme_a: in 2 of 2 spikes, 0 of 4 controls; 80us (F1 1.00)\n"
 	      "            function   vfs_write: in 2 of 2 spikes, 0 of 4 controls; 80.1us (F1 "
@@ -114,6 +117,7 @@ TEST(counts_the_time_of_a_recursive_function_once)
 	ADD(&causes, 1, "a", { "walk", "walk" }, { 1000, 2000 });
 	ADD(&causes, 1, NULL, { NULL });
 	assert_int_equal(causes_group(&causes, 0.7), 0);
+	assert_int_equal(ranking_prepare(&causes), 0);
 	check(&causes, 0,
 	      "            function   walk: in 1 of 1 spike, 0 of 1 control; 3us (F1 1.00)\n");
 }
@@ -125,6 +129,7 @@ TEST(ranks_nothing_without_controls)
 
 	ADD(&causes, 2, "a", { "acme_a" }, { 80000 });
 	assert_int_equal(causes_group(&causes, 0.7), 0);
+	assert_int_equal(ranking_prepare(&causes), 0);
 	assert_int_equal(ranking_make(&ranking, &causes, 0), 0);
 	assert_int_equal(ranking.nr, 0);
 	assert_null(ranking_json(&causes, &ranking));
