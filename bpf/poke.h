@@ -4,6 +4,8 @@
 #define POKE_H
 
 #include <linux/types.h>
+
+#include "perf_poke.h"
 #ifndef __bpf__
 #include <assert.h>
 #endif
@@ -14,15 +16,9 @@
 #define POKE_CALLED_FORMAT "%04x"
 #define POKE_CALLED_DIGITS 4
 
-/* The ways to deliver a signal. */
-enum poke_way {
-	POKE_WAY_NONE,
-	POKE_WAY_TASK_WORK, /* a queued callback, in which the target signals itself */
-	POKE_WAY_FASYNC, /* the kernel signals the target, which owns a perf event that overflows */
-	POKE_WAY_TRACEPOINT, /* the target signals itself when it next polls its perf events */
-	POKE_WAY_RELAY,	     /* the controller sends it after waking up */
-	POKE_WAYS,
-};
+/* A way is a value of enum perf_poke_delivery: there is room for these. */
+#define POKE_WAYS 8
+#define POKE_WAY_NONE PERF_POKE_DELIVERY_AUTO /* no way has taken the signal */
 #define POKE_OWED(way) (1U << (way))
 
 /* Why a target is not signalled any more. */
@@ -48,7 +44,7 @@ struct poke_target {
 	__u64 sequence;
 	__u64 poked_ns;	  /* when it was poked; both CLOCK_MONOTONIC */
 	__u64 pending_ns; /* when the signal became pending; 0: not yet */
-	__u32 way;	  /* enum poke_way; NONE: all ways refused */
+	__u32 way;	  /* or POKE_WAY_NONE: all ways refused */
 	/* POKE_OWED of the ways with an outstanding signal, of any spike; POKE_OWED(NONE): the
 	 * controller must send it. Clearing a bit takes ownership of that signal: its owner sends
 	 * it, has seen it arrive, or has sent a later one. */
@@ -71,7 +67,7 @@ poke_take_owed(volatile struct poke_target *target, __u32 way)
 static inline __attribute__((always_inline)) void
 poke_merge_owed(volatile struct poke_target *target)
 {
-	const __u32 queued = POKE_OWED(POKE_WAY_TASK_WORK);
+	const __u32 queued = POKE_OWED(PERF_POKE_DELIVERY_TASK_WORK);
 
 	if (__sync_fetch_and_and(&target->owed, queued) & ~queued)
 		__sync_fetch_and_add(&target->merged, 1);

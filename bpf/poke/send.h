@@ -8,7 +8,7 @@
 #include "targets.h"
 #include "task_work.h"
 
-/* Bits of enum poke_way. Constant after load, so that the verifier skips unused ways. */
+/* Bits of enum perf_poke_delivery. Constant after load, so that the verifier skips unused ways. */
 const volatile __u32 poke_ways = 0;
 /* Message that triggers perf events: for FASYNC an event that the target owns, for TRACEPOINT one
  * that it waits on. For FASYNC it ends with the mask of its targets, because targets reached by an
@@ -39,23 +39,23 @@ static __always_inline bool poke_took(struct poke_target *target, __u32 way, int
 #ifdef POKE_BARE
 #define POKE_HAS_TASK 0
 #else
-#define POKE_HAS_TASK POKE_HAS(POKE_WAY_TASK_WORK)
+#define POKE_HAS_TASK POKE_HAS(PERF_POKE_DELIVERY_TASK_WORK)
 #endif
 
 /* The callback may run before this returns. */
 static __always_inline bool poke_queue(struct poke_target *target, __u32 index,
 				       struct task_struct *task)
 {
-	__u32 owed = POKE_OWED(POKE_WAY_TASK_WORK);
+	__u32 owed = POKE_OWED(PERF_POKE_DELIVERY_TASK_WORK);
 	int err;
 
 	/* The callback of the previous spike has not run; there is only one. */
 	if (__sync_fetch_and_or(&target->owed, owed) & owed)
-		return poke_took(target, POKE_WAY_TASK_WORK, -1);
+		return poke_took(target, PERF_POKE_DELIVERY_TASK_WORK, -1);
 	err = poke_task_work(task, index);
 	if (err)
-		poke_take_owed(target, POKE_WAY_TASK_WORK);
-	return poke_took(target, POKE_WAY_TASK_WORK, err);
+		poke_take_owed(target, PERF_POKE_DELIVERY_TASK_WORK);
+	return poke_took(target, PERF_POKE_DELIVERY_TASK_WORK, err);
 }
 
 static __always_inline bool poke_task(struct poke_target *target, __u32 index)
@@ -75,14 +75,15 @@ static __always_inline bool poke_task(struct poke_target *target, __u32 index)
 static __always_inline __u32 poke_print(struct poke_target *target)
 {
 	/* The target's own event wakes it, but only on watched CPUs. */
-	if (POKE_HAS(POKE_WAY_TRACEPOINT) &&
-	    poke_took(target, POKE_WAY_TRACEPOINT, !is_watched(bpf_get_smp_processor_id()))) {
-		__sync_fetch_and_or(&target->owed, POKE_OWED(POKE_WAY_TRACEPOINT));
+	if (POKE_HAS(PERF_POKE_DELIVERY_TRACEPOINT) &&
+	    poke_took(target, PERF_POKE_DELIVERY_TRACEPOINT,
+		      !is_watched(bpf_get_smp_processor_id()))) {
+		__sync_fetch_and_or(&target->owed, POKE_OWED(PERF_POKE_DELIVERY_TRACEPOINT));
 		return 1;
 	}
-	if (POKE_HAS(POKE_WAY_FASYNC) &&
-	    poke_took(target, POKE_WAY_FASYNC, target->idle && drops_idle)) {
-		__sync_fetch_and_or(&target->owed, POKE_OWED(POKE_WAY_FASYNC));
+	if (POKE_HAS(PERF_POKE_DELIVERY_FASYNC) &&
+	    poke_took(target, PERF_POKE_DELIVERY_FASYNC, target->idle && drops_idle)) {
+		__sync_fetch_and_or(&target->owed, POKE_OWED(PERF_POKE_DELIVERY_FASYNC));
 		return 1;
 	}
 	__sync_fetch_and_or(&target->owed, POKE_OWED(POKE_WAY_NONE));
@@ -148,7 +149,7 @@ int poke_pass(void *ctx)
 
 	(void)ctx;
 	if (target)
-		poke_pay(target, POKE_WAY_TRACEPOINT);
+		poke_pay(target, PERF_POKE_DELIVERY_TRACEPOINT);
 	return 0;
 }
 
@@ -181,7 +182,8 @@ int poke_pending(__u64 *ctx)
 	if (!target || target->signal != signal)
 		return 0;
 	/* It came late: another signal was sent for its spike. */
-	if (poke_is_fasync((const void *)ctx[1]) && !poke_take_owed(target, POKE_WAY_FASYNC))
+	if (poke_is_fasync((const void *)ctx[1]) &&
+	    !poke_take_owed(target, PERF_POKE_DELIVERY_FASYNC))
 		return 0;
 	if (!target->pending_ns)
 		target->pending_ns = bpf_ktime_get_ns();

@@ -44,7 +44,7 @@ static int poke_task_work_run(struct bpf_map *map, void *key, void *value)
 	(void)map;
 	(void)value;
 	if (target)
-		poke_pay(target, POKE_WAY_TASK_WORK);
+		poke_pay(target, PERF_POKE_DELIVERY_TASK_WORK);
 	return 0;
 }
 

@@ -366,10 +366,10 @@ static uint64_t time_syscalls(void)
 
 static void measure_hook(int cpu)
 {
-	const struct trigger_config config = { .poke_ways = 1U << POKE_WAY_TRACEPOINT };
+	const struct trigger_config config = { .poke_ways = 1U << PERF_POKE_DELIVERY_TRACEPOINT };
 	uint64_t without[ROUNDS], with[ROUNDS];
 
-	if (delivery_of(POKE_WAY_TRACEPOINT)->probe.try(&(struct probe_detail){})) {
+	if (delivery_of(PERF_POKE_DELIVERY_TRACEPOINT)->probe.try(&(struct probe_detail){})) {
 		printf("tracepoint: not on this kernel\n");
 		return;
 	}

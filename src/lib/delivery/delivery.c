@@ -8,13 +8,13 @@ static int try_task_work(struct probe_detail *detail)
 	(void)detail;
 	if (!kfunc_exists(TRIGGER_TASK_WORK) && !kfunc_exists(TRIGGER_TASK_WORK "_impl"))
 		return -EOPNOTSUPP;
-	return trigger_try(POKE_WAY_TASK_WORK);
+	return trigger_try(PERF_POKE_DELIVERY_TASK_WORK);
 }
 
 static int try_tracepoint(struct probe_detail *detail)
 {
 	(void)detail;
-	return trigger_try(POKE_WAY_TRACEPOINT);
+	return trigger_try(PERF_POKE_DELIVERY_TRACEPOINT);
 }
 
 static int try_relay(struct probe_detail *detail)
@@ -28,7 +28,6 @@ static const struct delivery rows[] = {
 		.choice = { "task-work", PERF_POKE_DELIVERY_TASK_WORK,
 			    "a callback in the context of the target (Linux 6.18)" },
 		.automatic = true,
-		.way = POKE_WAY_TASK_WORK,
 		.probe = { "task_work", "needs Linux 6.18; another delivery is used instead", false,
 			   try_task_work },
 	},
@@ -36,7 +35,6 @@ static const struct delivery rows[] = {
 		.choice = { "fasync", PERF_POKE_DELIVERY_FASYNC,
 			    "the target owns a perf event that overflows" },
 		.automatic = true,
-		.way = POKE_WAY_FASYNC,
 		.open = fasync_open,
 		.close = fasync_close,
 		.probe = { "fasync",
@@ -49,7 +47,6 @@ static const struct delivery rows[] = {
 	{
 		.choice = { "tracepoint", PERF_POKE_DELIVERY_TRACEPOINT,
 			    "the target signals itself when it polls its events" },
-		.way = POKE_WAY_TRACEPOINT,
 		.probe = { "tracepoint",
 			   "needs function trampolines (CONFIG_DYNAMIC_FTRACE); another delivery "
 			   "is used instead",
@@ -60,7 +57,6 @@ static const struct delivery rows[] = {
 		.choice = { "relay", PERF_POKE_DELIVERY_RELAY,
 			    "perf-poke sends it after waking up" },
 		.automatic = true,
-		.way = POKE_WAY_RELAY,
 		.probe = { .try = try_relay },
 	},
 };
@@ -70,10 +66,10 @@ const struct delivery *delivery_row(size_t i)
 	return i < ARRAY_SIZE(rows) ? &rows[i] : NULL;
 }
 
-const struct delivery *delivery_of(enum poke_way way)
+const struct delivery *delivery_of(enum perf_poke_delivery way)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		if (rows[i].way == way)
+		if (rows[i].choice.value == (int)way)
 			return &rows[i];
 	}
 	return NULL;

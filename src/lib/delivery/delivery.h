@@ -27,7 +27,6 @@ struct delivery_state;
 struct delivery {
 	struct perf_poke_choice choice;
 	bool automatic; /* a candidate for AUTO */
-	enum poke_way way;
 	struct probe probe;
 	/* NULL: the trigger's program is enough. */
 	int (*open)(struct delivery_state **ret, const struct delivery_config *config,
@@ -38,7 +37,7 @@ struct delivery {
 /* Rows in AUTO's order; NULL past the end. The last one works everywhere. */
 const struct delivery *delivery_row(size_t i);
 
-const struct delivery *delivery_of(enum poke_way way);
+const struct delivery *delivery_of(enum perf_poke_delivery way);
 
 /* For the row `fasync`. */
 int fasync_try(struct probe_detail *detail);

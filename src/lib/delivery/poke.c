@@ -27,7 +27,7 @@
 struct poke {
 	const struct log *log;
 	const struct delivery *preferred;
-	uint32_t ways;						 /* bits of enum poke_way */
+	uint32_t ways; /* bits of enum perf_poke_delivery */
 	char message[TRIGGER_MESSAGE_SIZE - POKE_CALLED_DIGITS]; /* without the mask of targets */
 	char format[TRIGGER_MESSAGE_SIZE];			 /* of the whole message */
 	struct delivery_state *states[POKE_WAYS];
@@ -45,14 +45,14 @@ struct poke {
 	struct target targets[POKE_TARGETS];
 };
 
-static bool poke_has(const struct poke *poke, enum poke_way way)
+static bool poke_has(const struct poke *poke, enum perf_poke_delivery way)
 {
 	return poke->ways & 1U << way;
 }
 
 /* -- Choosing ways */
 
-static bool works(enum poke_way way)
+static bool works(enum perf_poke_delivery way)
 {
 	return !delivery_of(way)->probe.try(NULL);
 }
@@ -61,16 +61,17 @@ static bool works(enum poke_way way)
  * never refuses, and would share the message with fasync. */
 static void poke_add_next(struct poke *poke)
 {
-	if (poke->preferred->way == POKE_WAY_TASK_WORK && works(POKE_WAY_FASYNC))
-		poke->ways |= 1U << POKE_WAY_FASYNC;
-	poke->ways |= 1U << POKE_WAY_RELAY;
+	if (poke->preferred->choice.value == PERF_POKE_DELIVERY_TASK_WORK &&
+	    works(PERF_POKE_DELIVERY_FASYNC))
+		poke->ways |= 1U << PERF_POKE_DELIVERY_FASYNC;
+	poke->ways |= 1U << PERF_POKE_DELIVERY_RELAY;
 }
 
 static int poke_prefer(struct poke *poke, const struct delivery *delivery, const char *wake)
 {
 	int err;
 
-	if (delivery->way == POKE_WAY_TRACEPOINT && !wake)
+	if (delivery->choice.value == PERF_POKE_DELIVERY_TRACEPOINT && !wake)
 		return log_error(
 			poke->log, -EINVAL,
 			"delivery tracepoint: the target must wait on a perf event that wakes "
@@ -81,7 +82,7 @@ static int poke_prefer(struct poke *poke, const struct delivery *delivery, const
 				 "delivery %s: not on this kernel: %s (use another, or auto)",
 				 delivery->choice.name, strerror(-err));
 	poke->preferred = delivery;
-	poke->ways |= 1U << delivery->way;
+	poke->ways |= 1U << delivery->choice.value;
 	poke_add_next(poke);
 	return 0;
 }
@@ -155,7 +156,8 @@ static int poke_open_all(struct poke *poke, const struct config *config)
 	if (!err)
 		err = poke_prefer(poke, poke_find(config->delivery), wake);
 	if (!err)
-		err = poke_make_message(poke, poke_has(poke, POKE_WAY_TRACEPOINT) ? wake : NULL);
+		err = poke_make_message(poke, poke_has(poke, PERF_POKE_DELIVERY_TRACEPOINT) ? wake
+											    : NULL);
 	if (err)
 		return err;
 	poke->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -227,8 +229,8 @@ static void poke_close_states(struct poke *poke)
 	const struct delivery *delivery;
 
 	for (size_t i = 0; (delivery = delivery_row(i)); i++) {
-		if (poke->states[delivery->way])
-			delivery->close(TAKE_PTR(poke->states[delivery->way]));
+		if (poke->states[delivery->choice.value])
+			delivery->close(TAKE_PTR(poke->states[delivery->choice.value]));
 	}
 }
 
@@ -238,8 +240,8 @@ static int poke_open_states(struct poke *poke)
 	int err = 0;
 
 	for (size_t i = 0; !err && (delivery = delivery_row(i)); i++) {
-		if (poke_has(poke, delivery->way) && delivery->open)
-			err = delivery->open(&poke->states[delivery->way], &poke->delivery,
+		if (poke_has(poke, delivery->choice.value) && delivery->open)
+			err = delivery->open(&poke->states[delivery->choice.value], &poke->delivery,
 					     poke->log);
 	}
 	return err;
@@ -319,24 +321,25 @@ static void poke_relay(struct poke *poke, size_t i, uint64_t sequence)
 
 	poke_end_gone(poke);
 	if (err || !poke->tids[i] || target_signal(&poke->targets[i])) {
-		__sync_fetch_and_add(&live->refused[POKE_WAY_RELAY], 1);
+		__sync_fetch_and_add(&live->refused[PERF_POKE_DELIVERY_RELAY], 1);
 		return;
 	}
 	if (live->sequence == sequence)
-		live->way = POKE_WAY_RELAY;
-	__sync_fetch_and_add(&live->sent[POKE_WAY_RELAY], 1);
+		live->way = PERF_POKE_DELIVERY_RELAY;
+	__sync_fetch_and_add(&live->sent[PERF_POKE_DELIVERY_RELAY], 1);
 }
 
 /* The way used for this spike while its signal is not pending, else NONE. Another spike may come at
  * any time: the program writes the sequence first, so fields read before the sequence do not belong
  * to a later spike. */
-static enum poke_way poke_open_way(const struct poke *poke, size_t i, uint64_t sequence)
+static enum perf_poke_delivery poke_open_way(const struct poke *poke, size_t i, uint64_t sequence)
 {
 	const volatile struct poke_target *live = &poke->live[i];
-	enum poke_way way = live->way;
+	enum perf_poke_delivery way = live->way;
 	bool owed = live->owed & POKE_OWED(way);
 
-	if ((way != POKE_WAY_FASYNC && way != POKE_WAY_TRACEPOINT) || !owed || !poke->tids[i])
+	if ((way != PERF_POKE_DELIVERY_FASYNC && way != PERF_POKE_DELIVERY_TRACEPOINT) || !owed ||
+	    !poke->tids[i])
 		return POKE_WAY_NONE;
 	return live->sequence == sequence ? way : POKE_WAY_NONE;
 }
@@ -392,9 +395,9 @@ static bool poke_is_dropped(const struct poke *poke)
 
 	for (size_t i = 0; i < poke->nr; i++) {
 		const volatile struct poke_target *live = &poke->live[i];
-		bool lost = live->idle && live->owed & POKE_OWED(POKE_WAY_FASYNC);
+		bool lost = live->idle && live->owed & POKE_OWED(PERF_POKE_DELIVERY_FASYNC);
 
-		if (live->way != POKE_WAY_FASYNC || live->sequence != poke->settling ||
+		if (live->way != PERF_POKE_DELIVERY_FASYNC || live->sequence != poke->settling ||
 		    !poke->tids[i])
 			continue;
 		if (!lost)
@@ -425,7 +428,7 @@ static void poke_settle_rest(struct poke *poke)
 	}
 	for (size_t i = 0; i < poke->nr; i++) {
 		volatile struct poke_target *live = &poke->live[i];
-		enum poke_way way = poke_open_way(poke, i, poke->settling);
+		enum perf_poke_delivery way = poke_open_way(poke, i, poke->settling);
 
 		if (way == POKE_WAY_NONE)
 			continue;
@@ -484,8 +487,8 @@ static struct json_object *ways_json(const __u64 *counts)
 	const struct delivery *delivery;
 
 	for (size_t i = 0; (delivery = delivery_row(i)); i++) {
-		if (counts[delivery->way])
-			json_add_u64(json, delivery->choice.name, counts[delivery->way]);
+		if (counts[delivery->choice.value])
+			json_add_u64(json, delivery->choice.name, counts[delivery->choice.value]);
 	}
 	return json;
 }

@@ -106,11 +106,6 @@ static int config_numbers(struct config *config, const struct perf_poke_opts *op
 		return log_error(&config->log, -EINVAL,
 				 "buffer %" PRIu64 ": the kernel maps at most 2G for a CPU",
 				 config->recording.buffer_size);
-	if (config->recording.freeze > PERF_POKE_FREEZE_SIGNAL)
-		return log_error(&config->log, -EINVAL, "freeze %d: unknown",
-				 config->recording.freeze);
-	if (config->delivery > PERF_POKE_DELIVERY_RELAY)
-		return log_error(&config->log, -EINVAL, "delivery %d: unknown", config->delivery);
 	return 0;
 }
 

@@ -105,8 +105,6 @@ int recorder_choose(const struct recorder_ops **ret, enum perf_poke_recorder wan
 			   : rows[i]->suits && rows[i]->suits(config))
 			ops = rows[i];
 	}
-	if (!ops)
-		return log_error(log, -EINVAL, "recorder %d: unknown", wanted);
 	err = ops->check ? ops->check(config, log) : 0;
 	if (err)
 		return err;

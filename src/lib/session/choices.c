@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "delivery/delivery.h"
 #include "recorder/recorder.h"
+#include "session/state.h"
 #include "trigger/kinds.h"
 #include "workload/workload.h"
 
@@ -52,4 +53,25 @@ const char *perf_poke__name(enum perf_poke_axis axis, int value)
 			return choice->name;
 	}
 	return NULL;
+}
+
+int choices_check(const struct config *config)
+{
+	const struct {
+		const char *name;
+		enum perf_poke_axis axis;
+		int value;
+	} rows[] = {
+		{ "recorder", PERF_POKE_AXIS_RECORDER, config->recorder },
+		{ "workload", PERF_POKE_AXIS_WORKLOAD, config->workload },
+		{ "delivery", PERF_POKE_AXIS_DELIVERY, config->delivery },
+		{ "freeze", PERF_POKE_AXIS_FREEZE, config->recording.freeze },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (!perf_poke__name(rows[i].axis, rows[i].value))
+			return log_error(&config->log, -EINVAL, "%s %d: unknown", rows[i].name,
+					 rows[i].value);
+	}
+	return 0;
 }

@@ -24,7 +24,9 @@ static int session_configure(struct perf_poke *pp, const struct perf_poke_opts *
 
 	if (err)
 		return err;
-	err = triggers_check(&pp->config);
+	err = choices_check(&pp->config);
+	if (!err)
+		err = triggers_check(&pp->config);
 	if (!err)
 		err = workload_check(&pp->config);
 	if (!err)

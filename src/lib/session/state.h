@@ -66,6 +66,9 @@ struct perf_poke {
 	int report_fd; /* program that receives reports; negative: none */
 };
 
+/* That the values of enums have a row. Logs failures. */
+int choices_check(const struct config *config);
+
 /* Updates the counts that others see. */
 void reports_count(struct perf_poke *pp);
 /* Reports all captures that the writer has finished. Returns their number. */

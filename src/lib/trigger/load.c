@@ -130,7 +130,7 @@ static void trigger_set_pokes(struct trigger *trigger, const struct trigger_conf
 	bpf_program__set_autoload(trigger->skel->progs.poke_pending, config->poke_ways);
 	bpf_program__set_autoload(trigger->skel->progs.poke_look_all, config->poke_ways);
 	bpf_program__set_autoload(trigger->skel->progs.poke_pass,
-				  config->poke_ways & 1U << POKE_WAY_TRACEPOINT);
+				  config->poke_ways & 1U << PERF_POKE_DELIVERY_TRACEPOINT);
 }
 
 /* rtla's programs need a tracepoint that not every kernel has, and another one to delay rtla's stop
@@ -208,7 +208,7 @@ static struct trigger_bpf *trigger_skeleton(const struct trigger_config *config)
 			      sizeof(struct trigger_bpf) == sizeof(struct trigger_bare_bpf),
 		      "one may be taken for the other");
 
-	if (!(config->poke_ways & 1U << POKE_WAY_TASK_WORK))
+	if (!(config->poke_ways & 1U << PERF_POKE_DELIVERY_TASK_WORK))
 		return (struct trigger_bpf *)trigger_bare_bpf__open_opts(&opts);
 	if (!kfunc_exists(TRIGGER_TASK_WORK))
 		return (struct trigger_bpf *)trigger_impl_bpf__open_opts(&opts);
@@ -317,7 +317,7 @@ static int trigger_load(struct trigger *trigger, const struct trigger_config *co
 	return trigger_attach(trigger, config, log);
 }
 
-int trigger_try(enum poke_way way)
+int trigger_try(enum perf_poke_delivery way)
 {
 	const struct trigger_config config = { .poke_ways = 1U << way };
 	struct trigger *trigger;

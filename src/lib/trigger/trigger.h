@@ -18,7 +18,7 @@
 struct perf_poke_stats;
 struct trigger;
 
-/* Called by POKE_WAY_TASK_WORK; some kernels append "_impl". */
+/* Called by PERF_POKE_DELIVERY_TASK_WORK; some kernels append "_impl". */
 #define TRIGGER_TASK_WORK "bpf_task_work_schedule_signal"
 
 /* Names of pins, see trigger_pin(). */
@@ -52,7 +52,7 @@ struct trigger_config {
 	/* Messages that pause and resume a trace, shorter than TRIGGER_MESSAGE_SIZE; NULL or "":
 	 * none. */
 	const char *pause_message, *resume_message;
-	/* Targets to poke, and bits of enum poke_way; 0: no targets. */
+	/* Targets to poke, and bits of enum perf_poke_delivery; 0: no targets. */
 	const struct poke_target *targets;
 	size_t nr_targets;
 	uint32_t poke_ways;
@@ -72,7 +72,7 @@ int trigger_open(struct trigger **ret, const struct trigger_config *config, cons
 int trigger_try_config(const struct trigger_config *config, struct probe_detail *detail);
 
 /* Tests whether the kernel loads the program with this way to poke: 0 or a negative errno. */
-int trigger_try(enum poke_way way);
+int trigger_try(enum perf_poke_delivery way);
 
 /* The same for branch records, which this CPU must have. */
 int trigger_try_branches(struct probe_detail *detail);

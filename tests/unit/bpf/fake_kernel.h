@@ -59,8 +59,8 @@ struct bpf_map;
 /* The CPU of the spikes. */
 #define CPU 0
 
-/* The deliveries that fail for a target, as bits of enum poke_way: FASYNC is lost; TRACEPOINT is
- * not polled in time. */
+/* The deliveries that fail for a target, as bits of enum perf_poke_delivery: FASYNC is lost;
+ * TRACEPOINT is not polled in time. */
 static uint32_t refuses[TARGETS];
 static unsigned int nr_signals[TARGETS], nr_printed;
 static struct task_struct tasks[TARGETS], idle_task, *current;
@@ -150,7 +150,7 @@ int bpf_task_work_schedule_signal(struct task_struct *task, struct bpf_task_work
 	uint32_t key = index_of(task);
 
 	assert_ptr_equal(work, &map_of_works[key].work);
-	if (refuses[key] & 1U << POKE_WAY_TASK_WORK)
+	if (refuses[key] & 1U << PERF_POKE_DELIVERY_TASK_WORK)
 		return -EBUSY;
 	current = task;
 	callback(of, &key, &map_of_works[key]);
@@ -172,7 +172,7 @@ static void signal_task(const struct task_struct *task, int signal, int code)
 static void poll_events(size_t i)
 {
 	/* Without it the program is not attached. */
-	if (!POKE_HAS(POKE_WAY_TRACEPOINT))
+	if (!POKE_HAS(PERF_POKE_DELIVERY_TRACEPOINT))
 		return;
 	current = &tasks[i];
 	poke_pass(NULL);
@@ -190,7 +190,7 @@ static void print(const char *format, size_t size, uint32_t arg)
 		size_t i = event->tid - FIRST_PID;
 
 		if (event->cpu == CPU && !fnmatch(event->filter, text, 0) &&
-		    !(refuses[i] & 1U << POKE_WAY_FASYNC))
+		    !(refuses[i] & 1U << PERF_POKE_DELIVERY_FASYNC))
 			signal_task(&tasks[i], event->signal, POLL_IN);
 	}
 }
@@ -276,7 +276,7 @@ int __wrap_trigger_look(const struct trigger *trigger)
 	return poke_look_all(NULL);
 }
 
-int __wrap_trigger_try(enum poke_way way)
+int __wrap_trigger_try(enum perf_poke_delivery way)
 {
 	return 0;
 }

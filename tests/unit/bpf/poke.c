@@ -47,7 +47,7 @@ static void spike(struct poke *poke, uint64_t sequence, struct task_struct *inte
 	current = interrupted;
 	poke_targets(sequence);
 	for (size_t i = 0; i < TARGETS; i++) {
-		if (!(refuses[i] & 1U << POKE_WAY_TRACEPOINT))
+		if (!(refuses[i] & 1U << PERF_POKE_DELIVERY_TRACEPOINT))
 			poll_events(i);
 	}
 	poke_settle(poke, sequence, true);
@@ -72,15 +72,15 @@ static void check_target(size_t i, unsigned int nr)
 	uint64_t lost = 0;
 
 	/* Signals that were sent and lost. Deliveries that were not tried are also refused. */
-	if (target->sent[POKE_WAY_TRACEPOINT])
-		lost += target->refused[POKE_WAY_TRACEPOINT];
-	if (target->sent[POKE_WAY_FASYNC])
-		lost += target->refused[POKE_WAY_FASYNC];
+	if (target->sent[PERF_POKE_DELIVERY_TRACEPOINT])
+		lost += target->refused[PERF_POKE_DELIVERY_TRACEPOINT];
+	if (target->sent[PERF_POKE_DELIVERY_FASYNC])
+		lost += target->refused[PERF_POKE_DELIVERY_FASYNC];
 	assert_int_equal(nr_signals[i], nr);
 	assert_int_equal(target->pending, nr);
 	assert_int_equal(target->merged, 0);
 	assert_int_equal(sum(target->sent) - lost, nr);
-	assert_int_equal(target->refused[POKE_WAY_RELAY], 0);
+	assert_int_equal(target->refused[PERF_POKE_DELIVERY_RELAY], 0);
 }
 
 static const enum perf_poke_delivery wanted_deliveries[] = {
@@ -92,7 +92,8 @@ static const enum perf_poke_delivery wanted_deliveries[] = {
 TEST(each_is_signalled_once)
 {
 	static struct task_struct busy = { .pid = 99 };
-	static const uint32_t middle[] = { 1U << POKE_WAY_TASK_WORK, 1U << POKE_WAY_TRACEPOINT };
+	static const uint32_t middle[] = { 1U << PERF_POKE_DELIVERY_TASK_WORK,
+					   1U << PERF_POKE_DELIVERY_TRACEPOINT };
 
 	for (unsigned int n = 0; n < ARRAY_SIZE(wanted_deliveries) * 2 << 6; n++) {
 		enum perf_poke_delivery delivery = wanted_deliveries[n >> 7];
@@ -102,7 +103,7 @@ TEST(each_is_signalled_once)
 		for (size_t i = 0; i < TARGETS; i++) {
 			uint32_t bits = n >> (2 * i);
 
-			refuses[i] = (bits & 1) << POKE_WAY_FASYNC;
+			refuses[i] = (bits & 1) << PERF_POKE_DELIVERY_FASYNC;
 			if (bits & 2)
 				refuses[i] |= middle[delivery == PERF_POKE_DELIVERY_TRACEPOINT];
 		}
@@ -164,7 +165,8 @@ TEST(stranger_is_left_alone)
 		struct poke *poke = open_poke(wanted_deliveries[n / 4 / ARRAY_SIZE(changes)]);
 
 		refuses[0] = refuses[2] = 0;
-		refuses[1] = (n & 1) << POKE_WAY_FASYNC | (n >> 1 & 1) << POKE_WAY_TASK_WORK;
+		refuses[1] = (n & 1) << PERF_POKE_DELIVERY_FASYNC |
+			     (n >> 1 & 1) << PERF_POKE_DELIVERY_TASK_WORK;
 		spike(poke, 1, &busy);
 		changes[change].change(&tasks[1]);
 		spike(poke, 2, &busy);
@@ -201,11 +203,11 @@ TEST(unwatched_is_reached)
 {
 	static const struct {
 		enum perf_poke_delivery delivery;
-		enum poke_way way;
+		enum perf_poke_delivery way;
 	} rows[] = {
-		{ PERF_POKE_DELIVERY_TASK_WORK, POKE_WAY_TASK_WORK },
-		{ PERF_POKE_DELIVERY_FASYNC, POKE_WAY_FASYNC },
-		{ PERF_POKE_DELIVERY_TRACEPOINT, POKE_WAY_RELAY },
+		{ PERF_POKE_DELIVERY_TASK_WORK, PERF_POKE_DELIVERY_TASK_WORK },
+		{ PERF_POKE_DELIVERY_FASYNC, PERF_POKE_DELIVERY_FASYNC },
+		{ PERF_POKE_DELIVERY_TRACEPOINT, PERF_POKE_DELIVERY_RELAY },
 	};
 
 	memset(refuses, 0, sizeof(refuses));
@@ -230,18 +232,18 @@ TEST(next_way_is_taken)
 	struct poke *poke = open_poke(PERF_POKE_DELIVERY_TASK_WORK);
 
 	refuses[0] = 0;
-	refuses[1] = 1U << POKE_WAY_TASK_WORK;
-	refuses[2] = 1U << POKE_WAY_TASK_WORK | 1U << POKE_WAY_FASYNC;
+	refuses[1] = 1U << PERF_POKE_DELIVERY_TASK_WORK;
+	refuses[2] = 1U << PERF_POKE_DELIVERY_TASK_WORK | 1U << PERF_POKE_DELIVERY_FASYNC;
 	for (uint64_t sequence = 1; sequence <= 3; sequence++)
 		spike(poke, sequence, &busy);
 	assert_int_equal(nr_printed, 3);
 	for (size_t i = 0; i < TARGETS; i++)
 		check_target(i, 3);
-	assert_int_equal(map[0].sent[POKE_WAY_TASK_WORK], 3);
-	assert_int_equal(map[1].sent[POKE_WAY_FASYNC], 3);
-	assert_int_equal(map[1].refused[POKE_WAY_TASK_WORK], 3);
-	assert_int_equal(map[2].sent[POKE_WAY_RELAY], 3);
-	assert_int_equal(map[2].refused[POKE_WAY_TASK_WORK], 3);
+	assert_int_equal(map[0].sent[PERF_POKE_DELIVERY_TASK_WORK], 3);
+	assert_int_equal(map[1].sent[PERF_POKE_DELIVERY_FASYNC], 3);
+	assert_int_equal(map[1].refused[PERF_POKE_DELIVERY_TASK_WORK], 3);
+	assert_int_equal(map[2].sent[PERF_POKE_DELIVERY_RELAY], 3);
+	assert_int_equal(map[2].refused[PERF_POKE_DELIVERY_TASK_WORK], 3);
 	poke_free(poke);
 }
 
@@ -262,9 +264,9 @@ TEST(owed_twice)
 		poll_events(i);
 	for (size_t i = 0; i < TARGETS; i++) {
 		assert_int_equal(nr_signals[i], 1);
-		assert_int_equal(map[i].sent[POKE_WAY_TRACEPOINT], 2);
+		assert_int_equal(map[i].sent[PERF_POKE_DELIVERY_TRACEPOINT], 2);
 		assert_int_equal(map[i].merged, 1);
-		assert_int_equal(map[i].sent[POKE_WAY_RELAY], i > 0);
+		assert_int_equal(map[i].sent[PERF_POKE_DELIVERY_RELAY], i > 0);
 	}
 	poke_free(poke);
 }

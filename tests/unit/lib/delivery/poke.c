@@ -79,7 +79,6 @@ static void close_way(struct delivery_state *state)
 static const struct delivery fasync = {
 	.choice = { "fasync", PERF_POKE_DELIVERY_FASYNC, "" },
 	.automatic = true,
-	.way = POKE_WAY_FASYNC,
 	.probe = { .try = works },
 	.open = open_way,
 	.close = close_way,
@@ -89,9 +88,9 @@ const struct delivery *__wrap_delivery_row(size_t i)
 	return i ? NULL : &fasync;
 }
 
-const struct delivery *__wrap_delivery_of(enum poke_way way)
+const struct delivery *__wrap_delivery_of(enum perf_poke_delivery way)
 {
-	assert_int_equal(way, POKE_WAY_FASYNC);
+	assert_int_equal(way, PERF_POKE_DELIVERY_FASYNC);
 	return &fasync;
 }
 
@@ -142,12 +141,12 @@ static void spike(size_t i, uint64_t sequence, bool idle)
 	map[i].sequence = sequence;
 	map[i].idle = idle;
 	map[i].pending_ns = 0;
-	map[i].way = idle && nr_drops_idle ? POKE_WAY_NONE : POKE_WAY_FASYNC;
+	map[i].way = idle && nr_drops_idle ? POKE_WAY_NONE : PERF_POKE_DELIVERY_FASYNC;
 	map[i].owed = POKE_OWED(map[i].way);
 	if (map[i].way)
-		map[i].sent[POKE_WAY_FASYNC]++;
+		map[i].sent[PERF_POKE_DELIVERY_FASYNC]++;
 	else
-		map[i].refused[POKE_WAY_FASYNC]++;
+		map[i].refused[PERF_POKE_DELIVERY_FASYNC]++;
 }
 
 static void pass_grace(struct poke *poke)
@@ -179,7 +178,7 @@ TEST(arrives)
 	arrive(0);
 	pass_grace(poke);
 	assert_int_equal(nr_signals[0], 0);
-	assert_int_equal(map[0].refused[POKE_WAY_FASYNC], 0);
+	assert_int_equal(map[0].refused[PERF_POKE_DELIVERY_FASYNC], 0);
 	assert_int_equal(nr_drops_idle, 0);
 	poke_free(poke);
 }
@@ -192,14 +191,14 @@ TEST(is_dropped_in_idle)
 
 	spike(0, 1, true);
 	spike(1, 1, true);
-	map[1].way = POKE_WAY_TASK_WORK;
+	map[1].way = PERF_POKE_DELIVERY_TASK_WORK;
 	arrive(1);
 	poke_settle(poke, 1, true);
 	assert_int_equal(nr_signals[0], 0);
 	pass_grace(poke);
 	assert_int_equal(nr_signals[0], 1);
 	assert_int_equal(nr_drops_idle, 1);
-	assert_int_equal(map[0].way, POKE_WAY_RELAY);
+	assert_int_equal(map[0].way, PERF_POKE_DELIVERY_RELAY);
 	assert_int_equal(messages.nr, 1);
 	assert_int_equal(messages.level, PERF_POKE_LOG_INFO);
 
@@ -210,9 +209,9 @@ TEST(is_dropped_in_idle)
 	assert_int_equal(nr_signals[0], 2);
 	assert_int_equal(nr_graces, 1);
 	assert_int_equal(nr_drops_idle, 1);
-	assert_int_equal(map[0].sent[POKE_WAY_FASYNC], 1);
-	assert_int_equal(map[0].refused[POKE_WAY_FASYNC], 2);
-	assert_int_equal(map[0].sent[POKE_WAY_RELAY], 2);
+	assert_int_equal(map[0].sent[PERF_POKE_DELIVERY_FASYNC], 1);
+	assert_int_equal(map[0].refused[PERF_POKE_DELIVERY_FASYNC], 2);
+	assert_int_equal(map[0].sent[PERF_POKE_DELIVERY_RELAY], 2);
 	poke_free(poke);
 }
 
@@ -440,8 +439,8 @@ TEST(finishes)
 	assert_int_equal(nr_signals[0], 1);
 	/* The target has not run the task work yet. */
 	spike(0, 2, false);
-	map[0].way = POKE_WAY_TASK_WORK;
-	map[0].owed |= POKE_OWED(POKE_WAY_TASK_WORK);
+	map[0].way = PERF_POKE_DELIVERY_TASK_WORK;
+	map[0].owed |= POKE_OWED(PERF_POKE_DELIVERY_TASK_WORK);
 	poke_settle(poke, 2, true);
 	poke_poll(poke);
 	assert_int_equal(nr_signals[0], 1);

@@ -430,7 +430,29 @@ TEST(refuses_targets)
 	REFUSES(-EINVAL, "wake: only one target can have it",
 		TARGETS({ .pid = 5, .wake = "a" }, { .pid = 6, .wake = "b" }));
 	REFUSES(-EINVAL, "17 targets: at most 16 are possible", .targets = many, .nr_targets = 17);
-	REFUSES(-EINVAL, "delivery 5: unknown", .delivery = PERF_POKE_DELIVERY_RELAY + 1);
+}
+
+TEST(a_session_refuses_unknown_values)
+{
+	static const struct {
+		struct perf_poke_opts opts;
+		const char *error;
+	} rows[] = {
+		{ { .recorder = 99 }, "recorder 99: unknown" },
+		{ { .workload = -1 }, "workload -1: unknown" },
+		{ { .delivery = 99 }, "delivery 99: unknown" },
+		{ { .freeze = 99 }, "freeze 99: unknown" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct perf_poke_opts opts = rows[i].opts;
+		struct perf_poke *pp;
+
+		opts.sz = sizeof(opts);
+		opts.cpus = cpu;
+		assert_int_equal(perf_poke__new(&pp, &opts), -EINVAL);
+		assert_string_equal(perf_poke__last_error(), rows[i].error);
+	}
 }
 
 TEST(a_session_passes_errors_on)

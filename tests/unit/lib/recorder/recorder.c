@@ -56,8 +56,6 @@ static const struct {
 	{ PERF_POKE_RECORDER_NONE,
 	  { .events = switches, .nr_events = 1 },
 	  .message = "event 'sched:sched_switch': the recorder none records no events" },
-	{ PERF_POKE_RECORDER_NONE + 1, .message = "recorder 5: unknown" },
-	{ -1, .message = "recorder -1: unknown" },
 };
 
 TEST(chooses)

@@ -35,9 +35,6 @@ TEST(refuses_what_does_not_suit)
 	refuses((struct config){ .workload = PERF_POKE_WORKLOAD_CYCLIC,
 				 .sched = { .size = 1, .policy = SCHED_RR } },
 		"scheduler: the workload cyclic takes f:PRIORITY only");
-	refuses((struct config){ .workload = PERF_POKE_WORKLOAD_OSNOISE + 1 },
-		"workload 6: unknown");
-	refuses((struct config){ .workload = -1 }, "workload -1: unknown");
 }
 
 TEST(leaves_auto_for_later)
