@@ -268,7 +268,7 @@ static int open_data(struct archiving *a)
 	a->dirfd = open(a->args->capture, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (a->dirfd < 0)
 		return explain(a, -errno);
-	if (!view_has_trace(a->file.view.kind))
+	if (!view_has_trace(a->file.view.recorder))
 		return 0;
 	a->data = regular_open(a->dirfd, "perf.data/data");
 	if (a->data >= 0)
@@ -286,8 +286,8 @@ enum exit_code archiving_run(struct console *con, const struct archiving_args *a
 	r = capture_trace_open(con, args->capture, &a.file);
 	if (!r)
 		r = open_data(&a);
-	if (!r && !has(&a, LAYOUT_HOST) && !args->no_binaries && a.file.view.kind == VIEW_PT &&
-	    has_files(a.data))
+	if (!r && !has(&a, LAYOUT_HOST) && !args->no_binaries &&
+	    a.file.view.recorder == PERF_POKE_RECORDER_PT && has_files(a.data))
 		r = find_executed(&a);
 	if (!r) {
 		progress_begin(&a.progress, con, "archiving", tree_size(a.dirfd, ".").all);

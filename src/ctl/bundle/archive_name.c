@@ -42,7 +42,7 @@ int archive_name(const char *folder, char **name)
 	r = r ?: capture_file_open(&file, folder, &why);
 	r = r ?: add_file(&sum, dirfd, CAPTURE_FILE_NAME);
 	/* A capture of a poked perf has no trace. */
-	if (!r && view_has_trace(file.view.kind))
+	if (!r && view_has_trace(file.view.recorder))
 		r = add_file(&sum, dirfd, "perf.data/data");
 	if (r)
 		return r;

@@ -107,9 +107,9 @@ static int load_spans(struct account *account, struct console *con,
 
 	if (r)
 		return capture_trace_error(con, account->capture, r, NULL);
-	if (!view_has_trace(capture->kind))
+	if (!view_has_trace(capture->recorder))
 		return 0;
-	if (capture->kind == VIEW_PT)
+	if (capture->recorder == PERF_POKE_RECORDER_PT)
 		return load_trace(account, con, capture, data, begin, want);
 	return load_events(account, con, capture, data, begin, want->symfs);
 }

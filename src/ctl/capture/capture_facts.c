@@ -131,9 +131,9 @@ int capture_facts(struct facts *facts, const struct capture_file *file)
 	const struct perf_poke_spike *spike = capture->spike;
 
 	*facts = (struct facts){
-		.pt = file->view.kind == VIEW_PT,
-		.none = file->view.kind == VIEW_NONE,
-		.perf = file->view.kind == VIEW_PERF,
+		.pt = file->view.recorder == PERF_POKE_RECORDER_PT,
+		.none = file->view.recorder == PERF_POKE_RECORDER_NONE,
+		.perf = file->view.recorder == PERF_POKE_RECORDER_PERF,
 		.no_times = file->view.no_times,
 		.ends_at_spike = file->view.ends_at_spike,
 		.poked = spike->poked,

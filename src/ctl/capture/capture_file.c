@@ -24,7 +24,7 @@ static int put_spike_time(struct capture_file *file, char **why)
 	uint64_t monotonic_ns, perf_ns;
 
 	view->spike_ns = time_ns;
-	if (view->kind != VIEW_PT)
+	if (view->recorder != PERF_POKE_RECORDER_PT)
 		return 0;
 	if (perf_poke__capture_number(file->capture, "recorder.clock.monotonic_ns", &monotonic_ns))
 		return say_why(
@@ -50,7 +50,8 @@ static int put_view(struct capture_file *file, char **why)
 	struct view_capture *view = &file->view;
 	int r;
 
-	if (!view_kind_find(capture->recorder, &view->kind))
+	view->recorder = view_recorder(capture->recorder);
+	if (!view->recorder)
 		return say_why(why, -EINVAL, "recorder.kind '%.32s' is unknown to this version",
 			       capture->recorder);
 	r = put_spike_time(file, why);
@@ -62,7 +63,7 @@ static int put_view(struct capture_file *file, char **why)
 	if (spike->expected_ns && spike->expected_ns < spike->time_ns)
 		view->expected_ns = view->spike_ns - (spike->time_ns - spike->expected_ns);
 	/* Neither for pokes nor for spikes that involve two CPUs. */
-	if (view->kind != VIEW_PT || view->cpu < 0 || spike->ran_cpu != view->cpu)
+	if (view->recorder != PERF_POKE_RECORDER_PT || view->cpu < 0 || spike->ran_cpu != view->cpu)
 		return 0;
 	view->sampled = !strcmp(freeze, "sample");
 	view->ends_at_spike = view->sampled || !strcmp(freeze, "pause");

@@ -64,7 +64,7 @@ int capture_trace_find(struct console *con, const char *folder, struct capture_f
 	_cleanup_free_ char *why = NULL;
 	int r = capture_trace_open(con, folder, capture);
 
-	if (r || !view_has_trace(capture->view.kind))
+	if (r || !view_has_trace(capture->view.recorder))
 		return r;
 	*data = strfmt("%s/perf.data", folder);
 	events = strfmt("%s/perf.data/data", folder);
@@ -80,7 +80,7 @@ int capture_trace_need(struct console *con, const char *folder, struct capture_f
 	if (r || *data)
 		return r;
 	console_error(con, "'%s' has no trace: %s", folder,
-		      capture->view.kind == VIEW_NONE
+		      capture->view.recorder == PERF_POKE_RECORDER_NONE
 			      ? "the recorder none was chosen"
 			      : "the poked perf wrote it to its own perf.data");
 	return -ENODATA;

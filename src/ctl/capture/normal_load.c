@@ -62,7 +62,7 @@ static int find_timer(struct load *load, bool any)
 		return 0;
 	free(load->timer.expiries);
 	load->timer = (struct timer){ .period_ns = period_of(load), .any = any };
-	if (load->capture.view.kind != VIEW_EVENTS || !of.address)
+	if (load->capture.view.recorder != PERF_POKE_RECORDER_EVENTS || !of.address)
 		return 0;
 	r = tracepoints_open(&tracepoints, load->data, &window, &why);
 	if (!r)
@@ -86,7 +86,7 @@ static int read_marks(struct load *load)
 static int find_span(struct load *load)
 {
 	const struct ends *ends = &load->ends;
-	bool events = load->capture.view.kind == VIEW_EVENTS;
+	bool events = load->capture.view.recorder == PERF_POKE_RECORDER_EVENTS;
 
 	if (strcmp(capture_file_text(&load->capture, "spike.trigger"), "span"))
 		return 0;
@@ -115,7 +115,7 @@ static uint64_t first_window(const struct load *load)
 
 	if (timer->nr > nr && timer->expiries[timer->nr - nr].at < view->spike_ns)
 		return view->spike_ns - timer->expiries[timer->nr - nr].at;
-	if (timer->nr || view->kind == VIEW_EVENTS)
+	if (timer->nr || view->recorder == PERF_POKE_RECORDER_EVENTS)
 		return view->spike_ns;
 	if (timer->period_ns && timer->period_ns < view->spike_ns / nr)
 		return view->latency_ns + nr * timer->period_ns;
@@ -180,7 +180,7 @@ static int check_capture(const struct load *load)
 	const struct capture_file *capture = &load->capture;
 	const char *trigger = capture_file_text(capture, "spike.trigger");
 
-	if (capture->view.no_times || !load->data || !view_has_trace(capture->view.kind)) {
+	if (capture->view.no_times || !load->data || !view_has_trace(capture->view.recorder)) {
 		console_error(load->con, "--normal: '%s' has no trace with times", load->folder);
 		return -EXDEV;
 	}

@@ -15,7 +15,7 @@ static void add_window(struct words *words, const struct view_capture *capture, 
 	uint64_t begin = end > window_ns ? end - window_ns : 0;
 
 	words_add(words, "--time");
-	if (capture->kind == VIEW_PT)
+	if (capture->recorder == PERF_POKE_RECORDER_PT)
 		words_add(words, "%" PRIu64 ".%09" PRIu64 ",", begin / NSEC_PER_SEC,
 			  begin % NSEC_PER_SEC);
 	else
@@ -58,31 +58,22 @@ static void add_trace(struct words *words, const struct view_capture *capture,
 		words_add(words, "--xed");
 }
 
-bool view_kind_find(const char *recorder, enum view_kind *kind)
+enum perf_poke_recorder view_recorder(const char *name)
 {
-	static const struct {
-		const char *recorder;
-		enum view_kind kind;
-	} rows[] = {
-		{ "events", VIEW_EVENTS },
-		{ "pt", VIEW_PT },
-		{ "perf", VIEW_PERF },
-		{ "none", VIEW_NONE },
-	};
+	const struct perf_poke_choice *row;
 
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		if (strcmp(rows[i].recorder, recorder))
-			continue;
-		*kind = rows[i].kind;
-		return true;
+	for (size_t i = 1; (row = perf_poke__choice(PERF_POKE_AXIS_RECORDER, i)); i++) {
+		if (!strcmp(row->name, name))
+			return row->value;
 	}
-	return false;
+	return PERF_POKE_RECORDER_AUTO;
 }
 
 int view_argv(const struct view_capture *capture, const struct view_options *options,
 	      const char *perf, const char *data, char ***argv)
 {
-	uint64_t window_ns = capture->kind == VIEW_PT ? VIEW_WINDOW_PT_NS : VIEW_WINDOW_EVENTS_NS;
+	uint64_t window_ns = capture->recorder == PERF_POKE_RECORDER_PT ? VIEW_WINDOW_PT_NS
+									: VIEW_WINDOW_EVENTS_NS;
 	struct words words = { 0 };
 
 	words_add(&words, "%s", perf);
@@ -103,7 +94,7 @@ int view_argv(const struct view_capture *capture, const struct view_options *opt
 	}
 	if (!options->all && !capture->no_times)
 		add_window(&words, capture, options->window_ns ?: window_ns);
-	if (capture->kind == VIEW_PT)
+	if (capture->recorder == PERF_POKE_RECORDER_PT)
 		add_trace(&words, capture, options->insns);
 	for (char **word = options->rest; word && *word; word++)
 		words_add(&words, "%s", *word);

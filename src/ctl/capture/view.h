@@ -6,29 +6,25 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <perf_poke.h>
+
 #include "cli/words.h"
 #include "util.h"
 
 #define VIEW_WINDOW_PT_NS UINT64_C(200000)
 #define VIEW_WINDOW_EVENTS_NS UINT64_C(10000000)
 
-enum view_kind {
-	VIEW_EVENTS,
-	VIEW_PT,
-	VIEW_PERF, /* no trace: the poked perf has it */
-	VIEW_NONE, /* no trace */
-};
-
-static inline bool view_has_trace(enum view_kind kind)
+/* The poked perf has its own trace. */
+static inline bool view_has_trace(enum perf_poke_recorder recorder)
 {
-	return kind == VIEW_PT || kind == VIEW_EVENTS;
+	return recorder != PERF_POKE_RECORDER_PERF && recorder != PERF_POKE_RECORDER_NONE;
 }
 
-/* Of a recorder. Returns false if its name is unknown. */
-bool view_kind_find(const char *recorder, enum view_kind *kind);
+/* By its name in capture.json. AUTO: unknown. */
+enum perf_poke_recorder view_recorder(const char *name);
 
 struct view_capture {
-	enum view_kind kind;
+	enum perf_poke_recorder recorder;
 	bool sampled;	      /* Intel PT in an AUX sample, not in a ring */
 	bool no_times;	      /* Intel PT whose TSC was not perf's clock */
 	bool ends_at_spike;   /* Intel PT that the kernel stopped at the spike */
@@ -47,7 +43,7 @@ enum view_insns {
 };
 
 struct view_options {
-	uint64_t window_ns; /* before the spike; 0: default of the kind */
+	uint64_t window_ns; /* before the spike; 0: default of the recorder */
 	bool all;	    /* no window */
 	bool all_cpus;
 	const char *cpus; /* a list; NULL: the spike's CPU, unless all_cpus */

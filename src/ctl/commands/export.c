@@ -131,7 +131,8 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 		return EXIT_USAGE;
 	if (args.html)
 		return export_html(con, &args, &capture.view);
-	if (capture.view.kind == VIEW_EVENTS && (args.axis || args.tracks || args.split_ns)) {
+	if (capture.view.recorder == PERF_POKE_RECORDER_EVENTS &&
+	    (args.axis || args.tracks || args.split_ns)) {
 		console_error(con, "--axis, --tracks, --split: '%s' has events, not Intel PT",
 			      args.capture);
 		return EXIT_USAGE;

@@ -207,9 +207,8 @@ static void add_capture(struct list *list, const struct perf_poke_capture *captu
 	_cleanup_close_ int fd = open(capture->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct list_entry entry = { .capture = capture };
 	struct fingerprint_file kept;
-	enum view_kind kind;
 
-	if ((!view_kind_find(capture->recorder, &kind) || view_has_trace(kind)) &&
+	if (view_has_trace(view_recorder(capture->recorder)) &&
 	    faccessat(fd, "perf.data", F_OK, 0)) {
 		_cleanup_free_ char *why = strfmt("%s: no perf.data in it", capture->path);
 

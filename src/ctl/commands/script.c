@@ -115,8 +115,9 @@ static enum exit_code show(struct console *con, const struct script_args *args,
 	if (r && !needs_perf(args)) {
 		if (!args->quiet)
 			console_info(con, "no perf in PATH: using perf-poke's own output");
-		return capture->kind == VIEW_PT ? script_calls(con, args, capture, data)
-						: script_events(con, args, capture, data);
+		return capture->recorder == PERF_POKE_RECORDER_PT
+			       ? script_calls(con, args, capture, data)
+			       : script_events(con, args, capture, data);
 	}
 	if (r) {
 		console_error(con, "%s", why ?: strerror(-r));
@@ -157,7 +158,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	r = capture_trace_need(con, args.capture, &capture, &data);
 	if (r)
 		return EXIT_FAILED;
-	if (args.insns && capture.view.kind != VIEW_PT) {
+	if (args.insns && capture.view.recorder != PERF_POKE_RECORDER_PT) {
 		console_error(con, "--insns: '%s' has events, not Intel PT", args.capture);
 		return EXIT_USAGE;
 	}

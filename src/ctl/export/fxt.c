@@ -118,7 +118,7 @@ static int write_in(struct console *con, const struct export_args *args,
 
 	if (!path)
 		return capture_trace_error(con, args->capture, -ENOMEM, NULL);
-	if (capture->kind == VIEW_EVENTS)
+	if (capture->recorder == PERF_POKE_RECORDER_EVENTS)
 		r = export_events(con, args, capture, data, path, &result.slices);
 	else
 		r = write_trace(con, args, capture, data, path, &result);

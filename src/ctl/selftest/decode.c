@@ -96,7 +96,8 @@ void decode_by_perf(struct row_capture *capture, const struct perf_tool *perf, s
 	r = view_argv(&file.view, &options, perf->path, data, &argv);
 	if (!r)
 		r = run_perf(capture, argv,
-			     file.view.kind == VIEW_PT ? LOAD_FUNCTION : LOAD_INTERRUPT);
+			     file.view.recorder == PERF_POKE_RECORDER_PT ? LOAD_FUNCTION
+									 : LOAD_INTERRUPT);
 	if (r)
 		snprintf(capture->perf_said, sizeof(capture->perf_said), "%s", strerror(-r));
 }

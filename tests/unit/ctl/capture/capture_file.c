@@ -39,7 +39,7 @@ TEST_IN_FOLDER(reads_views)
 						    "\"perf_ns\":7380134244"),
 				   &why),
 			 0);
-	assert_int_equal(pt.view.kind, VIEW_PT);
+	assert_int_equal(pt.view.recorder, PERF_POKE_RECORDER_PT);
 	assert_int_equal(pt.view.cpu, 2);
 	assert_true(pt.view.sampled && pt.view.ends_at_spike);
 	assert_int_equal(pt.view.spike_ns, 7375285921);
@@ -47,7 +47,7 @@ TEST_IN_FOLDER(reads_views)
 	assert_int_equal(pt.view.latency_ns, 4);
 	assert_int_equal(pt.view.history_ns, 9);
 	assert_int_equal(open_text(&poke, EVENTS("-1"), &why), 0);
-	assert_int_equal(poke.view.kind, VIEW_EVENTS);
+	assert_int_equal(poke.view.recorder, PERF_POKE_RECORDER_EVENTS);
 	assert_int_equal(poke.view.cpu, -1);
 	assert_int_equal(poke.view.spike_ns, 5);
 	assert_int_equal(poke.view.expected_ns, 0);
