@@ -7,6 +7,7 @@
 #include "capture/capture_trace.h"
 #include "capture/decoding.h"
 #include "capture/fingerprint_file.h"
+#include "capture/user_frames.h"
 #include "cli/ending.h"
 #include "facts/user_code.h"
 #include "spans/events_spans.h"
@@ -114,6 +115,18 @@ static int load_spans(struct account *account, struct console *con,
 	return load_events(account, con, capture, data, begin, want->symfs);
 }
 
+static int name_user_frames(struct facts *facts, const struct capture_file *capture,
+			    const char *folder, const char *symfs)
+{
+	_cleanup_free_ char *buildid_dir = NULL;
+	int r = capture_trace_buildid_dir(folder, &buildid_dir);
+	const struct files_places places = { .buildid_dir = buildid_dir, .symfs = symfs };
+
+	if (!r)
+		user_frames_name(facts, capture->capture->spike, &places);
+	return r;
+}
+
 /* Caches the fingerprint. Failures are ignored: it can be found again. */
 static void keep_fingerprint(const struct account *account)
 {
@@ -139,6 +152,9 @@ int account_load(struct account *account, struct console *con, const char *folde
 	if (r)
 		return capture_trace_error(con, folder, r,
 					   CAPTURE_FILE_NAME ": inconsistent times");
+	r = name_user_frames(&account->facts, &capture, folder, want->symfs);
+	if (r)
+		return capture_trace_error(con, folder, r, NULL);
 	capture_statistics(&account->statistics, &capture);
 	account->window_ns = want->window_ns ?: findings_window(&account->facts);
 	r = load_spans(account, con, &capture.view, data, want);

@@ -157,7 +157,9 @@ bool spike_stack_is_idle(const struct spike_stack *stack)
 
 void spike_stack_put_frame(FILE *file, const struct spike_frame *frame)
 {
-	fprintf(file, "%s%s", frame->name, frame->function ? "()" : "");
+	bool named = frame->function || (frame->user && frame->module[0]);
+
+	fprintf(file, "%s%s", frame->name, named ? "()" : "");
 	if (frame->module[0])
 		fprintf(file, " [%s]", frame->module);
 }

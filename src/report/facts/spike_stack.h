@@ -11,11 +11,11 @@
 #define STACK_FRAMES_MAX 64
 
 struct spike_frame {
-	/* A kernel function; for user space, or if unknown, a file or an address. */
+	/* A function; if unknown, for user space a file and an offset, or an address. */
 	char name[96];
-	char module[48]; /* empty: vmlinux */
+	char module[48]; /* of the function: empty: vmlinux; for user space its file */
 	bool user;
-	bool function;
+	bool function; /* of the kernel */
 };
 
 /* Innermost first. */
