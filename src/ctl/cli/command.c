@@ -14,7 +14,7 @@ static void print_usage(FILE *file, const struct command *const *commands)
 	      file);
 	for (; *commands; commands++) {
 		if ((*commands)->summary)
-			fprintf(file, "  %-8s %s\n", (*commands)->name, (*commands)->summary);
+			fprintf(file, "  %-11s %s\n", (*commands)->name, (*commands)->summary);
 	}
 	fputs("\nSee perf-poke-ctl COMMAND --help; --version prints the version.\n", file);
 }

@@ -89,7 +89,7 @@ TEST(needs_a_command)
 	assert_int_equal(o.code, 2);
 	assert_string_equal(o.out, "");
 	assert_non_null(strstr(o.err, "Usage: perf-poke-ctl COMMAND"));
-	assert_non_null(strstr(o.err, "  other    Do other.\n"));
+	assert_non_null(strstr(o.err, "  other       Do other.\n"));
 }
 
 TEST(helps_and_tells_its_version)
