@@ -11,6 +11,7 @@ library go to the logger "perf_poke". What reads captures needs no privileges; a
 """
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import dataclasses
 import errno
@@ -22,7 +23,7 @@ from typing import Callable, Iterator, NamedTuple, Union
 
 from . import _library as lib
 
-__all__ = ["Capture", "Error", "Frame", "Holder", "Option", "Session", "Spike", "Stats", "captures", "options", "read", "version"]
+__all__ = ["Bucket", "Capture", "Error", "Frame", "Holder", "Option", "Session", "Spike", "Stats", "captures", "options", "read", "version"]
 
 Value = Union[str, int, float, bool, "list[str]", None]
 _LEVELS = {lib.LOG_ERROR: logging.ERROR, lib.LOG_WARN: logging.WARNING, lib.LOG_INFO: logging.INFO}
@@ -44,6 +45,15 @@ class Frame(NamedTuple):
     file: str | None
     offset: int
     user: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Bucket:
+    """Of a histogram: `count` latencies of low_ns <= latency < high_ns; None: without a limit."""
+
+    low_ns: int
+    high_ns: int | None
+    count: int
 
 
 class Holder(NamedTuple):
@@ -95,6 +105,23 @@ class Capture:
     kernel: str | None
     hostname: str | None
     control: bool = False  # no spike, see the option `controls`
+    buckets: tuple[Bucket, ...] = ()  # of a capture on disk: latencies up to the spike
+
+    def number(self, path: str) -> int | None:
+        """Of capture.json, which it reads again: names joined by dots, such as "hardware.idle_states.0.exit_latency_ns",
+        as in perf-poke-capture(5). None: missing, or not known.
+        """
+        value = ctypes.c_uint64()
+        with _opened(self.path) as found:
+            code = lib.call("capture_number", found, path.encode(), ctypes.byref(value))
+        if code and code != -errno.ENOENT:
+            raise Error(-code, f"{path}: not a number from 0 on")
+        return None if code else value.value
+
+    def text(self, path: str) -> str | None:
+        """A text, as number(). None: missing, or not a text. It is not trusted: it may have control characters."""
+        with _opened(self.path) as found:
+            return lib.text_of("capture_text", found, path.encode())
 
 
 class Option(NamedTuple):
@@ -164,6 +191,10 @@ def _spike(spike: lib.Spike) -> Spike:
     )
 
 
+def _bucket(bucket: lib.Bucket) -> Bucket:
+    return Bucket(bucket.low_ns, None if bucket.high_ns == lib.UNKNOWN else bucket.high_ns, bucket.count)
+
+
 def _capture(capture: lib.Capture) -> Capture:
     return Capture(
         path=lib.text(capture.path) or "",
@@ -179,7 +210,20 @@ def _capture(capture: lib.Capture) -> Capture:
         kernel=lib.text(capture.kernel),
         hostname=lib.text(capture.hostname),
         control=capture.control,
+        buckets=tuple(_bucket(capture.buckets[i]) for i in range(capture.nr_buckets)),
     )
+
+
+@contextlib.contextmanager
+def _opened(path: str | os.PathLike[str]) -> Iterator[ctypes._Pointer[lib.Capture]]:
+    found = ctypes.POINTER(lib.Capture)()
+    code = lib.call("capture_open", ctypes.byref(found), os.fsencode(path))
+    if code:
+        _raise(code)
+    try:
+        yield found
+    finally:
+        lib.do("capture_close", found)
 
 
 def _log(_: int | None, level: int, message: bytes) -> None:
@@ -214,14 +258,8 @@ def options() -> list[Option]:
 
 def read(path: str | os.PathLike[str]) -> Capture:
     """A capture on disk; Error if it is not one."""
-    found = ctypes.POINTER(lib.Capture)()
-    code = lib.call("capture_open", ctypes.byref(found), os.fsencode(path))
-    if code:
-        _raise(code)
-    try:
+    with _opened(path) as found:
         return _capture(found.contents)
-    finally:
-        lib.do("capture_close", found)
 
 
 def captures(folder: str | os.PathLike[str] = "perf-poke.data") -> Iterator[Capture]:

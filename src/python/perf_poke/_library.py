@@ -45,12 +45,16 @@ class Spike(ctypes.Structure):
                 ("nr_holder_frames", c_size_t), ("holder_interrupted", c_bool)]
 
 
+class Bucket(ctypes.Structure):
+    _fields_ = [("low_ns", c_uint64), ("high_ns", c_uint64), ("count", c_uint64)]
+
+
 class Capture(ctypes.Structure):
     _fields_ = [("sz", c_size_t), ("error", c_int), ("path", c_char_p), ("spike", POINTER(Spike)), ("wall_ns", c_uint64),
                 ("recorder", c_char_p), ("skid_ns", c_uint64), ("blind_ns", c_uint64), ("history_ns", c_uint64),
                 ("events", c_uint64), ("lost", c_uint64), ("size", c_uint64), ("trace_bytes", c_uint64),
                 ("bytes_after_spike", c_uint64), ("bytes_after_spike_exact", c_bool), ("kernel", c_char_p),
-                ("hostname", c_char_p), ("buckets", c_void_p), ("nr_buckets", c_size_t), ("control", c_bool)]
+                ("hostname", c_char_p), ("buckets", POINTER(Bucket)), ("nr_buckets", c_size_t), ("control", c_bool)]
 
 
 class Stats(ctypes.Structure):
@@ -102,6 +106,8 @@ _FUNCTIONS: dict[str, tuple[type | None, list[type]]] = {
     "captures": (c_int, [c_char_p, PathFn, c_void_p]),
     "capture_open": (c_int, [POINTER(POINTER(Capture)), c_char_p]),
     "capture_close": (None, [POINTER(Capture)]),
+    "capture_number": (c_int, [POINTER(Capture), c_char_p, POINTER(c_uint64)]),
+    "capture_text": (c_char_p, [POINTER(Capture), c_char_p]),
 }
 
 _library = ctypes.CDLL(os.environ.get("PERF_POKE_LIBRARY_PATH", "libperfpoke.so.0"))

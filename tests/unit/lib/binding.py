@@ -5,6 +5,7 @@
 Usage: binding.py LIBRARY TREE CC...
 """
 import ctypes
+import errno
 import importlib.util
 import json
 import os
@@ -26,14 +27,31 @@ import perf_poke  # noqa: E402
 from perf_poke import _library as lib  # noqa: E402
 
 CAPTURE = {
-    "schema": 1, "recorder": {"kind": "events"}, "history_ns": None, "skid_ns": 5, "kernel": {"release": "6.1"},
+    "schema": 1, "control": False, "machine": {"hostname": "one"}, "recorder": {"kind": "events"}, "history_ns": None, "skid_ns": 5, "kernel": {"release": "6.1"},
     "spike": {"sequence": 7, "cpu": 3, "time_ns": 900, "latency_ns": 83245, "trigger": "thread", "comm": "loop",
               "wall_time": "2026-11-21T07:01:43.881833Z", "label": "l",
               "stack": [{"address": "0x17", "symbol": "acme_flush", "module": "acme", "offset": 7, "user": False}],
               "holder": {"pid": 5, "tid": 6, "interrupted": True, "stack": [{"address": "0x18", "symbol": "acme_wait", "offset": 9, "user": False}]}},
+    "statistics": {"count": 9, "p99_ns": 15, "histogram": [[0, 16, 8], [64, None, 1]]},
+    "hardware": {"idle_states": [{"name": "C6", "exit_latency_ns": 133}]},
 }
-STRUCTS = {"option": lib.Option, "choice": lib.Choice, "frame": lib.Frame, "spike": lib.Spike, "capture": lib.Capture,
-           "stats": lib.Stats, "report": lib.Report, "opts": lib.OptsHead}
+# The hook of the fixture, with a session's captures given.
+OVERRUNS = """
+import dataclasses, sys, types
+import perf_poke, pytest
+from perf_poke import fixture
+capture = perf_poke.read(sys.argv[1])
+for control in True, False:
+    watch = types.SimpleNamespace(finish=lambda: [dataclasses.replace(capture, control=control)])
+    item = types.SimpleNamespace(stash={fixture._WATCHES: [watch]}, user_properties=[], add_report_section=lambda *_: None)
+    try:
+        fixture.pytest_runtest_call(item)
+        print("passes", item.user_properties)
+    except pytest.fail.Exception as failed:
+        print(failed)
+"""
+STRUCTS = {"option": lib.Option, "choice": lib.Choice, "frame": lib.Frame, "spike": lib.Spike, "bucket": lib.Bucket,
+           "capture": lib.Capture, "stats": lib.Stats, "report": lib.Report, "opts": lib.OptsHead}
 
 
 class Binding(unittest.TestCase):
@@ -101,6 +119,33 @@ class Binding(unittest.TestCase):
         self.assertEqual(spike.holder, perf_poke.Holder(5, 6, True, (perf_poke.Frame(0x18, "acme_wait", None, 9, False),)))
         with self.assertRaises(perf_poke.Error):
             list(perf_poke.captures(self.folder / "nowhere"))
+
+    def test_reads_any_field(self):
+        path = self.put("a", json.dumps(CAPTURE))
+        found = perf_poke.read(path)
+        self.assertEqual(found.buckets, (perf_poke.Bucket(0, 16, 8), perf_poke.Bucket(64, None, 1)))
+        self.assertEqual([found.number(name) for name in ("statistics.p99_ns", "hardware.idle_states.0.exit_latency_ns", "control")], [15, 133, 0])
+        self.assertEqual([found.text(name) for name in ("machine.hostname", "spike.holder.stack.0.symbol")], ["one", "acme_wait"])
+        self.assertEqual([found.number("history_ns"), found.number("nothing.here"), found.text("nothing"), found.text("spike.cpu")], [None] * 4)
+        with self.assertRaises(perf_poke.Error) as caught:
+            found.number("spike.comm")
+        self.assertEqual((caught.exception.errno, caught.exception.strerror), (errno.EINVAL, "spike.comm: not a number from 0 on"))
+        shutil.rmtree(path)
+        with self.assertRaises(perf_poke.Error) as caught:
+            found.number("statistics.p99_ns")
+        self.assertEqual(caught.exception.errno, errno.ENOENT)
+
+    def test_control_is_no_overrun(self):
+        """A Python that has pytest: the distribution's may have it if this one does not."""
+        path = self.put("a", json.dumps(CAPTURE))
+        for python in (sys.executable, "/usr/bin/python3"):
+            if subprocess.run([python, "-c", "import pytest"], stderr=subprocess.DEVNULL, check=False).returncode:
+                continue
+            out = subprocess.run([python, "-c", OVERRUNS, path], env={**os.environ, "PYTHONPATH": str(BINDING), "PERF_POKE_CTL": "/bin/true"},
+                                 capture_output=True, text=True, check=True).stdout
+            self.assertEqual(out, f"passes []\n1 overrun, the longest 83.245 us: {path}\n")
+            return
+        self.skipTest("needs pytest (Debian: python3-pytest)")
 
     def test_types(self):
         if not shutil.which("mypy"):
