@@ -9,6 +9,8 @@
 #define ONLINE "/sys/devices/system/cpu/online"
 /* Per CPU: about 600 forks, execs and renames. */
 #define RING_SIZE (64 << 10)
+/* The same with mappings: a small program has 4, a browser hundreds. */
+#define RING_SIZE_MAPS (256 << 10)
 
 struct sideband {
 	struct ring_event event;
@@ -24,6 +26,7 @@ int sideband_open(struct sideband **ret, const struct perf_event_attr *attr, int
 		  const struct log *log)
 {
 	struct sideband *sideband = calloc(1, sizeof(*sideband));
+	size_t pages = rings_pages(attr->mmap ? RING_SIZE_MAPS : RING_SIZE);
 	int err;
 
 	if (!sideband)
@@ -38,7 +41,7 @@ int sideband_open(struct sideband **ret, const struct perf_event_attr *attr, int
 	err = cpulist_read(ONLINE, &sideband->cpus, &sideband->nr_cpus);
 	if (!err)
 		err = rings_open(&sideband->rings, &sideband->event, 1, sideband->cpus,
-				 sideband->nr_cpus, rings_pages(RING_SIZE), log);
+				 sideband->nr_cpus, pages, log);
 	if (!err)
 		err = perfdata_build_ids_new(&sideband->build_ids, root_fd);
 	/* After the rings: a task that starts in between is in both. */
