@@ -28,6 +28,13 @@ struct file {
 	struct build_id id;
 };
 
+struct name {
+	struct build_id id; /* empty: none known */
+	uint64_t inode;
+	bool ours; /* the file has this name here too */
+	char name[];
+};
+
 struct perfdata_build_ids {
 	int rootfd;
 	void *files; /* tree of struct file */
@@ -119,7 +126,9 @@ static int compare_files(const void *a, const void *b)
 
 static int compare_names(const void *a, const void *b)
 {
-	return strcmp(a, b);
+	const struct name *one = a, *other = b;
+
+	return strcmp(one->name, other->name);
 }
 
 /* O_PATH: opening a device or a FIFO could have side effects. */
@@ -190,41 +199,59 @@ static int file_build_id(struct perfdata_build_ids *ids, const struct perfdata_m
 	return 0;
 }
 
-/* perf identifies files by name. Of equal names in several mount namespaces, the first file with a
- * build id counts. */
-static int add_map(struct perfdata_build_ids *ids, void **names, struct perfdata_buf *body,
-		   const struct perfdata_mapping *map)
+/* Whether it is the file that has this name here, where perf looks for it. */
+static bool is_ours(int rootfd, const struct perfdata_mapping *map)
 {
-	struct vdso vdso = {};
-	struct build_id id = {};
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+
+	fd = find_path(rootfd, map->name + 1, map->inode, &st);
+	return fd >= 0;
+}
+
+/* perf identifies files by name. Of equal names in several mount namespaces, the file that has it
+ * here counts, else the first with a build id. */
+static int add_map(struct perfdata_build_ids *ids, void **names, const struct perfdata_mapping *map)
+{
+	_cleanup_free_ struct name *new = NULL;
 	bool is_vdso = !strcmp(map->name, VDSO_NAME);
-	char *name, **found;
-	int r = 0;
+	struct name **found, *name;
+	struct build_id id = {};
+	struct vdso vdso = {};
+	int r;
 
 	if (!is_vdso && (map->name[0] != '/' || map->name[1] == '/'))
 		return 0;
-	name = strdup(map->name);
-	if (!name)
+	new = calloc(1, sizeof(*new) + strlen(map->name) + 1);
+	if (!new)
 		return -ENOMEM;
-	found = tsearch(name, names, compare_names);
-	if (!found || *found != name) {
-		free(name);
-		return found ? 0 : -ENOMEM;
-	}
+	strcpy(new->name, map->name);
+	found = tsearch(new, names, compare_names);
+	if (!found)
+		return -ENOMEM;
+	name = *found;
+	if (name == new)
+		TAKE_PTR(new);
+	else if (name->id.size && (name->ours || name->inode == map->inode))
+		return 0;
 	/* perf names the 32-bit vDSO differently. */
-	if (!is_vdso)
-		r = file_build_id(ids, map, &id);
-	else if (!vdso_find(&vdso))
-		id = vdso.id;
-	put(body, PERF_RECORD_MISC_USER, &id, map->name);
-	if (!id.size) {
-		tdelete(name, names, compare_names);
-		free(name);
+	if (is_vdso) {
+		name->ours = true;
+		if (!vdso_find(&vdso))
+			name->id = vdso.id;
+		return 0;
 	}
+	name->ours = is_ours(ids->rootfd, map);
+	name->inode = map->inode;
+	if (name->id.size && !name->ours)
+		return 0;
+	r = file_build_id(ids, map, &id);
+	if (id.size)
+		name->id = id;
 	return r;
 }
 
-static int add_records(struct perfdata_build_ids *ids, void **names, struct perfdata_buf *body,
+static int add_records(struct perfdata_build_ids *ids, void **names,
 		       const struct perfdata_records *records)
 {
 	struct perf_event_header header;
@@ -240,10 +267,18 @@ static int add_records(struct perfdata_build_ids *ids, void **names, struct perf
 			break;
 		if (header.type == PERF_RECORD_MMAP2 && perfdata_mapping(record, &map) &&
 		    !map.is_data)
-			r = add_map(ids, names, body, &map);
+			r = add_map(ids, names, &map);
 		at += header.size;
 	}
 	return r;
+}
+
+static void put_name(const void *node, VISIT visit, void *body)
+{
+	const struct name *name = *(struct name *const *)node;
+
+	if (visit == postorder || visit == leaf)
+		put(body, PERF_RECORD_MISC_USER, &name->id, name->name);
 }
 
 int perfdata_put_build_ids(struct perfdata *pd, struct perfdata_build_ids *ids,
@@ -254,7 +289,9 @@ int perfdata_put_build_ids(struct perfdata *pd, struct perfdata_build_ids *ids,
 	int r = 0;
 
 	for (size_t i = 0; i < nr && !r; i++)
-		r = add_records(ids, &names, body, &records[i]);
+		r = add_records(ids, &names, &records[i]);
+	if (!r)
+		twalk_r(names, put_name, body);
 	tdestroy(names, free);
 	return r ? r : body->error;
 }

@@ -199,6 +199,24 @@ TEST_IN_FOLDER(test_first_with_an_id)
 	end(&session);
 }
 
+/* Of two files with one name, the one that we have under that name, else the first. */
+TEST_IN_FOLDER(test_two_namespaces)
+{
+	struct session session;
+
+	begin(&session);
+	put_program(folder->fd, "a", 1, 20);
+	put_program(folder->fd, "proc/6/root/a", 2, 20);
+	put_program(folder->fd, "proc/7/root/a", 3, 20);
+	add_map(&session.maps, PERF_RECORD_MISC_USER, 6, inode(folder->fd, "proc/6/root/a"), "/a");
+	add_map(&session.maps, PERF_RECORD_MISC_USER, 7, inode(folder->fd, "proc/7/root/a"), "/a");
+	check_file(&session, "/a", 2);
+	add_map(&session.maps, PERF_RECORD_MISC_USER, 8, inode(folder->fd, "a"), "/a");
+	add_map(&session.maps, PERF_RECORD_MISC_USER, 7, inode(folder->fd, "proc/7/root/a"), "/a");
+	check_file(&session, "/a", 1);
+	end(&session);
+}
+
 /* Ids shorter than 20 bytes; names that fill their field; the end of the last record is missing. */
 TEST_IN_FOLDER(test_sizes)
 {
@@ -217,8 +235,8 @@ TEST_IN_FOLDER(test_sizes)
 	session.maps.len--;
 	file = write_file(&session);
 	body = feature(file, 2);
-	check_entry(&body, 1, 8, "/a");
 	check_entry(&body, 2, 16, name);
+	check_entry(&body, 1, 8, "/a");
 	assert_int_equal(body.len, 0);
 	end(&session);
 }
