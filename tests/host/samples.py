@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Stock perf shows the same of a capture as of its own recording of the same time: perf sched, perf kwork, perf report."""
+"""Stock perf shows the same of a capture as of its own recording of the same time: perf sched, kwork, timechart, report."""
 import collections
 import contextlib
 import json
@@ -27,6 +27,7 @@ KWORK = ["irq:irq_handler_entry", "irq:irq_handler_exit", "irq:softirq_raise", "
 # that are set on the traced CPU. It does not exit: perf 6.12 forgets ended tasks.
 LOAD = """
 import ctypes, os, sys, time
+print(flush=True)
 sys.stdin.readline()
 os.sched_setaffinity(0, [int(sys.argv[1])])
 ctypes.CDLL(None).prctl(15, b"pp-load", 0, 0, 0)
@@ -41,6 +42,7 @@ sys.stdin.read()
 TICK_NS = 10000000  # of /proc/stat
 US = {"s": 1e6, "ms": 1e3, "us": 1, "ns": 1e-3}
 SAMPLES = ["-g", "-e", "cpu-clock/freq=2000/"]
+EDGE = 4  # events that may be in one of two windows only
 
 
 @contextlib.contextmanager
@@ -57,6 +59,13 @@ def perf_record(path, cpu, *args):
         process.wait(common.PATIENCE)
 
 
+@contextlib.contextmanager
+def started(load):
+    """Python starts on any CPU, so it must have done so before perf records."""
+    load.stdout.readline()
+    yield
+
+
 @unittest.skipUnless(shutil.which("perf"), "needs perf")
 class SameMoment(common.HostTest):
     @classmethod
@@ -67,9 +76,10 @@ class SameMoment(common.HostTest):
         events = [*("sched:" + name for name in SCHED), *KWORK]
         # The CPU does not idle, where samples may be dropped. Both recordings must contain all of the load.
         with subprocess.Popen([sys.executable, "-c", LOAD, str(cpu)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as load, \
-                common.busy(cpu), perf_record(own, cpu, *(word for name in events for word in ("-e", name)), "-e", "cpu-clock", "-g"), \
+                started(load), common.busy(cpu), perf_record(own, cpu, *(word for name in events for word in ("-e", name)), "-e", "cpu-clock", "-g"), \
                 common.Session([cpu], cls.taker.output, "--threshold", "1h", *common.ALL_EVENTS, "--buffer", "64M", "--count", "1",
                                *SAMPLES) as session:
+            cls.pid = str(load.pid)
             print(file=load.stdin, flush=True)
             cls.begin, cls.end = load.stdout.readline().split()
             common.run_ctl("poke", session.name)
@@ -88,16 +98,23 @@ class SameMoment(common.HostTest):
         self.assertTrue(found, text[-1000:])
         return found
 
+    def needs(self, command):
+        if subprocess.run(["perf", command, "-h"], capture_output=True).returncode != 129:
+            self.skipTest("this perf has no `perf %s`" % command)
+
+    def assert_same(self, ours, own):
+        """Not always in the same order: clocks are read more often than they advance."""
+        self.assertGreater(len(own), 100)
+        ours, own = collections.Counter(ours), collections.Counter(own)
+        for more in (ours - own, own - ours):
+            self.assertLessEqual(sum(more.values()), EDGE, more.most_common(10))
+
     def test_tracepoints(self):
         """Exactly those that perf has."""
         ours, own = ([line.strip() for line in text.splitlines() if "sched:" in line]
                      for text in self.both("script", "--no-inline", *self.window(), "-F", "trace:event,trace"))
         wanted = {"sched:%s:" % name for name in SCHED}
-        ours = [line for line in ours if line.split()[0] in wanted]
-        self.assertGreater(len(own), 100)
-        # Events at the ends may be in one window only.
-        self.assertLessEqual(sum((collections.Counter(ours) - collections.Counter(own)).values()), 4)
-        self.assertLessEqual(sum((collections.Counter(own) - collections.Counter(ours)).values()), 4)
+        self.assert_same([line for line in ours if line.split()[0] in wanted], own)
 
     def test_sched_latency(self):
         # perf 7.3 has several units, and no `avg:`.
@@ -108,41 +125,74 @@ class SameMoment(common.HostTest):
         for value, unit, delta in ((0, 1, 2000), (3, 4, 50)):
             self.assertAlmostEqual(*(float(row[value]) * US[row[unit]] for row in (ours, own)), delta=delta)
 
+    def test_sched_latency_of_all(self):
+        """Each task whose longest wait was while the load ran."""
+        ours, own = (self.rows(text, r"\s*\S.*:(\d+)\s*\|.*\| max start: +([\d.]+) s \| max end: +([\d.]+) s")
+                     for text in self.both("sched", "latency", "-p"))
+        wanted = {tid for tid, start, end in own if float(self.begin) < float(start) and float(end) < float(self.end)}
+        self.assertTrue(wanted, own)
+        self.assertLessEqual(wanted, {tid for tid, _, _ in ours})
+
     def test_sched_timehist(self):
         (ours,), (own,) = (self.rows(text, r"\s*pp-load\[\d+\]\s+-?\d+\s+(\d+)\s+([\d.]+)")
                            for text in self.both("sched", "timehist", "-s", "--no-call-graph", *self.window()))
         self.assertEqual(ours[0], own[0])
         self.assertAlmostEqual(float(ours[1]), float(own[1]), delta=0.05 * float(own[1]))
 
+    def test_sched_timehist_of_all(self):
+        """Which task ran on which CPU, and where the load called the scheduler."""
+        # perf 6.1 shows tasks without a name as `:TID`.
+        row = r"\s*[\d.]+ \[(\d+)\]  (?:.*\[|:)(\d+)(?:/-?\d+)?\]?\s+-?[\d.]+\s+[\d.]+\s+[\d.]+\s*(.*)"
+        ours, own = (self.rows(text, row) for text in self.both("sched", "timehist", *self.window()))
+        self.assert_same(*([found for found in rows if found[1] == self.pid] for rows in (ours, own)))
+        missing = collections.Counter(found[:2] for found in own) - collections.Counter(found[:2] for found in ours)
+        self.assertLessEqual(sum(missing.values()), EDGE, missing)
+
     def test_sched_map(self):
+        """perf names tasks by a letter and a digit, and those of others again when it has none left."""
+        runs, end = [], float(self.end)
         for text in self.both("sched", "map"):
-            self.assertIn("=> pp-load:", text)
+            found = self.rows(text, r".*\*(\w\w).*?([\d.]+) secs(?: \w\w => .*:(\d+))?")
+            name = next(name for name, _, tid in found if tid == self.pid)
+            first = next(index for index, row in enumerate(found) if row[2] == self.pid)
+            end = min([end, *(float(at) for named, at, tid in found[first:] if named == name and tid not in (None, self.pid))])
+            runs.append([float(at) for named, at, _ in found[first:] if named == name])
+        ours, own = (sum(float(self.begin) < at < end for at in times) for times in runs)
+        self.assertGreater(own, 0)
+        self.assertAlmostEqual(ours, own, delta=EDGE)
+
+    def test_timechart(self):
+        """How often the load had the CPU, and where it gave it up."""
+        self.needs("timechart")
+        runs = []
+        for file in self.files:
+            chart = os.path.join(self.folder, "chart.svg")
+            self.perf("timechart", "-p", self.pid, "-i", file, "-o", chart)
+            runs.append(re.findall(r"<title>%s \S.* running [^<]*</title>\s*<desc>([^<]*)" % self.pid, common.read(chart)))
+        self.assert_same(*runs)
 
     def test_kwork(self):
-        if "kwork" not in self.perf("list") and subprocess.run(["perf", "kwork", "report", "-h"], capture_output=True).returncode != 129:
-            self.skipTest("perf has no kwork (before 6.0)")
-        ours, own = ({row[0]: int(row[1]) for row in self.rows(text, r"\s*(\S+)\s*\| \d+ \|[^|]*\|\s*(\d+) \|")}
-                     for text in self.both("kwork", "report", *self.window()))
-        self.assertEqual(ours.keys(), own.keys())
-        for name, count in own.items():
-            self.assertAlmostEqual(ours[name], count, delta=1, msg=name)
+        self.needs("kwork")
+        for kind in ("report", "latency"):
+            ours, own = (collections.Counter({row[0]: int(row[1]) for row in self.rows(text, r"\s*(\S+)\s*\| \d+ \|[^|]*\|\s*(\d+) \|")})
+                         for text in self.both("kwork", kind, *self.window()))
+            for name in ours | own:
+                self.assertAlmostEqual(ours[name], own[name], delta=1, msg=(kind, name))
 
     def test_report_with_callers(self):
-        """Two samplers of one load agree on the most frequent function and its callers."""
-        pattern = r"\s*([\d.]+)%\s+\[k\]\s+(\S+)"
-        shown = self.both("report", "--stdio", "-g", "caller", "--no-children", "--no-inline", "--comm", "pp-load", "--sort", "sym",
-                          *self.window())
+        """Two samplers of one load agree on the most frequent stack."""
+        shown = self.both("report", "--stdio", "-g", "folded,0,callee,function,percent", "--no-children", "--no-inline",
+                          "--comm", "pp-load", "--sort", "comm,sym", *self.window())
         tops = []
         for text in shown:
-            samples = text[text.index("cpu-clock"):]
-            tops.append({name: float(percent) for percent, name in self.rows(samples, pattern)[:5]})
-            self.assertRegex(samples, r"ksys_read|vfs_read|urandom_read")
-        # If the load is often preempted, the end of a switch may be as frequent as its work.
+            stacks = self.rows(text[text.index("cpu-clock"):], r"([\d.]+)% (\S.*)")
+            # If the load is often preempted, the end of a switch may be as frequent as its work.
+            tops.append({stack: float(percent) for percent, stack in stacks[:12] if "schedule" not in stack})
         for ours, own in (tops, reversed(tops)):
             first = next(iter(ours))
+            self.assertRegex(first, r";(ksys_read|vfs_read|urandom_read)")
             self.assertIn(first, own, shown)
             self.assertAlmostEqual(ours[first], own[first], delta=20)
-
 
     def test_exports(self):
         """Each sample is an instant with its callers, and a stack in the page."""
@@ -190,6 +240,22 @@ class Probes(common.HostTest):
     def samples_of(self, path):
         text = self.perf("script", "-i", os.path.join(path, "perf.data"), "-F", "event,ip,sym")
         return [sample for sample in text.split("\n\n") if "probe_libc:pp_test" in sample]
+
+
+@unittest.skipUnless(shutil.which("perf"), "needs perf")
+class Names(common.HostTest):
+    def test_many_short_programs(self):
+        """Their mappings, which stacks need, displace no name."""
+        cpu = common.find_cpus(1)[0]
+        program = os.path.join(self.folder, "pp-short")
+        os.symlink(shutil.which("true"), program)
+        runs = "for _ in range(100): os.waitpid(os.posix_spawn(%r, ['pp-short'], {}), 0)" % program
+        with common.Session([cpu], self.output, *common.NO_SPIKES, "-g", "--count", "1") as session:
+            subprocess.run([sys.executable, "-c", "import os\nos.sched_setaffinity(0, [%d])\n%s" % (cpu, runs)], check=True)
+            common.run_ctl("poke", session.name)
+            path = session.read_capture()["path"]
+        shown = self.perf("script", "--show-task-events", "-i", os.path.join(path, "perf.data"))
+        self.assertEqual(shown.count("PERF_RECORD_COMM exec: pp-short:"), 100)
 
 
 class Hardware(common.HostTest):
