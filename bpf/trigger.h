@@ -240,10 +240,13 @@ struct trigger_report {
 	char label[TRIGGER_LABEL_SIZE];
 };
 
+/* Changes with the members of what is pinned: struct trigger_session, trigger_cpu, poke_target. */
+#define TRIGGER_LAYOUT 1
+
 /* The session as others see it, in a pinned map with one entry. Only the controller writes it.
  * Strings are NUL-terminated. */
 struct trigger_session {
-	__u32 size;	/* size of this struct */
+	__u32 layout;	/* TRIGGER_LAYOUT */
 	__u32 pid;	/* PID of the controller in the first PID namespace */
 	__u64 start_ns; /* start time of the controller, CLOCK_BOOTTIME */
 	__u64 armed_ns; /* CLOCK_BOOTTIME; 0: not yet */

@@ -170,6 +170,8 @@ void status_print(FILE *file, const struct perf_poke_session *session)
 			FORMAT_TIME(session->armed_for_ns));
 	if (session->armed_for_ns && !session->alive)
 		fputs(" ago", file);
+	if (session->alive && !session->nr_cpus)
+		fputs(", started by another version of perf-poke", file);
 	fputc('\n', file);
 	/* Sessions killed early or of another version have no more data. */
 	if (!session->nr_cpus)

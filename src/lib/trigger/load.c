@@ -300,7 +300,7 @@ static int trigger_load(struct trigger *trigger, const struct trigger_config *co
 	if (err)
 		return log_error(log, err, "cannot map the trigger's statistics: %s",
 				 strerror(-err));
-	trigger->session->size = sizeof(*trigger->session);
+	trigger->session->layout = TRIGGER_LAYOUT;
 	/* Tells the program the controller's task. */
 	err = trigger_run(trigger->skel->progs.trigger_self);
 	if (err)

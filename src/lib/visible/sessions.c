@@ -89,6 +89,15 @@ static int map_pin(struct mapping *mapping, int dirfd, const char *name, size_t 
 	return 0;
 }
 
+static int map_session(struct mapping *mapping, int dirfd)
+{
+	const struct trigger_session *session;
+	int err = map_pin(mapping, dirfd, TRIGGER_PIN_SESSION, sizeof(*session), PROT_READ);
+
+	session = mapping->data;
+	return err ? err : session->layout == TRIGGER_LAYOUT ? 0 : -EINVAL;
+}
+
 static int view_cpus(struct view *view)
 {
 	const struct trigger_cpu *table = view->cpus.data;
@@ -179,12 +188,11 @@ static int view_open(struct view *view, int dirfd)
 		const char *name;
 		size_t value_size;
 	} rows[] = {
-		{ &view->session, TRIGGER_PIN_SESSION, sizeof(struct trigger_session) },
 		{ &view->cpus, TRIGGER_PIN_CPUS, sizeof(struct trigger_cpu) },
 		{ &view->cpus_more, TRIGGER_PIN_CPUS_MORE, sizeof(struct trigger_cpu) },
 		{ &view->targets, TRIGGER_PIN_TARGETS, sizeof(struct poke_target) },
 	};
-	int err = 0;
+	int err = map_session(&view->session, dirfd);
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows) && !err; i++)
 		err = map_pin(rows[i].mapping, dirfd, rows[i].name, rows[i].value_size, PROT_READ);
@@ -419,7 +427,7 @@ int perf_poke__session_poke(const char *name)
 
 struct perf_poke_reporter {
 	int prog_fd;
-	struct mapping cpus_more;
+	struct mapping session, cpus_more;
 	size_t nr_cpus;
 };
 
@@ -427,6 +435,7 @@ void perf_poke__session_close(struct perf_poke_reporter *reporter)
 {
 	if (!reporter)
 		return;
+	unmap(&reporter->session);
 	unmap(&reporter->cpus_more);
 	closep(&reporter->prog_fd);
 	free(reporter);
@@ -443,6 +452,9 @@ static int reporter_open(struct perf_poke_reporter *reporter, int dirfd)
 	if (ret < 0)
 		return ret;
 	reporter->nr_cpus = (size_t)ret;
+	ret = map_session(&reporter->session, dirfd);
+	if (ret)
+		return ret;
 	ret = map_pin(&reporter->cpus_more, dirfd, TRIGGER_PIN_CPUS_MORE,
 		      sizeof(struct trigger_cpu), PROT_READ | PROT_WRITE);
 	if (!ret && reporter->cpus_more.entries < PERF_POKE_TRIGGER_REPORT * reporter->nr_cpus)
