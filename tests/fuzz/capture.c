@@ -19,6 +19,18 @@ const char *perf_poke__name(enum perf_poke_axis axis, int value)
 	return (size_t)value < ARRAY_SIZE(names) ? names[value] : NULL;
 }
 
+const struct perf_poke_choice *perf_poke__choice(enum perf_poke_axis axis, size_t i)
+{
+	static const struct perf_poke_choice rows[] = {
+		{ "auto", PERF_POKE_RECORDER_AUTO, NULL },
+		{ "pt", PERF_POKE_RECORDER_PT, NULL },
+		{ "events", PERF_POKE_RECORDER_EVENTS, NULL },
+	};
+
+	must(axis == PERF_POKE_AXIS_RECORDER);
+	return i < ARRAY_SIZE(rows) ? &rows[i] : NULL;
+}
+
 int capture_json_policy(const char *name)
 {
 	return strcmp(name, "fifo") ? -1 : 1;
