@@ -2,7 +2,9 @@
 #ifndef SHARED_CLOCK_H
 #define SHARED_CLOCK_H
 
+#include <inttypes.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <time.h>
 
 #define NSEC_PER_SEC UINT64_C(1000000000)
@@ -19,6 +21,21 @@ static inline uint64_t clock_ns(clockid_t clock)
 static inline uint64_t clock_wall_ns(uint64_t monotonic_ns)
 {
 	return clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_MONOTONIC) - monotonic_ns);
+}
+
+#define CLOCK_UTC_SIZE 64
+
+/* Such as 2026-11-22T09:41:30.123456Z. */
+static inline void clock_format_utc(char text[CLOCK_UTC_SIZE], uint64_t wall_ns)
+{
+	time_t seconds = (time_t)(wall_ns / NSEC_PER_SEC);
+	struct tm tm;
+	size_t len;
+
+	gmtime_r(&seconds, &tm);
+	len = strftime(text, CLOCK_UTC_SIZE, "%FT%T", &tm);
+	snprintf(text + len, CLOCK_UTC_SIZE - len, ".%06" PRIu64 "Z",
+		 wall_ns % NSEC_PER_SEC / 1000);
 }
 
 #endif

@@ -53,13 +53,12 @@ static void unjudge(struct follow *f, const char *path, int r)
 
 static void add_time(struct words *words, uint64_t wall_ns)
 {
-	time_t seconds = (time_t)(wall_ns / NSEC_PER_SEC);
-	char date[64];
-	struct tm tm;
+	char text[CLOCK_UTC_SIZE];
 
-	if (wall_ns && gmtime_r(&seconds, &tm) && strftime(date, sizeof(date), "%FT%T", &tm))
-		words_add(words, "PERF_POKE_TIME=%s.%06uZ", date,
-			  (unsigned int)(wall_ns % NSEC_PER_SEC / 1000));
+	if (!wall_ns)
+		return;
+	clock_format_utc(text, wall_ns);
+	words_add(words, "PERF_POKE_TIME=%s", text);
 }
 
 /* Fields of a journal entry and of a command's environment; see docs/fleet.md. */

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 #include "clock.h"
 #include "explain.h"
@@ -112,24 +111,12 @@ static int insert_cause(const struct storing *s, const struct seen *seen)
 	return s->engine->insert(s->db, "cause", values, CAUSE_VALUES, s->why);
 }
 
-/* Microseconds, the resolution of capture.json and PostgreSQL. */
-static void format_taken(char *text, size_t size, uint64_t wall_ns)
-{
-	time_t seconds = (time_t)(wall_ns / NSEC_PER_SEC);
-	struct tm tm = { .tm_mday = 1, .tm_year = 70 };
-	char date[64];
-
-	gmtime_r(&seconds, &tm);
-	strftime(date, sizeof(date), "%FT%T", &tm);
-	snprintf(text, size, "%s.%06uZ", date, (unsigned int)(wall_ns % NSEC_PER_SEC / 1000));
-}
-
 static int insert_capture(const struct storing *s, const struct causes *causes,
 			  const struct sighting *sighting)
 {
 	_cleanup_free_ char *path = strdup(sighting->path);
 	_cleanup_free_ char *host = strdup(sighting->host);
-	char taken[80], cpu[16], latency[24], task[sizeof(sighting->task)];
+	char taken[CLOCK_UTC_SIZE], cpu[16], latency[24], task[sizeof(sighting->task)];
 	const char *values[CAPTURE_VALUES] = {
 		host,
 		taken,
@@ -147,7 +134,8 @@ static int insert_capture(const struct storing *s, const struct causes *causes,
 	utf8_repair(host);
 	memcpy(task, sighting->task, sizeof(task));
 	utf8_repair(task);
-	format_taken(taken, sizeof(taken), sighting->wall_ns);
+	/* Microseconds, the resolution of PostgreSQL. */
+	clock_format_utc(taken, sighting->wall_ns);
 	snprintf(cpu, sizeof(cpu), "%d", sighting->cpu);
 	snprintf(latency, sizeof(latency), "%" PRIu64, sighting->latency_ns);
 	return s->engine->insert(s->db, "capture", values, CAPTURE_VALUES, s->why);

@@ -56,16 +56,9 @@ static void put_address(struct json_object *to, const char *key, uint64_t value)
 
 static void put_wall_time(struct json_object *to, const char *key, uint64_t time_ns)
 {
-	uint64_t wall_ns = clock_wall_ns(time_ns);
-	time_t seconds = wall_ns / NSEC_PER_SEC;
-	char text[64];
-	struct tm tm;
-	size_t len;
+	char text[CLOCK_UTC_SIZE];
 
-	gmtime_r(&seconds, &tm);
-	len = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(text + len, sizeof(text) - len, ".%06uZ",
-		 (unsigned int)(wall_ns % NSEC_PER_SEC / 1000));
+	clock_format_utc(text, clock_wall_ns(time_ns));
 	put_string(to, key, text);
 }
 
