@@ -37,23 +37,28 @@ struct perfdata_bytes perfdata_take(struct perfdata_cursor *cursor, uint64_t siz
 	return bytes;
 }
 
-uint32_t perfdata_take_u32(struct perfdata_cursor *cursor)
+/* The number stays as it is if bytes are missing. */
+static void take_number(struct perfdata_cursor *cursor, void *number, size_t size)
 {
-	struct perfdata_bytes bytes = perfdata_take(cursor, sizeof(uint32_t));
-	uint32_t value = 0;
+	struct perfdata_bytes bytes = perfdata_take(cursor, size);
 
 	if (bytes.data)
-		memcpy(&value, bytes.data, sizeof(value));
+		memcpy(number, bytes.data, size);
+}
+
+uint32_t perfdata_take_u32(struct perfdata_cursor *cursor)
+{
+	uint32_t value = 0;
+
+	take_number(cursor, &value, sizeof(value));
 	return value;
 }
 
 uint64_t perfdata_take_u64(struct perfdata_cursor *cursor)
 {
-	struct perfdata_bytes bytes = perfdata_take(cursor, sizeof(uint64_t));
 	uint64_t value = 0;
 
-	if (bytes.data)
-		memcpy(&value, bytes.data, sizeof(value));
+	take_number(cursor, &value, sizeof(value));
 	return value;
 }
 
