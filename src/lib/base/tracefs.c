@@ -68,18 +68,33 @@ bool tracefs_has_event(const char *name)
 	return tracefs >= 0 && !faccessat(tracefs, path, F_OK, 0);
 }
 
-uint64_t tracefs_event_id(const char *name)
+int tracefs_read_event(const char *name, const char *file, char *text, size_t size)
 {
 	_cleanup_close_ int tracefs = tracefs_open();
-	char path[128], text[32];
+	size_t group = strcspn(name, ":/");
+	char path[256];
 
-	snprintf(path, sizeof(path), "events/%s/id", name);
-	if (tracefs < 0 || read_text_at(tracefs, path, text, sizeof(text)))
-		return 0;
-	return strtoull(text, NULL, 10);
+	if (tracefs < 0)
+		return tracefs;
+	if (!name[group])
+		return -ENOENT;
+	snprintf(path, sizeof(path), "events/%.*s/%s/%s", (int)group, name, name + group + 1, file);
+	return read_text_at(tracefs, path, text, size);
+}
+
+int tracefs_event_id(const char *name, uint64_t *id)
+{
+	char text[32];
+	int err = tracefs_read_event(name, "id", text, sizeof(text));
+
+	*id = err ? 0 : strtoull(text, NULL, 10);
+	return err;
 }
 
 uint64_t tracefs_printk_id(void)
 {
-	return tracefs_event_id("bpf_trace/bpf_trace_printk");
+	uint64_t id;
+
+	tracefs_event_id("bpf_trace/bpf_trace_printk", &id);
+	return id;
 }

@@ -18,8 +18,12 @@ const char *tracefs_strerror(int err);
 /* Whether the kernel has an event such as "timer/hrtimer_start". */
 bool tracefs_has_event(const char *name);
 
-/* perf's id of an event such as "timer/hrtimer_start"; 0: missing or not readable. */
-uint64_t tracefs_event_id(const char *name);
+/* Reads a file of an event such as "timer/hrtimer_start" or "timer:hrtimer_start". Returns 0 or a
+ * negative errno, for tracefs_strerror(). */
+int tracefs_read_event(const char *name, const char *file, char *text, size_t size);
+
+/* perf's id of an event; the same errors, and 0 then. */
+int tracefs_event_id(const char *name, uint64_t *id);
 
 /* That of the tracepoint in bpf_trace_printk(). */
 uint64_t tracefs_printk_id(void);

@@ -10,8 +10,8 @@
 #include <bpf/libbpf.h>
 
 #include "base/tracefs.h"
-#include "io.h"
 #include "trigger/state.h"
+#include "util.h"
 
 #define FORMAT_MAX 4096
 
@@ -20,8 +20,8 @@ struct filter {
 	int events_fd, seen_fd; /* of filter_events and filter_seen */
 	int nr_possible;
 	char *event, *text;
-	__u64 id; /* id of the tracepoint */
-	int *fds; /* by possible CPU; -1: none */
+	uint64_t id; /* id of the tracepoint */
+	int *fds;    /* by possible CPU; -1: none */
 };
 
 int filter_has(const char *event)
@@ -39,20 +39,6 @@ static int filter_parse(struct filter *filter, const char *event)
 	filter->event = strndup(event, begin - event - 1);
 	filter->text = strndup(begin, strlen(begin) - 1);
 	return filter->event && filter->text ? 0 : -ENOMEM;
-}
-
-/* Reads a file of the tracepoint's folder. */
-static int filter_read(const char *event, const char *file, char *text, size_t size)
-{
-	_cleanup_close_ int tracefs = tracefs_open();
-	const char *colon = strchr(event, ':');
-	char path[256];
-
-	if (tracefs < 0)
-		return tracefs;
-	snprintf(path, sizeof(path), "events/%.*s/%s/%s", (int)(colon - event), event, colon + 1,
-		 file);
-	return read_text_at(tracefs, path, text, size);
 }
 
 /* Turns "\tfield:TYPE NAME[N];\t..." lines into "NAME, NAME". */
@@ -78,7 +64,8 @@ static void filter_list_fields(char *format)
 static int filter_explain(const struct filter *filter, const struct log *log)
 {
 	_cleanup_free_ char *fields = calloc(1, FORMAT_MAX);
-	int err = fields ? filter_read(filter->event, "format", fields, FORMAT_MAX) : -ENOMEM;
+	int err =
+		fields ? tracefs_read_event(filter->event, "format", fields, FORMAT_MAX) : -ENOMEM;
 
 	if (!err)
 		filter_list_fields(fields);
@@ -124,10 +111,8 @@ static bool filter_counts(const struct filter *filter, int cpu)
 static int filter_open_all(struct filter *filter, const struct log *log)
 {
 	const struct filter_config *config = &filter->config;
-	char id[32];
-	int err = filter_read(filter->event, "id", id, sizeof(id));
+	int err = tracefs_event_id(filter->event, &filter->id);
 
-	filter->id = err ? 0 : strtoull(id, NULL, 10);
 	for (int cpu = 0; cpu < filter->nr_possible && !err; cpu++) {
 		err = filter_counts(filter, cpu) ? filter_open_on(filter, cpu) : 0;
 		if (err == -ENODEV)

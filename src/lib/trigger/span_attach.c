@@ -151,10 +151,13 @@ static struct bpf_link *attach_by_id(const struct bpf_program *program, const ch
 	struct perf_event_attr attr = { .type = PERF_TYPE_TRACEPOINT, .size = sizeof(attr) };
 	struct bpf_link *link;
 	char name[256];
+	uint64_t id;
 	int fd;
 
 	snprintf(name, sizeof(name), "%s/%s", parts[0], parts[1]);
-	attr.config = tracefs_event_id(name);
+	if (tracefs_event_id(name, &id))
+		return NULL;
+	attr.config = id;
 	fd = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
 		return NULL;
