@@ -170,7 +170,11 @@ def check_calls(name, folder, log):
         start, size = places[function]
         found = sorted((piece for piece in slices if piece.name == function), key=lambda piece: piece.begin)
         called = [i for i, ip in enumerate(log) if ip == start]
-        check(called and [piece.begin for piece in found] == called, f"{name}: {len(found)} calls of {function}, not {len(called)}")
+        check(called and len(found) == len(called), f"{name}: {len(found)} calls of {function}, not {len(called)}")
+        # An interrupt or a page fault may come before the first instruction.
+        late = [(piece.begin, at) for piece, at in zip(found, called) if piece.begin != at and
+                not (piece.begin < at and min(log[piece.begin:at]) >> 63)]
+        check(not late, f"{name}: {function} does not begin where it was called: {late[:3]}")
         odd = [piece for piece in found if not start <= log[piece.end - 1] < start + size or
                max(log[piece.begin:piece.end]) >> 63 == 0 and piece.args["instructions"] != piece.end - piece.begin]
         check(not odd, f"{name}: {function} does not end so: {odd[:3]}")
