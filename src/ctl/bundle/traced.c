@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "array.h"
 #include "cli/options.h"
 #include "read.h"
 
@@ -42,19 +43,13 @@ static int add_file(struct found *found, uint16_t misc, struct perfdata_bytes bu
 		    const char *name)
 {
 	struct build_id id = { .size = (uint8_t)build_id.size };
-	struct traced_file *more;
 
 	if ((misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER || id.size < 2 ||
 	    (name[0] != '/' && strcmp(name, "[vdso]")))
 		return 0;
 	memcpy(id.bytes, build_id.data, id.size);
-	/* Grow at powers of two. */
-	if (!(found->nr & (found->nr - 1))) {
-		more = reallocarray(found->files, found->nr ? 2 * found->nr : 1, sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		found->files = more;
-	}
+	if (array_grow(&found->files, found->nr, sizeof(*found->files)))
+		return -ENOMEM;
 	found->files[found->nr] = (struct traced_file){
 		.id = id,
 		.is_vdso = name[0] == '[',

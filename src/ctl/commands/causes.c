@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "array.h"
 #include "bundle/unpacked.h"
 #include "capture/folder.h"
 #include "causes/collect.h"
@@ -20,13 +21,11 @@
 static int parse_path(void *target, const char *value, char **why)
 {
 	struct causes_args *args = target;
-	const char **paths = reallocarray(args->paths, args->nr_paths + 1, sizeof(*paths));
 
 	(void)why;
-	if (!paths)
+	if (array_grow(&args->paths, args->nr_paths, sizeof(*args->paths)))
 		return -ENOMEM;
-	args->paths = paths;
-	paths[args->nr_paths++] = value;
+	args->paths[args->nr_paths++] = value;
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "array.h"
 #include "capture/account_load.h"
 #include "capture/fingerprint_file.h"
 #include "capture/folder.h"
@@ -156,7 +157,7 @@ struct list {
 	int *cpus;
 	size_t nr_cpus;
 	struct list_entry *entries;
-	size_t nr, room;
+	size_t nr;
 	size_t found; /* including broken and unselected ones */
 	bool failed, out_of_memory;
 };
@@ -173,15 +174,8 @@ static void list_release(struct list *list)
 
 static int add_entry(struct list *list, const struct list_entry *entry)
 {
-	if (list->nr == list->room) {
-		size_t room = list->room ? 2 * list->room : 64;
-		struct list_entry *entries = reallocarray(list->entries, room, sizeof(*entries));
-
-		if (!entries)
-			return -ENOMEM;
-		list->entries = entries;
-		list->room = room;
-	}
+	if (array_grow(&list->entries, list->nr, sizeof(*entry)))
+		return -ENOMEM;
 	list->entries[list->nr++] = *entry;
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "array.h"
 #include "capture/layout.h"
 #include "cli/command.h"
 #include "cli/ending.h"
@@ -193,20 +194,14 @@ static bool is_bundled(struct selftest *s, const struct row *row)
 static void keep_captures(struct selftest *s, struct row *row)
 {
 	bool bundled = row->nr && is_bundled(s, row);
-	char **captures;
 
 	for (size_t i = 0; i < row->nr; i++) {
 		char **path = &row->captures[i].path;
 
-		captures = bundled ? reallocarray(s->bundle.captures, s->bundle.nr + 1,
-						  sizeof(*captures))
-				   : NULL;
-		if (captures) {
-			s->bundle.captures = captures;
-			captures[s->bundle.nr++] = TAKE_PTR(*path);
-		} else if (!s->args->keep) {
+		if (bundled && !array_grow(&s->bundle.captures, s->bundle.nr, sizeof(*path)))
+			s->bundle.captures[s->bundle.nr++] = TAKE_PTR(*path);
+		else if (!s->args->keep)
 			tree_remove(AT_FDCWD, *path);
-		}
 	}
 }
 

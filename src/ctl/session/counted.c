@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "array.h"
 #include "cli/words.h"
 #include "strfmt.h"
 #include "units.h"
@@ -15,12 +16,9 @@ static struct counted_spike spike_of(const struct perf_poke_spike *spike)
 
 int counted_capture(struct counted *c, const struct perf_poke_spike *spike)
 {
-	struct counted_spike *captures = reallocarray(c->captures, c->nr + 1, sizeof(*captures));
-
-	if (!captures)
+	if (array_grow(&c->captures, c->nr, sizeof(*c->captures)))
 		return -ENOMEM;
-	captures[c->nr++] = spike_of(spike);
-	c->captures = captures;
+	c->captures[c->nr++] = spike_of(spike);
 	return 0;
 }
 

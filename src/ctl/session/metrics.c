@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "array.h"
 #include "cli/output_file.h"
 #include "clock.h"
 #include "utf8.h"
@@ -16,18 +17,15 @@
 
 int metrics_count(struct metrics *metrics, const char *fingerprint)
 {
-	struct metrics_cause *causes;
 	size_t i = 0;
 
 	while (i < metrics->nr && strcmp(metrics->causes[i].fingerprint, fingerprint))
 		i++;
 	if (i == metrics->nr) {
-		causes = reallocarray(metrics->causes, metrics->nr + 1, sizeof(*causes));
-		if (!causes)
+		if (array_grow(&metrics->causes, i, sizeof(*metrics->causes)))
 			return -ENOMEM;
-		metrics->causes = causes;
-		causes[i] = (struct metrics_cause){ .fingerprint = strdup(fingerprint) };
-		if (!causes[i].fingerprint)
+		metrics->causes[i] = (struct metrics_cause){ .fingerprint = strdup(fingerprint) };
+		if (!metrics->causes[i].fingerprint)
 			return -ENOMEM;
 		metrics->nr++;
 	}

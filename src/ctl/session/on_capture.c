@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
+#include "array.h"
 #include "cli/words.h"
 #include "clock.h"
 #include "io.h"
@@ -146,14 +147,11 @@ static void begin_next(struct on_capture *o, struct console *con, struct on_capt
 
 int on_capture_add(struct on_capture *o, struct console *con, struct on_capture_job *job)
 {
-	struct on_capture_job *waiting = reallocarray(o->waiting, o->nr + 1, sizeof(*o->waiting));
-
-	if (!waiting) {
+	if (array_grow(&o->waiting, o->nr, sizeof(*job))) {
 		release_job(job);
 		return -ENOMEM;
 	}
-	o->waiting = waiting;
-	waiting[o->nr++] = *job;
+	o->waiting[o->nr++] = *job;
 	on_capture_handle(o, con);
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "array.h"
 #include "pidfd.h"
 #include "strfmt.h"
 
@@ -15,21 +16,18 @@
 
 static int add_file(struct perf_files *found, const char *path)
 {
-	struct perf_file *files;
 	struct stat st;
 
 	if (stat(path, &st))
 		return 0;
-	files = reallocarray(found->files, found->nr + 1, sizeof(*files));
-	if (!files)
+	if (array_grow(&found->files, found->nr, sizeof(*found->files)))
 		return -ENOMEM;
-	found->files = files;
-	files[found->nr] = (struct perf_file){
+	found->files[found->nr] = (struct perf_file){
 		.path = strdup(path),
 		.dev = st.st_dev,
 		.ino = st.st_ino,
 	};
-	return files[found->nr++].path ? 0 : -ENOMEM;
+	return found->files[found->nr++].path ? 0 : -ENOMEM;
 }
 
 static bool is_dump(const char *name, const char *base)

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "array.h"
+
 /* s may be NULL. Sets *failed if out of memory. */
 static const char *copy_string(const char *s, bool *failed)
 {
@@ -23,20 +25,14 @@ static void release_capture(struct perf_poke_capture *capture)
 
 int results_add_capture(struct results *results, const struct perf_poke_capture *capture)
 {
-	struct perf_poke_capture *captures, copy = *capture;
+	struct perf_poke_capture copy = *capture;
 	struct perf_poke_spike *spike;
+	size_t nr = results->nr_captures;
 	bool failed = false;
-	size_t *numbers;
 
-	captures = reallocarray(results->captures, results->nr_captures + 1, sizeof(*captures));
-	if (!captures)
+	if (array_grow(&results->captures, nr, sizeof(copy)) ||
+	    array_grow(&results->numbers, nr, sizeof(*results->numbers)))
 		return -ENOMEM;
-	results->captures = captures;
-	numbers = reallocarray(results->numbers, results->nr_captures + 1, sizeof(*numbers));
-	if (!numbers)
-		return -ENOMEM;
-	results->numbers = numbers;
-
 	copy.path = copy_string(capture->path, &failed);
 	copy.recorder = copy_string(capture->recorder, &failed);
 	copy.spike = spike = malloc(sizeof(*spike));
@@ -48,8 +44,8 @@ int results_add_capture(struct results *results, const struct perf_poke_capture 
 		release_capture(&copy);
 		return -ENOMEM;
 	}
-	numbers[results->nr_captures] = results_taken(results) + 1;
-	captures[results->nr_captures++] = copy;
+	results->numbers[nr] = results_taken(results) + 1;
+	results->captures[results->nr_captures++] = copy;
 	return 0;
 }
 
@@ -88,15 +84,11 @@ struct buckets {
 static void add_bucket(void *ctx, const struct perf_poke_bucket *bucket)
 {
 	struct buckets *buckets = ctx;
-	struct perf_poke_bucket *array;
 
-	array = reallocarray(buckets->array, buckets->nr + 1, sizeof(*array));
-	if (!array) {
+	if (array_grow(&buckets->array, buckets->nr, sizeof(*bucket)))
 		buckets->failed = true;
-		return;
-	}
-	array[buckets->nr++] = *bucket;
-	buckets->array = array;
+	else
+		buckets->array[buckets->nr++] = *bucket;
 }
 
 static int collect_linear(struct result_row *row, const struct perf_poke *pp,

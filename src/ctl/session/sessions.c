@@ -3,12 +3,13 @@
 
 #include <string.h>
 
+#include "array.h"
 #include "explain.h"
 
 void sessions_add(void *ctx, const struct perf_poke_session *session)
 {
 	struct session_list *list = ctx;
-	struct session_entry *entries, entry = {
+	struct session_entry entry = {
 		.name = strdup(session->name),
 		.alive = session->alive,
 		.pid = session->pid,
@@ -17,16 +18,13 @@ void sessions_add(void *ctx, const struct perf_poke_session *session)
 		.output = strdup(session->output),
 	};
 
-	entries = reallocarray(list->entries, list->nr + 1, sizeof(*entries));
-	if (entries)
-		list->entries = entries;
-	if (!entries || !entry.name || !entry.output) {
+	if (!entry.name || !entry.output || array_grow(&list->entries, list->nr, sizeof(entry))) {
 		free(entry.name);
 		free(entry.output);
 		list->out_of_memory = true;
 		return;
 	}
-	entries[list->nr++] = entry;
+	list->entries[list->nr++] = entry;
 }
 
 void sessions_release(struct session_list *list)

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
+#include "array.h"
 #include "cli/command.h"
 #include "json_file.h"
 #include "pidfd.h"
@@ -54,13 +55,10 @@ static int begin(struct sieve *sieve)
 
 int sieve_add(struct sieve *sieve, const char *path)
 {
-	char **paths = reallocarray(sieve->paths, sieve->nr + 1, sizeof(*paths));
-
-	if (!paths)
+	if (array_grow(&sieve->paths, sieve->nr, sizeof(*sieve->paths)))
 		return -ENOMEM;
-	sieve->paths = paths;
-	paths[sieve->nr] = strdup(path);
-	if (!paths[sieve->nr])
+	sieve->paths[sieve->nr] = strdup(path);
+	if (!sieve->paths[sieve->nr])
 		return -ENOMEM;
 	sieve->nr++;
 	return begin(sieve);

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "array.h"
 #include "util.h"
 
 /* Exceeds generated code, such as a BPF program. */
@@ -167,14 +168,10 @@ static int find_all(const char *name, struct symbol_range **ret, size_t *nr)
 
 	*nr = 0;
 	while (next_function(&reader, &symbol)) {
-		struct symbol_range *more;
-
 		if (strcmp(symbol.name, name))
 			continue;
-		more = reallocarray(ranges, *nr + 1, sizeof(*ranges));
-		if (!more)
+		if (array_grow(&ranges, *nr, sizeof(*ranges)))
 			return -ENOMEM;
-		ranges = more;
 		ranges[(*nr)++] = (struct symbol_range){
 			.start = symbol.address,
 			.global = isupper((unsigned char)symbol.type),

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "array.h"
 #include "util.h"
 
 struct keep {
@@ -26,15 +27,12 @@ int keep_new(struct keep **ret, uint64_t worst, uint64_t max_size)
 
 int keep_add(struct keep *keep, const struct kept *kept)
 {
-	struct kept *more = reallocarray(keep->all, keep->nr + 1, sizeof(*more));
 	_cleanup_free_ char *name = strdup(kept->name);
 
-	if (more)
-		keep->all = more;
-	if (!more || !name)
+	if (!name || array_grow(&keep->all, keep->nr, sizeof(*kept)))
 		return -ENOMEM;
-	more[keep->nr] = *kept;
-	more[keep->nr++].name = TAKE_PTR(name);
+	keep->all[keep->nr] = *kept;
+	keep->all[keep->nr++].name = TAKE_PTR(name);
 	keep->size += kept->size;
 	return 0;
 }

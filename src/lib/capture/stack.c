@@ -7,6 +7,7 @@
 
 #include "build_id.h"
 #include "io.h"
+#include "strfmt.h"
 #include "util.h"
 
 /* Entry points of interrupts: callers of these were interrupted. */
@@ -93,14 +94,11 @@ static int add_kernel(struct perf_poke_frame *frames, const struct trigger_stack
 static void find_build_id(struct perf_poke_frame *frame, uint32_t pid)
 {
 	_cleanup_close_ int fd = -1;
-	_cleanup_free_ char *path = NULL;
+	_cleanup_free_ char *path = strfmt("/proc/%" PRIu32 "/root%s", pid, frame->file);
 	struct build_id id = {};
 
-	if (frame->file[0] != '/' ||
-	    asprintf(&path, "/proc/%" PRIu32 "/root%s", pid, frame->file) < 0) {
-		path = NULL;
+	if (frame->file[0] != '/' || !path)
 		return;
-	}
 	fd = regular_open(AT_FDCWD, path);
 	if (fd >= 0)
 		id = build_id_of_elf(fd);

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "array.h"
 #include "bpf/poke.h"
 #include "options/table.h"
 #include "units.h"
@@ -33,20 +34,18 @@ static int add_event(struct perf_poke_opts *opts, const char *name, size_t lengt
 {
 	struct owned_opts *owned = opts->owned;
 	size_t nr = owned->events ? opts->nr_events : 0;
-	struct perf_poke_event *events;
 	char *copy;
 	int r = check_event(opts, name, length, why);
 
 	if (r)
 		return r;
 	copy = owned_copy(opts, name, length);
-	events = copy ? reallocarray(owned->events, nr + 1, sizeof(*events)) : NULL;
-	if (!events)
+	if (!copy || array_grow(&owned->events, nr, sizeof(*owned->events)))
 		return -ENOMEM;
-	events[nr] = (struct perf_poke_event){ .name = copy };
-	opts->events = owned->events = events;
+	owned->events[nr] = (struct perf_poke_event){ .name = copy };
+	opts->events = owned->events;
 	opts->nr_events = nr + 1;
-	opts->event_sz = sizeof(*events);
+	opts->event_sz = sizeof(*owned->events);
 	return 0;
 }
 
@@ -182,15 +181,13 @@ static int add_trigger(struct perf_poke_opts *opts, const struct perf_poke_trigg
 {
 	struct owned_opts *owned = opts->owned;
 	size_t nr = owned->triggers ? opts->nr_triggers : 0;
-	struct perf_poke_trigger *triggers =
-		reallocarray(owned->triggers, nr + 1, sizeof(*triggers));
 
-	if (!triggers)
+	if (array_grow(&owned->triggers, nr, sizeof(*trigger)))
 		return -ENOMEM;
-	triggers[nr] = *trigger;
-	opts->triggers = owned->triggers = triggers;
+	owned->triggers[nr] = *trigger;
+	opts->triggers = owned->triggers;
 	opts->nr_triggers = nr + 1;
-	opts->trigger_sz = sizeof(*triggers);
+	opts->trigger_sz = sizeof(*trigger);
 	return 0;
 }
 
@@ -290,7 +287,6 @@ int parse_target(struct perf_poke_opts *opts, const char *value, char **why)
 {
 	struct owned_opts *owned = opts->owned;
 	size_t nr = owned->targets ? opts->nr_targets : 0;
-	struct perf_poke_target *targets;
 	uint64_t pid;
 
 	if (units_parse_count(value, &pid) || !pid || pid > INT_MAX)
@@ -301,13 +297,12 @@ int parse_target(struct perf_poke_opts *opts, const char *value, char **why)
 		if (owned->targets[i].pid == (int)pid)
 			return say_why(why, -EINVAL, "given twice");
 	}
-	targets = reallocarray(owned->targets, nr + 1, sizeof(*targets));
-	if (!targets)
+	if (array_grow(&owned->targets, nr, sizeof(*owned->targets)))
 		return -ENOMEM;
-	targets[nr] = (struct perf_poke_target){ .pid = (int)pid };
-	opts->targets = owned->targets = targets;
+	owned->targets[nr] = (struct perf_poke_target){ .pid = (int)pid };
+	opts->targets = owned->targets;
 	opts->nr_targets = nr + 1;
-	opts->target_sz = sizeof(*targets);
+	opts->target_sz = sizeof(*owned->targets);
 	return 0;
 }
 

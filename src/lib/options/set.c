@@ -2,6 +2,7 @@
 /* perf_poke__opts_set(): sets an option by name. */
 #include <string.h>
 
+#include "array.h"
 #include "base/log.h"
 #include "options/table.h"
 
@@ -10,14 +11,14 @@
 char *owned_copy(struct perf_poke_opts *opts, const char *text, size_t length)
 {
 	struct owned_opts *owned = opts->owned;
-	char **strings =
-		reallocarray(owned->strings, owned->nr_strings + 1, sizeof(*owned->strings));
+	char *copy;
 
-	if (!strings)
+	if (array_grow(&owned->strings, owned->nr_strings, sizeof(*owned->strings)))
 		return NULL;
-	owned->strings = strings;
-	strings[owned->nr_strings] = strndup(text, length);
-	return strings[owned->nr_strings] ? strings[owned->nr_strings++] : NULL;
+	copy = strndup(text, length);
+	if (copy)
+		owned->strings[owned->nr_strings++] = copy;
+	return copy;
 }
 
 void perf_poke__opts_release(struct perf_poke_opts *opts)

@@ -7,6 +7,7 @@
 
 #include "capture/removal.h"
 #include "clock.h"
+#include "strfmt.h"
 #include "trigger/kinds.h"
 #include "trigger/stats.h"
 #include "units.h"
@@ -35,7 +36,7 @@ int rules_start(struct rules *rules)
 static void adapt(struct rules *rules, enum perf_poke_trigger_kind kind)
 {
 	struct config *config = rules->config;
-	const struct stats_table table = { trigger_cpu_kind(rules->trigger, 0, kind), config->cpus,
+	const struct stats_table table = { trigger_find_cpu(rules->trigger, 0, kind), config->cpus,
 					   config->nr_cpus };
 	uint64_t measured_ns = stats_percentile(&table, config->adaptive);
 	uint64_t count = stats_sum(&table).count;
@@ -95,13 +96,10 @@ static void say_dropped(const struct config *config, const struct kept *dropped)
 static void drop(struct rules *rules, const struct kept *dropped)
 {
 	const struct config *config = rules->config;
-	_cleanup_free_ char *path = NULL;
+	_cleanup_free_ char *path = strfmt("%s/%s", config->output, dropped->name);
 	struct removal *removal;
-	int err;
+	int err = removal_begin(&removal, rules->output, dropped);
 
-	if (asprintf(&path, "%s/%s", config->output, dropped->name) < 0)
-		path = NULL;
-	err = removal_begin(&removal, rules->output, dropped);
 	if (err && err != -ENOENT)
 		log_write(&config->log, PERF_POKE_LOG_WARN, "cannot remove %s/%s: %s",
 			  config->output, dropped->name,

@@ -16,7 +16,7 @@ static int statistics_select(const struct perf_poke *pp, enum perf_poke_trigger_
 	/* Interrupt latency is always counted. */
 	if (kind && ((unsigned int)kind >= TRIGGER_KINDS || !config->thresholds[kind]))
 		return -ENXIO;
-	table->table = kind ? trigger_cpu_kind(pp->trigger, 0, kind) : trigger_cpu(pp->trigger, 0);
+	table->table = trigger_find_cpu(pp->trigger, 0, kind);
 	if (cpu == -1) {
 		table->cpus = config->cpus;
 		table->nr = config->nr_cpus;

@@ -11,6 +11,7 @@
 
 #include "base/kallsyms.h"
 #include "base/tracefs.h"
+#include "strfmt.h"
 #include "trigger/elf_function.h"
 #include "trigger/filter.h"
 #include "trigger/span.h"
@@ -130,17 +131,16 @@ static int attach_filter(struct trigger *trigger, const struct span_side *side)
 {
 	const struct span_point *point = side->point;
 	char what[TRIGGER_LABEL_SIZE + sizeof("span ")];
-	_cleanup_free_ char *event = NULL;
+	_cleanup_free_ char *event =
+		strfmt("%s:%s/%s/", point->parts[0], point->parts[1], point->filter);
 	struct filter_config filter = {
 		.what = what,
+		.event = event,
 		.number = side->is_exit ? FILTER_SPAN_EXIT : FILTER_SPAN_ENTRY,
 	};
 
-	if (asprintf(&event, "%s:%s/%s/", point->parts[0], point->parts[1], point->filter) < 0) {
-		event = NULL;
+	if (!event)
 		return -ENOMEM;
-	}
-	filter.event = event;
 	snprintf(what, sizeof(what), "span %s", side->span->name);
 	return filter_open(trigger, &filter, side->log);
 }

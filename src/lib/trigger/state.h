@@ -39,10 +39,6 @@ struct trigger {
 	bool stop_asked;
 };
 
-/* The row of a CPU and a kind; NULL: not counted. */
-struct trigger_cpu *trigger_find_cpu(const struct trigger *trigger, int cpu,
-				     enum perf_poke_trigger_kind kind);
-
 /* Runs a program on this CPU. Returns its result, or a negative errno. */
 int trigger_run(const struct bpf_program *prog);
 

@@ -8,6 +8,7 @@
 #include <bpf/libbpf.h>
 
 #include "base/branches.h"
+#include "strfmt.h"
 #include "trigger/filter.h"
 #include "trigger/state.h"
 #include "trigger/stats.h"
@@ -137,17 +138,6 @@ struct trigger_session *trigger_session(const struct trigger *trigger)
 	return trigger->session;
 }
 
-static int trigger_pin_one(int fd, const char *folder, const char *name)
-{
-	_cleanup_free_ char *path = NULL;
-
-	if (asprintf(&path, "%s/%s", folder, name) < 0) {
-		path = NULL;
-		return -ENOMEM;
-	}
-	return bpf_obj_pin(fd, path);
-}
-
 int trigger_pin(const struct trigger *trigger, const char *folder)
 {
 	const struct trigger_bpf *skel = trigger->skel;
@@ -167,9 +157,11 @@ int trigger_pin(const struct trigger *trigger, const char *folder)
 	int err = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(pins) && !err; i++) {
-		if (pins[i].fd < 0)
-			continue;
-		err = trigger_pin_one(pins[i].fd, folder, pins[i].name);
+		_cleanup_free_ char *path = strfmt("%s/%s", folder, pins[i].name);
+
+		if (!path)
+			return -ENOMEM;
+		err = pins[i].fd < 0 ? 0 : bpf_obj_pin(pins[i].fd, path);
 	}
 	return err;
 }
@@ -194,17 +186,6 @@ int trigger_look(const struct trigger *trigger)
 volatile struct poke_target *trigger_targets(const struct trigger *trigger)
 {
 	return trigger->targets;
-}
-
-const volatile struct trigger_cpu *trigger_cpu(const struct trigger *trigger, int cpu)
-{
-	return &trigger->cpus[cpu];
-}
-
-const volatile struct trigger_cpu *trigger_cpu_kind(const struct trigger *trigger, int cpu,
-						    enum perf_poke_trigger_kind kind)
-{
-	return trigger_find_cpu(trigger, cpu, kind);
 }
 
 void trigger_add_unpaired(const struct trigger *trigger, struct perf_poke_stats *stats)

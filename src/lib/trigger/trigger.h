@@ -131,11 +131,10 @@ int trigger_look(const struct trigger *trigger);
 /* The targets; NULL: none. Live memory, like the next. */
 volatile struct poke_target *trigger_targets(const struct trigger *trigger);
 
-/* Live memory: each field may change at any time. */
-const volatile struct trigger_cpu *trigger_cpu(const struct trigger *trigger, int cpu);
-/* The same for another kind. */
-const volatile struct trigger_cpu *trigger_cpu_kind(const struct trigger *trigger, int cpu,
-						    enum perf_poke_trigger_kind kind);
+/* The row of a CPU and a kind; NULL: not counted. Live memory: each field may change at any time.
+ */
+struct trigger_cpu *trigger_find_cpu(const struct trigger *trigger, int cpu,
+				     enum perf_poke_trigger_kind kind);
 /* For spans. */
 void trigger_add_unpaired(const struct trigger *trigger, struct perf_poke_stats *stats);
 /* Live memory: linear_entries buckets of equal width, then one for larger latencies. */

@@ -6,7 +6,9 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include "array.h"
 #include "io.h"
+#include "strfmt.h"
 #include "tree.h"
 
 #define PREFIX "settings-"
@@ -84,16 +86,13 @@ static int journal_add(struct journal *journal, enum kind kind, const char *name
 		       const char *before, const char *after)
 {
 	struct entry entry = { kind, strdup(name), strdup(before), strdup(after) };
-	struct entry *more =
-		reallocarray(journal->entries, journal->nr + 1, sizeof(*journal->entries));
 
-	if (more)
-		journal->entries = more;
-	if (!more || !entry.name || !entry.before || !entry.after) {
+	if (!entry.name || !entry.before || !entry.after ||
+	    array_grow(&journal->entries, journal->nr, sizeof(entry))) {
 		entry_free(&entry);
 		return -ENOMEM;
 	}
-	more[journal->nr++] = entry;
+	journal->entries[journal->nr++] = entry;
 	return 0;
 }
 
@@ -143,16 +142,12 @@ int journal_set(struct journal *journal, const char *name, const char *value)
 
 int journal_option(struct journal *journal, const char *name, const char *word, bool on)
 {
-	_cleanup_free_ char *off = NULL;
+	_cleanup_free_ char *off = strfmt("NO_%s", word);
 	char text[4096];
 	int err = read_text_at(journal->tracefs, name, text, sizeof(text));
 
-	if (err)
-		return err;
-	if (asprintf(&off, "NO_%s", word) < 0) {
-		off = NULL;
-		return -ENOMEM;
-	}
+	if (err || !off)
+		return err ? err : -ENOMEM;
 	if (has_word(text, on ? word : off))
 		return journal_add(journal, KIND_OPTION, name, on ? word : off, on ? word : off);
 	return journal_write(journal, KIND_OPTION, name, on ? off : word, on ? word : off);

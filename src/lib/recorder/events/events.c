@@ -5,8 +5,10 @@
 #include <fnmatch.h>
 #include <string.h>
 
+#include "array.h"
 #include "base/tracefs.h"
 #include "recorder/events/pmu_event.h"
+#include "strfmt.h"
 
 /* Events that delay a timer interrupt: task switches, interrupts, softirqs, timers. */
 static const char *const default_events[] = {
@@ -69,14 +71,11 @@ static int event_read_id(int tracefs_fd, const char *system, const char *name, u
 /* Takes ownership of the strings. */
 static int event_list_append(struct event_list *list, struct event event)
 {
-	struct event *events = reallocarray(list->events, list->nr + 1, sizeof(*events));
-
-	if (!events) {
+	if (array_grow(&list->events, list->nr, sizeof(event))) {
 		free(event.name);
 		free(event.filter);
 		return -ENOMEM;
 	}
-	list->events = events;
 	list->events[list->nr++] = event;
 	return 0;
 }
@@ -85,14 +84,14 @@ static int event_list_append(struct event_list *list, struct event event)
 static int event_list_add(struct event_list *list, int tracefs_fd, const char *system,
 			  const char *name, const char *filter, bool optional)
 {
-	_cleanup_free_ char *full = NULL, *copy = NULL;
+	_cleanup_free_ char *full = strfmt("%s:%s", system, name), *copy = NULL;
 	uint64_t id = 0;
 	int err;
 
 	err = event_read_id(tracefs_fd, system, name, &id);
 	if (err)
 		return err;
-	if (filter && !(copy = strdup(filter)))
+	if (!full || (filter && !(copy = strdup(filter))))
 		return -ENOMEM;
 	for (size_t i = 0; i < list->nr; i++) {
 		if (list->events[i].id != id)
@@ -102,8 +101,6 @@ static int event_list_add(struct event_list *list, int tracefs_fd, const char *s
 		list->events[i].optional &= optional;
 		return 0;
 	}
-	if (asprintf(&full, "%s:%s", system, name) < 0)
-		return -ENOMEM;
 	return event_list_append(list, (struct event){ .name = TAKE_PTR(full),
 						       .filter = TAKE_PTR(copy),
 						       .optional = optional,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* On fake tables: trigger_cpu() and trigger_missed() are replaced at link time. */
+/* On fake tables: trigger_find_cpu() and trigger_missed() are replaced at link time. */
 #include "session/state.h"
 #include "test.h"
 
@@ -11,8 +11,10 @@
 static struct trigger_cpu tables[CPUS];
 static int watched[] = { 1, 4, 5 };
 
-const volatile struct trigger_cpu *__wrap_trigger_cpu(const struct trigger *trigger, int cpu)
+struct trigger_cpu *__wrap_trigger_find_cpu(const struct trigger *trigger, int cpu,
+					    enum perf_poke_trigger_kind kind)
 {
+	assert_int_equal(kind, PERF_POKE_TRIGGER_IRQ);
 	assert_ptr_equal(trigger, tables);
 	assert_in_range(cpu, 0, CPUS - 1);
 	return &tables[cpu];
