@@ -71,8 +71,10 @@ static void print_ranking(FILE *out, const struct causes *causes, size_t group)
 
 	if (ranking_make(&ranking, causes, group))
 		fputs("          out of memory\n", out);
-	if (group == RANKING_ALL && ranking.nr)
-		fputs("          all causes together:\n", out);
+	if (ranking.controls && ranking.spikes)
+		fprintf(out, "          %s%s more often, or for longer, than controls%s\n",
+			group == RANKING_ALL ? "all causes together have " : "has ",
+			ranking.nr ? "this" : "nothing", ranking.nr ? ":" : "");
 	ranking_print(out, causes, &ranking, RANKED_SHOWN);
 }
 
@@ -97,11 +99,14 @@ static void print_group(FILE *out, const struct causes *causes, const struct gro
 	if (judge)
 		print_state(out, causes, group, judge);
 	if (group->nr_seen > 1)
-		fprintf(out, "          and %zu similar\n", group->nr_seen - 1);
+		fprintf(out, "          with %s; --similarity 1 lists each\n",
+			FORMAT_COUNT(group->nr_seen - 1, "similar fingerprint",
+				     "similar fingerprints"));
 	print_places(out, group);
-	fprintf(out, "          as in %s: %s\n",
-		CLEAN_TO(4096, causes->sightings[group->example].path),
+	fprintf(out, "          worst: %s\n",
 		CLEAN_TO(512, causes->seen[causes->sightings[group->example].kind].sentence));
+	fprintf(out, "                 %s\n",
+		CLEAN_TO(4096, causes->sightings[group->example].path));
 	print_ranking(out, causes, (size_t)(group - causes->groups));
 }
 
@@ -169,14 +174,21 @@ json_object *causes_group_json(const struct causes *causes, const struct group *
 	return object;
 }
 
-static json_object *new_summary(const struct causes *causes, const struct known_judge *judge)
+static void count_states(const struct causes *causes, const struct known_judge *judge,
+			 uint64_t states[KNOWN_FINE + 1])
 {
-	json_object *object = json_line("summary");
-	uint64_t states[KNOWN_FINE + 1] = { 0 };
 	const struct known_cause *cause;
 
 	for (size_t i = 0; judge && i < causes->nr_groups; i++)
 		states[known_judge(judge, causes, &causes->groups[i], &cause)]++;
+}
+
+static json_object *new_summary(const struct causes *causes, const struct known_judge *judge)
+{
+	json_object *object = json_line("summary");
+	uint64_t states[KNOWN_FINE + 1] = { 0 };
+
+	count_states(causes, judge, states);
 	json_add_u64(object, "captures", causes->nr);
 	json_add_u64(object, "without", causes->without);
 	json_add_u64(object, "unreadable", causes->unreadable);
@@ -189,10 +201,16 @@ static json_object *new_summary(const struct causes *causes, const struct known_
 	return object;
 }
 
-static void print_end(FILE *out, const struct causes *causes)
+static void print_end(FILE *out, const struct causes *causes, const struct known_judge *judge)
 {
+	uint64_t states[KNOWN_FINE + 1] = { 0 };
+
+	count_states(causes, judge, states);
 	fprintf(out, "%s of %s", FORMAT_COUNT(causes->nr_groups, "cause", "causes"),
 		FORMAT_COUNT(causes->nr, "capture", "captures"));
+	for (size_t i = 0; judge && i < ARRAY_SIZE(states); i++)
+		fprintf(out, "%s %" PRIu64 " %s", i ? "," : ":", states[i],
+			known_state_name((enum known_state)i));
 	if (causes->without)
 		fprintf(out, "; %s without a spike",
 			FORMAT_COUNT(causes->without, "capture", "captures"));
@@ -206,6 +224,10 @@ static void print_end(FILE *out, const struct causes *causes)
 	fputc('\n', out);
 	if (causes->nr_groups > 1)
 		print_ranking(out, causes, RANKING_ALL);
+	if (causes->nr_groups && causes->profiles.nr_controls)
+		fputs("F1: how well it tells spikes from controls; 1: all spikes have it and no "
+		      "control, 0.67 says nothing\n",
+		      out);
 }
 
 void causes_print(struct console *con, const struct causes *causes, const struct known_judge *judge)
@@ -221,5 +243,5 @@ void causes_print(struct console *con, const struct causes *causes, const struct
 			"P50", "FIRST SEEN", "LAST SEEN", "CAUSE");
 	for (size_t i = 0; i < causes->nr_groups; i++)
 		print_group(con->out, causes, &causes->groups[i], judge);
-	print_end(con->out, causes);
+	print_end(con->out, causes, judge);
 }

@@ -37,9 +37,9 @@ static void print_row(FILE *file, const struct causes *causes, const struct rank
 		print_counts(file, ranking, row->spikes, row->controls);
 	}
 	if (row->spike_ns || row->control_ns) {
-		fprintf(file, "; %s", FORMAT_TIME(row->spike_ns));
+		fprintf(file, "; mean %s", FORMAT_TIME(row->spike_ns));
 		if (row->controls)
-			fprintf(file, " against %s", FORMAT_TIME(row->control_ns));
+			fprintf(file, ", in controls %s", FORMAT_TIME(row->control_ns));
 	}
 	fprintf(file, " (F1 %.2f)\n", row->f1);
 }

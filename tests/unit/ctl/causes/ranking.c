@@ -69,10 +69,11 @@ TEST(counts_more_often_and_longer)
 	assert_int_equal(causes_group(&causes, 0.7), 0);
 	assert_int_equal(ranking_prepare(&causes), 0);
 	check(&causes, 0,
-	      "            function   acme_flush: in 19 of 20 spikes, 1 of 50 controls; 310us "
-	      "against 4us (F1 0.96)\n"
+	      "            function   acme_flush: in 19 of 20 spikes, 1 of 50 controls; mean "
+	      "310us, "
+	      "in controls 4us (F1 0.96)\n"
 	      "            task       stress: at least 90ns in 20 of 20 spikes, 10 of 50 controls; "
-	      "90ns against 23ns (F1 0.91)\n");
+	      "mean 90ns, in controls 23ns (F1 0.91)\n");
 }
 
 /* Also with few controls and many spikes, where mere counts would have the F1 score 0.99. */
@@ -98,15 +99,20 @@ TEST(ranks_each_cause_and_all)
 	assert_int_equal(causes_group(&causes, 0.7), 0);
 	assert_int_equal(ranking_prepare(&causes), 0);
 	check(&causes, 0,
-	      "            function   acme_a: in 2 of 2 spikes, 0 of 4 controls; 80us (F1 1.00)\n"
-	      "            function   vfs_write: in 2 of 2 spikes, 0 of 4 controls; 80.1us (F1 "
+	      "            function   acme_a: in 2 of 2 spikes, 0 of 4 controls; mean 80us (F1 "
+	      "1.00)\n"
+	      "            function   vfs_write: in 2 of 2 spikes, 0 of 4 controls; mean 80.1us "
+	      "(F1 "
 	      "1.00)\n");
 	check(&causes, 1,
-	      "            function   acme_b: in 2 of 2 spikes, 0 of 4 controls; 90us (F1 1.00)\n"
-	      "            function   vfs_write: in 2 of 2 spikes, 0 of 4 controls; 90.1us (F1 "
+	      "            function   acme_b: in 2 of 2 spikes, 0 of 4 controls; mean 90us (F1 "
+	      "1.00)\n"
+	      "            function   vfs_write: in 2 of 2 spikes, 0 of 4 controls; mean 90.1us "
+	      "(F1 "
 	      "1.00)\n");
 	check(&causes, RANKING_ALL,
-	      "            function   vfs_write: in 4 of 4 spikes, 0 of 4 controls; 85.1us (F1 "
+	      "            function   vfs_write: in 4 of 4 spikes, 0 of 4 controls; mean 85.1us "
+	      "(F1 "
 	      "1.00)\n");
 }
 
@@ -119,7 +125,7 @@ TEST(counts_the_time_of_a_recursive_function_once)
 	assert_int_equal(causes_group(&causes, 0.7), 0);
 	assert_int_equal(ranking_prepare(&causes), 0);
 	check(&causes, 0,
-	      "            function   walk: in 1 of 1 spike, 0 of 1 control; 3us (F1 1.00)\n");
+	      "            function   walk: in 1 of 1 spike, 0 of 1 control; mean 3us (F1 1.00)\n");
 }
 
 TEST(ranks_nothing_without_controls)
