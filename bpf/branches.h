@@ -43,7 +43,6 @@ static __always_inline void branches_keep(__u32 cpu, __u64 sequence)
 SEC("?raw_tp")
 int branches_try(void *ctx)
 {
-	(void)ctx;
 	return branches_take(bpf_get_smp_processor_id());
 }
 

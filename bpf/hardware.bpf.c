@@ -36,7 +36,6 @@ int hardware_find(struct bpf_iter__task *ctx)
 SEC("syscall")
 int hardware_read(void *ctx)
 {
-	(void)ctx;
 	steal_ns = steal_ns_of(cpu < CPUS_MAX ? (void *)rqs[cpu] : NULL);
 	return 0;
 }

@@ -24,7 +24,6 @@ static long late_step(__u32 index, void *ctx)
 	const struct spin *spin = ctx;
 	__u64 value = spin->until_ns;
 
-	(void)index;
 #pragma clang loop unroll(disable)
 	for (int i = 0; i < ROUNDS; i++)
 		asm volatile(".rept 64\n\t%0 /= 3\n\t%0 ^= -1\n\t.endr" : "+r"(value));

@@ -247,7 +247,6 @@ int span_thread_exit(void *ctx)
 {
 	__u64 key = span_thread();
 
-	(void)ctx;
 	if (bpf_map_lookup_elem(&spans, &key)) {
 		span_count(SPAN_THREAD_DIED);
 		bpf_map_delete_elem(&spans, &key);
@@ -379,7 +378,6 @@ int span_entry_tp(void *ctx)
 {
 	__u64 value = 0;
 
-	(void)ctx;
 	if (span_entry_argument.noted && !span_take_note(0, &value))
 		return 0;
 	if (span_entry_argument.filtered && !filter_passes(FILTER_SPAN_ENTRY))

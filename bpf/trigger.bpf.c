@@ -125,7 +125,6 @@ int trigger_hrtimer_registers(__u64 *ctx)
 SEC("raw_tp")
 int trigger_resume(void *ctx)
 {
-	(void)ctx;
 	bpf_trace_printk((const char *)resume_message, sizeof(resume_message));
 	return 0;
 }
@@ -137,7 +136,6 @@ int trigger_claim(void *ctx)
 	__u32 key = bpf_get_smp_processor_id();
 	struct trigger_cpu *cpu = bpf_map_lookup_elem(&cpus, &key);
 
-	(void)ctx;
 	if (cpu)
 		cpu->thread = (__u32)bpf_get_current_pid_tgid();
 	return 0;
@@ -151,7 +149,6 @@ int trigger_self(void *ctx)
 	__u32 key = 0;
 	struct trigger_session *self = bpf_map_lookup_elem(&session, &key);
 
-	(void)ctx;
 	if (!self)
 		return 0;
 	self->pid = task->tgid;
@@ -166,7 +163,6 @@ int trigger_poke(void *ctx)
 {
 	struct trigger_spike s = { .what = TRIGGER_POKE };
 
-	(void)ctx;
 	if (__sync_val_compare_and_swap(&armed, 1, 0) != 1)
 		return 0;
 	s.time_ns = bpf_ktime_get_ns();
@@ -184,7 +180,6 @@ int trigger_stop(void *ctx)
 {
 	struct trigger_spike s = { .what = TRIGGER_STOP };
 
-	(void)ctx;
 	fill_task(&s);
 	return bpf_ringbuf_output(&spikes, &s, sizeof(s), BPF_RB_FORCE_WAKEUP) ? 2 : 0;
 }

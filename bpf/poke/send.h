@@ -128,7 +128,6 @@ static __always_inline void poke_targets(__u64 number)
 SEC("?raw_tp")
 int poke_look_all(void *ctx)
 {
-	(void)ctx;
 	POKE_LOOP
 	for (__u32 i = 0; i < POKE_TARGETS; i++) {
 		__u32 index = i;
@@ -147,7 +146,6 @@ int poke_pass(void *ctx)
 {
 	struct poke_target *target = poke_target_of((void *)bpf_get_current_task_btf());
 
-	(void)ctx;
 	if (target)
 		poke_pay(target, PERF_POKE_DELIVERY_TRACEPOINT);
 	return 0;

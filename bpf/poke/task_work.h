@@ -41,8 +41,6 @@ static int poke_task_work_run(struct bpf_map *map, void *key, void *value)
 	__u32 index = *(__u32 *)key;
 	struct poke_target *target = bpf_map_lookup_elem(&targets, &index);
 
-	(void)map;
-	(void)value;
 	if (target)
 		poke_pay(target, PERF_POKE_DELIVERY_TASK_WORK);
 	return 0;

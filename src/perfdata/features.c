@@ -90,7 +90,6 @@ static void put_cpuid(struct perfdata_buf *body)
 	snprintf(text, sizeof(text), "%s,%u,%u,%u", (const char *)vendor, family, model, eax & 0xf);
 	perfdata_buf_string(body, text);
 #else
-	(void)body;
 #endif
 }
 

@@ -79,7 +79,6 @@ static struct shared *shared;
 
 static void print_log(void *ctx, enum perf_poke_log_level level, const char *msg)
 {
-	(void)ctx;
 	if (level <= PERF_POKE_LOG_WARN)
 		fprintf(stderr, "%s\n", msg);
 }
@@ -106,7 +105,6 @@ static void set_fifo(bool fifo)
 
 static void on_signal(int signal)
 {
-	(void)signal;
 	shared->handled_ns = clock_ns(CLOCK_MONOTONIC);
 	__atomic_add_fetch(&shared->handled, 1, __ATOMIC_RELEASE);
 }

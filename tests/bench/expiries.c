@@ -51,8 +51,6 @@ static int print_late(void *ctx, void *data, size_t size)
 {
 	const struct expiries_late *late = data;
 
-	(void)ctx;
-	(void)size;
 	printf("{\"type\": \"late\", \"cpu\": %u, \"time_ns\": %llu, \"latency_ns\": %llu}\n",
 	       late->cpu, late->time_ns, late->latency_ns);
 	return 0;

@@ -33,7 +33,6 @@ __u64 spikes = 0;
 SEC("tp_btf/hrtimer_expire_entry")
 int reference_empty(void *ctx)
 {
-	(void)ctx;
 	return 0;
 }
 

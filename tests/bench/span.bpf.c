@@ -16,41 +16,35 @@ char LICENSE[] SEC("license") = "GPL";
 SEC("?tp")
 int empty_tp(void *ctx)
 {
-	(void)ctx;
 	return 1;
 }
 
 SEC("?raw_tp")
 int empty_raw(void *ctx)
 {
-	(void)ctx;
 	return 0;
 }
 
 SEC("?fentry")
 int empty_fentry(void *ctx)
 {
-	(void)ctx;
 	return 0;
 }
 
 SEC("?fexit")
 int empty_fexit(void *ctx)
 {
-	(void)ctx;
 	return 0;
 }
 
 SEC("?kprobe")
 int empty_probe(void *ctx)
 {
-	(void)ctx;
 	return 0;
 }
 
 SEC("?usdt")
 int empty_usdt(void *ctx)
 {
-	(void)ctx;
 	return 0;
 }

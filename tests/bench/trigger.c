@@ -47,7 +47,6 @@ struct cost {
 
 static void print_log(void *ctx, enum perf_poke_log_level level, const char *msg)
 {
-	(void)ctx;
 	if (level <= PERF_POKE_LOG_WARN)
 		fprintf(stderr, "%s\n", msg);
 }
@@ -183,9 +182,6 @@ static void take_spikes(struct trigger_bpf *trigger, struct ring_buffer *ring)
 
 static int on_record(void *ctx, void *data, size_t size)
 {
-	(void)ctx;
-	(void)data;
-	(void)size;
 	return 0;
 }
 

@@ -76,8 +76,6 @@ static uint64_t place(uint8_t number)
 
 static const struct symbol *resolve(void *arg, const struct calls_event *event, uint64_t ip)
 {
-	(void)arg;
-	(void)event;
 	for (size_t i = 0; i < ARRAY_SIZE(symbols); i++) {
 		if (symbol_has(&symbols[i], ip))
 			return &symbols[i];
@@ -89,7 +87,6 @@ static const char *comm(void *arg, const struct calls_event *event)
 {
 	static const char *const comms[] = { "task", "other", "\xff\x1b[2J", NULL };
 
-	(void)arg;
 	return comms[event->time >> 8 & 3];
 }
 

@@ -37,8 +37,6 @@ static int read_code(uint8_t *buffer, size_t size, const struct pt_asid *asid, u
 {
 	size_t i = 0;
 
-	(void)asid;
-	(void)context;
 	for (; i < size && (ip + i) / HOLE % 8; i++)
 		buffer[i] = pattern[(ip + i) % sizeof(pattern)];
 	return i ? (int)i : -pte_nomap;
@@ -46,8 +44,6 @@ static int read_code(uint8_t *buffer, size_t size, const struct pt_asid *asid, u
 
 int code_new(struct code **ret, const struct code_opts *opts, char **why)
 {
-	(void)opts;
-	(void)why;
 	*ret = calloc(1, sizeof(**ret));
 	return *ret ? 0 : -ENOMEM;
 }
@@ -61,7 +57,6 @@ int code_view_new(struct code_view **ret, struct code *code)
 {
 	struct code_view *view = calloc(1, sizeof(*view));
 
-	(void)code;
 	view->image = pt_image_alloc(NULL);
 	pt_image_set_callback(view->image, read_code, NULL);
 	*ret = view;
@@ -79,7 +74,6 @@ void code_view_free(struct code_view *view)
 
 struct pt_image *code_view_image(struct code_view *view, int pid, uint64_t time, uint64_t *until)
 {
-	(void)pid;
 	*until = time < UINT64_MAX - 100 ? time + 100 : UINT64_MAX;
 	return view->image;
 }
@@ -119,25 +113,17 @@ const struct code_block *code_view_block(struct code_view *view, const struct pt
 
 const struct symbol *code_view_symbol(struct code_view *view, int pid, uint64_t time, uint64_t ip)
 {
-	(void)view;
-	(void)pid;
-	(void)time;
-	(void)ip;
 	return &symbol;
 }
 
 int code_files(struct code *code, struct code_file **files, size_t *nr)
 {
-	(void)code;
-	(void)files;
 	*nr = 0;
 	return -ENOMEM;
 }
 
 int code_kernel_symbol(const struct code *code, const char *name, uint64_t *start, uint64_t *end)
 {
-	(void)code;
-	(void)name;
 	*start = 0xffffffff81002000;
 	*end = *start + 1;
 	return 0;

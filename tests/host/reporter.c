@@ -63,7 +63,6 @@ static int take_spike(int where, const char *label)
 
 static void on_signal(int number)
 {
-	(void)number;
 	from_handler = take_spike(-1, "from a handler");
 }
 
@@ -116,7 +115,6 @@ static void *storm(void *arg)
 {
 	uint64_t reports = 0;
 
-	(void)arg;
 	move_to(cpu);
 	while (report_late(reports % 100 ? BELOW_NS : SPIKE_NS, -1, 0, "storm") >= 0)
 		reports++;

@@ -59,7 +59,6 @@ static void left(void)
 
 static void *enter_only(void *arg)
 {
-	(void)arg;
 	enter(1);
 	return NULL;
 }

@@ -87,7 +87,6 @@ static int compress(struct pack *pack, const void *data, size_t size, ZSTD_EndDi
 
 static la_ssize_t write_block(struct archive *archive, void *ctx, const void *data, size_t size)
 {
-	(void)archive;
 	return compress(ctx, data, size, ZSTD_e_continue) ? -1 : (la_ssize_t)size;
 }
 

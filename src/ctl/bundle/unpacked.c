@@ -9,8 +9,6 @@
 /* Stops in order, so that the folder is removed. */
 static int stop_if_asked(void *ctx, uint64_t bytes)
 {
-	(void)ctx;
-	(void)bytes;
 	return ending_asked ? -EINTR : 0;
 }
 

@@ -53,7 +53,6 @@ void ending_drain(int fd)
 
 static void on_signal(int number)
 {
-	(void)number;
 	ending_asked = 1;
 }
 

@@ -14,7 +14,6 @@ bool systemd_wants_notify(void)
 
 void systemd_notify(const char *format, ...)
 {
-	(void)format;
 }
 
 bool systemd_has_journal(void)
@@ -24,15 +23,10 @@ bool systemd_has_journal(void)
 
 int systemd_journal(int priority, const char *text)
 {
-	(void)priority;
-	(void)text;
 	return -EOPNOTSUPP;
 }
 
 int systemd_journal_entry(const char *id, const char *message, char *const *fields)
 {
-	(void)id;
-	(void)message;
-	(void)fields;
 	return -EOPNOTSUPP;
 }

@@ -22,7 +22,6 @@ static int parse_path(void *target, const char *value, char **why)
 {
 	struct causes_args *args = target;
 
-	(void)why;
 	if (array_grow(&args->paths, args->nr_paths, sizeof(*args->paths)))
 		return -ENOMEM;
 	args->paths[args->nr_paths++] = value;

@@ -131,7 +131,6 @@ static void on_late(void *sink, void *end, const struct track_late *late)
 {
 	const struct text_track *track = end;
 
-	(void)sink;
 	if (track->kind == TRACK_CODE && !late->ends)
 		track->cpu->depth++;
 }

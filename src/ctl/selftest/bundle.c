@@ -11,8 +11,6 @@
 
 static int check_ending(void *ctx, uint64_t bytes)
 {
-	(void)ctx;
-	(void)bytes;
 	return ending_asked ? -EINTR : 0;
 }
 

@@ -33,7 +33,6 @@ static struct load_shared *counted;
 
 static void on_signal(int number)
 {
-	(void)number;
 	atomic_fetch_add(&counted->signals, 1);
 }
 

@@ -16,8 +16,6 @@ static int failed(const PGconn *db, char **why)
 /* Ignores the NOTICE that a table exists. */
 static void ignore(void *arg, const PGresult *result)
 {
-	(void)arg;
-	(void)result;
 }
 
 static int pg_open(void **db, const char *where, char **why)

@@ -48,7 +48,6 @@ static int sqlite_prepare(void *db, const char *name, const char *sql, int nr, c
 {
 	struct sqlite *s = db;
 
-	(void)nr;
 	if (s->nr == STATEMENTS_MAX)
 		return -ENOSPC;
 	s->statements[s->nr].name = name;

@@ -18,8 +18,6 @@ static int skip_packet(struct pt_packet_unknown *unknown, const struct pt_config
 {
 	size_t size = pace_packet_size(at, config->end);
 
-	(void)unknown;
-	(void)context;
 	return size ? (int)size : -pte_bad_opc;
 }
 

@@ -13,8 +13,6 @@ bool decode_is_built(void)
 
 int decode_new(struct decode **ret, const struct decode_opts *opts, char **why)
 {
-	(void)ret;
-	(void)opts;
 	*why = strdup("this build has no libipt: rebuild with it, or install perf and use script");
 	return -ENOTSUP;
 }
@@ -22,45 +20,31 @@ int decode_new(struct decode **ret, const struct decode_opts *opts, char **why)
 /* The others take what decode_new() never returned. */
 void decode_free(struct decode *decode)
 {
-	(void)decode;
 }
 
 int decode_next(struct decode *decode, const struct decode_item **items, size_t *nr)
 {
-	(void)decode;
-	(void)items;
-	(void)nr;
 	return -ENOTSUP;
 }
 
 const char *decode_comm(struct decode *decode, int tid, uint64_t time)
 {
-	(void)decode;
-	(void)tid;
-	(void)time;
 	return NULL;
 }
 
 const struct symbol *decode_symbol(struct decode *decode, const struct decode_item *item,
 				   uint64_t ip)
 {
-	(void)decode;
-	(void)item;
-	(void)ip;
 	return NULL;
 }
 
 int decode_files(struct decode *decode, struct code_file **files, size_t *nr)
 {
-	(void)decode;
-	(void)files;
-	(void)nr;
 	return -ENOTSUP;
 }
 
 void decode_stats(const struct decode *decode, struct decode_stats *stats)
 {
-	(void)decode;
 	*stats = (struct decode_stats){ 0 };
 }
 
@@ -72,13 +56,10 @@ int code_cache_new(struct pt_image_section_cache **ret)
 
 void code_cache_free(struct pt_image_section_cache *cache)
 {
-	(void)cache;
 }
 
 /* Nobody looks up sections by number. */
 int code_cache_add(struct pt_image_section_cache *cache, const struct code_section *section)
 {
-	(void)cache;
-	(void)section;
 	return 0;
 }

@@ -26,7 +26,6 @@ static const struct symbol *resolve(void *arg, const struct calls_event *event, 
 	struct flow *flow = arg;
 	const struct symbol *symbol = NULL;
 
-	(void)event;
 	/* Usually the address where execution continued; a lookup takes longer. */
 	if (ip == flow->item->to)
 		symbol = symbol_of_next(flow->item, flow->next);

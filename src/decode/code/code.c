@@ -497,7 +497,6 @@ static void free_files(struct code *code)
 
 static void keep(void *node)
 {
-	(void)node;
 }
 
 void code_free(struct code *code)

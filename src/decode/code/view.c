@@ -151,7 +151,6 @@ static int read_memory(uint8_t *buffer, size_t size, const struct pt_asid *asid,
 	struct pt_image_section_cache *sections = code_sections(image->view->code);
 	struct code_region region;
 
-	(void)asid;
 	if (!find_region(image, ip)) {
 		int r = code_region(image->view->code, &image->maps, image->time, ip, &region);
 

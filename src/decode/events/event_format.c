@@ -156,7 +156,6 @@ static char *resolve(void *context, unsigned long long *address, char **module)
 	uint64_t start = *address;
 	const char *name = format->resolver(format->context, start, &start);
 
-	(void)module;
 	*address = start;
 	return (char *)name;
 }

@@ -28,7 +28,6 @@ char *demangle(const char *name)
 #else
 char *demangle(const char *name)
 {
-	(void)name;
 	return NULL;
 }
 #endif

@@ -200,7 +200,6 @@ int stack_held_off(const uint8_t code[TRIGGER_CODE_SIZE])
 #else
 int stack_held_off(const uint8_t code[TRIGGER_CODE_SIZE])
 {
-	(void)code;
 	return -1;
 }
 #endif

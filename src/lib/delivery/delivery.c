@@ -5,7 +5,6 @@
 
 static int try_task_work(struct probe_detail *detail)
 {
-	(void)detail;
 	if (!kfunc_exists(TRIGGER_TASK_WORK) && !kfunc_exists(TRIGGER_TASK_WORK "_impl"))
 		return -EOPNOTSUPP;
 	return trigger_try(PERF_POKE_DELIVERY_TASK_WORK);
@@ -13,13 +12,11 @@ static int try_task_work(struct probe_detail *detail)
 
 static int try_tracepoint(struct probe_detail *detail)
 {
-	(void)detail;
 	return trigger_try(PERF_POKE_DELIVERY_TRACEPOINT);
 }
 
 static int try_relay(struct probe_detail *detail)
 {
-	(void)detail;
 	return 0;
 }
 

@@ -132,7 +132,6 @@ int fasync_try(struct probe_detail *detail)
 	_cleanup_close_ int fd = -1;
 	char filter[80];
 
-	(void)detail;
 	make_filter(filter, sizeof(filter), "perf-poke-try", 0);
 	fd = id ? open_event(id, sched_getcpu(), filter) : -EOPNOTSUPP;
 	return fd < 0 ? fd : 0;

@@ -50,7 +50,6 @@ int event_load(struct trigger *trigger, const struct trigger_config *config, con
 	struct trigger_bpf__rodata *rodata = trigger->skel->rodata;
 	const char *event = config->texts[PERF_POKE_TRIGGER_EVENT];
 
-	(void)log;
 	bpf_program__set_autoload(trigger->skel->progs.event_seen, true);
 	snprintf((char *)rodata->event_name, sizeof(rodata->event_name), "%.*s",
 		 (int)strcspn(event, "/"), event);

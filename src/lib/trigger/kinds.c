@@ -11,8 +11,6 @@
 static int load_report(struct trigger *trigger, const struct trigger_config *config,
 		       const struct log *log)
 {
-	(void)config;
-	(void)log;
 	bpf_program__set_autoload(trigger->skel->progs.report_late, true);
 	return 0;
 }

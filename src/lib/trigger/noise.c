@@ -28,7 +28,6 @@ int noise_load(struct trigger *trigger, const struct trigger_config *config, con
 {
 	const struct trigger_bpf *skel = trigger->skel;
 
-	(void)config;
 	if (!tracefs_has_event("osnoise/sample_threshold"))
 		return log_error(log, -EOPNOTSUPP,
 				 "trigger noise: the kernel is built without "

@@ -113,7 +113,6 @@ int threads_load(struct trigger *trigger, const struct trigger_config *config,
 	bool thread = config->thresholds_ns[PERF_POKE_TRIGGER_THREAD];
 	bool user = config->thresholds_ns[PERF_POKE_TRIGGER_USER];
 
-	(void)log;
 	rodata->has_samples = threads->samples;
 	rodata->has_noise = trigger->noise = threads->noise;
 	rodata->timerlat_irq = threads->timerlat_irq;
@@ -158,7 +157,6 @@ int wakeup_load(struct trigger *trigger, const struct trigger_config *config, co
 	struct trigger_bpf__rodata *rodata = trigger->skel->rodata;
 	const struct trigger_bpf *skel = trigger->skel;
 
-	(void)log;
 	rodata->wakeup_pid = config->threads.wakeup_pid;
 	snprintf((char *)rodata->wakeup_comm, sizeof(rodata->wakeup_comm), "%s",
 		 config->threads.wakeup_comm);

@@ -127,7 +127,6 @@ static void begin_part(void *arg, uint32_t number, uint64_t at)
 	struct fxt_timeline *sink = arg;
 	int64_t *grown = reallocarray(sink->offsets, number + 1, sizeof(*grown));
 
-	(void)at;
 	if (!grown) {
 		sink->r = -ENOMEM;
 		return;

@@ -348,7 +348,6 @@ static void events_describe(const struct recorder *recorder, struct json_object 
 
 static bool events_suits(const struct recorder_config *config)
 {
-	(void)config;
 	return true;
 }
 

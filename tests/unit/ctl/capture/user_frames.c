@@ -21,7 +21,6 @@ static int find_offset(struct dl_phdr_info *info, size_t size, void *frame)
 {
 	uint64_t at = (uint64_t)(uintptr_t)acme_loop - info->dlpi_addr;
 
-	(void)size;
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
 

@@ -46,7 +46,6 @@ static const struct symbol *feeder_resolve(void *arg, const struct calls_event *
 {
 	struct feeder *feeder = arg;
 
-	(void)event;
 	for (size_t i = 0; i < feeder->nr; i++) {
 		if (symbol_has(&feeder->symbols[i], ip))
 			return &feeder->symbols[i];

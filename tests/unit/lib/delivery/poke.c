@@ -58,7 +58,6 @@ int __wrap_trigger_look(const struct trigger *trigger)
 
 static int works(struct probe_detail *detail)
 {
-	(void)detail;
 	return 0;
 }
 

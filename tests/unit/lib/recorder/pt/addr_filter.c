@@ -40,7 +40,6 @@ FILE *__wrap_fopen64(const char *path, const char *mode)
 
 static int setup(void **state)
 {
-	(void)state;
 	symbols = kernel;
 	return 0;
 }
