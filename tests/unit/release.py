@@ -4,6 +4,7 @@
 materials names what is linked, as the loader sees it. Usage: release.py TREE BUILD VERSION
 """
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -16,8 +17,13 @@ VERSIONS = {
 }
 
 
-def output(*words):
-    return subprocess.run(words, capture_output=True, text=True, check=True).stdout
+def output(*words, **env):
+    return subprocess.run(words, capture_output=True, text=True, check=True, env=os.environ | env).stdout
+
+
+def libraries(build, version):
+    """What the loader loads for ours."""
+    return re.findall(r"NEEDED\s+(lib\S+)", output("objdump", "-p", f"{build}/src/lib/libperfpoke.so.{version}"))
 
 
 def check_versions(tree, version):
@@ -31,7 +37,10 @@ def check_devenv(build, version):
     assert said == f"perf-poke-ctl {version}\n", said
     with_binding = any(to.endswith("perf_poke/__init__.py") for to in json.loads(output("meson", "introspect", "--installed", build)).values())
     if with_binding:
-        said = output("meson", "devenv", "-C", build, sys.executable, "-c", "import perf_poke; print(perf_poke.__file__)")
+        # A sanitizer has to be loaded first.
+        preload = next((name for name in libraries(build, version) if name.startswith("libasan.")), "")
+        said = output("meson", "devenv", "-C", build, sys.executable, "-c", "import perf_poke; print(perf_poke.__file__)",
+                      LD_PRELOAD=preload, ASAN_OPTIONS="detect_leaks=0")
         assert said.endswith("src/python/perf_poke/__init__.py\n"), said
 
 
@@ -43,9 +52,9 @@ def check_bill(tree, build, version):
         assert {relation["spdxElementId"], relation["relatedSpdxElement"]} <= {"SPDXRef-DOCUMENT", *rows}, relation
     linked = {relation["relatedSpdxElement"]: relation["relationshipType"] for relation in bill["relationships"] if "LINK" in relation["relationshipType"]}
     # The loader's names of libraries begin as those of packages do: libbpf.so.1 is of libbpf1 or libbpf.
-    needed = re.findall(r"NEEDED\s+(lib[a-z-]+)[\w.-]*\.so", output("objdump", "-p", f"{build}/src/lib/libperfpoke.so.{version}"))
+    needed = {re.match(r"(lib[a-z-]+)[\w.-]*\.so", name)[1] for name in libraries(build, version)}
     assert needed, "the library loads nothing"
-    for name in set(needed):
+    for name in needed - {"libasan", "libubsan"}:
         assert any(row.removeprefix("SPDXRef-").startswith(name.rstrip("-")) for row in linked) or name == "libc", f"{name} is not in {linked}"
     return len(linked)
 
