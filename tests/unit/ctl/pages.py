@@ -117,6 +117,12 @@ def check_controls(browser, folder):
     rows = browser.run("[...document.querySelector('section table').rows].map((row) => [...row.cells].map((cell) => cell.textContent))")
     equal(rows[1], ["functions", "acme_flush", "3", "3", "81us", "2us", "80us: 3 spikes, 0 controls", "1.00"], "the best of the ranking")
     check_looks(browser, page)
+    # On a telephone, tables scroll by themselves, and names stay in one line.
+    browser.call("Emulation.setDeviceMetricsOverride", width=400, height=800, deviceScaleFactor=1, mobile=False)
+    equal(browser.run("document.documentElement.scrollWidth - document.documentElement.clientWidth"), 0, "pixels out of sight")
+    lines = browser.run("[...document.querySelectorAll('section td.name')].map((cell) => cell.offsetHeight / parseFloat(getComputedStyle(cell).lineHeight))")
+    check(max(lines) < 2, f"lines of names: {lines}")
+    browser.call("Emulation.clearDeviceMetricsOverride")
 
 
 def check_normal_flame(browser, details):
