@@ -31,6 +31,7 @@ static const struct perfdata_event events[] = {
 		    .sample_type = COMMON | ALL_LISTS,
 		    .read_format =
 			    PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED,
+		    .branch_sample_type = PERF_SAMPLE_BRANCH_HW_INDEX,
 		    .sample_regs_user = 7,
 		    .sample_regs_intr = 1,
 		    .sample_id_all = 1 },
@@ -59,7 +60,7 @@ static const struct {
 
 /* In 64-bit words; some hold two or four numbers. */
 static const uint64_t sampled[] = {
-	PERF_RECORD_SAMPLE | UINT64_C(8 * 37) << 48,
+	PERF_RECORD_SAMPLE | UINT64_C(8 * 38) << 48,
 	50,
 	0x200,
 	UINT64_C(10) << 32 | 9,
@@ -80,8 +81,9 @@ static const uint64_t sampled[] = {
 	0x202,
 	/* raw: the size, and 4 bytes */
 	UINT64_C(0x64636261) << 32 | 4,
-	/* branches */
+	/* branches, and the index of the newest */
 	1,
+	0x300,
 	0x301,
 	0x302,
 	0,
@@ -121,7 +123,7 @@ static void write_file(struct perfdata_file *file)
 	struct perfdata *pd = NULL;
 	int fd;
 
-	_Static_assert(sizeof(sampled) == 8 * 37, "its header says so");
+	_Static_assert(sizeof(sampled) == 8 * 38, "its header says so");
 	assert_int_equal(perfdata_create(&pd, folder->fd, "perf.data", events, ARRAY_SIZE(events)),
 			 0);
 	assert_int_equal(perfdata_write(pd, &tracepoint, sizeof(tracepoint)), 0);

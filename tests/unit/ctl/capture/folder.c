@@ -43,7 +43,7 @@ static void check(const char *word, const char *path, const char *said)
 
 	err = WRITTEN(file, con.err = file; r = folder_choose(&con, word, &chosen));
 	assert_string_equal(err, said);
-	assert_int_equal(r, path ? 0 : -ENOENT);
+	assert_int_equal(r, path ? 0 : strstr(said, "required") ? -ENOENT : -ENOTDIR);
 	if (path)
 		assert_string_equal(chosen, path);
 }
@@ -54,6 +54,9 @@ TEST(chooses)
 	_cleanup_free_ char *path = NULL;
 
 	check(NULL, NULL, none);
+	put_file(folder->fd, FOLDER_DEFAULT, "");
+	check(NULL, NULL, "perf-poke-ctl: '" FOLDER_DEFAULT "': Not a directory\n");
+	assert_int_equal(unlink(FOLDER_DEFAULT), 0);
 	assert_int_equal(mkdir(FOLDER_DEFAULT, 0700), 0);
 	put("broken", "{");
 	check(NULL, NULL, none);

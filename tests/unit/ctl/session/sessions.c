@@ -56,6 +56,19 @@ TEST(chooses)
 	assert_int_equal(list.nr, 0);
 }
 
+TEST(explains_errors)
+{
+	static const int errors[] = { -EPERM, -EACCES, -EIO };
+	_cleanup_free_ char *err = NULL;
+	struct console con = { 0 };
+
+	err = WRITTEN(file, con.err = file; for (size_t i = 0; i < ARRAY_SIZE(errors); i++)
+			      sessions_error(&con, errors[i]));
+	assert_string_equal(err, "perf-poke-ctl: cannot list sessions: needs root\n"
+				 "perf-poke-ctl: cannot list sessions: needs root\n"
+				 "perf-poke-ctl: cannot list sessions: Input/output error\n");
+}
+
 TEST(copies)
 {
 	struct session_list list = { 0 };
