@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Makes timers and threads late by functions of known names, and leaves what perf-poke captures to
+../ptemu_normal.py, with controls of the same sessions.
+
+usage: ptemu_normal.py PERF_POKE_CTL RUNS CONTROLS CULPRIT... in a guest with --pt emulated
+--icount; CULPRIT is a file of late_timer. Captures go to CULPRIT:NUMBER and control:NUMBER in the
+scratch folder."""
+import collections
+import glob
+import itertools
+import shutil
+import sys
+
+import capture
+import common
+import ptemu
+
+CTL, RUNS, CONTROLS, CULPRITS = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:]
+LATE_US, THRESHOLD_US = 300, 200
+# A capture is some megabytes of the guest's memory.
+AT_ONCE = 10
+BEFORE_IRQ = ("irqs_off", "call")
+OPTIONS = ("--workload", "cyclic", "--freeze", "pause", "--trigger", "irq", "--trigger", "thread")
+
+
+def kind_of(one, late):
+    if "control" in one.line:
+        return "control"
+    culprit = late.maker(one)
+    # An interrupt that is nearly late enough makes its thread late.
+    if culprit and (one.line["trigger"] == "irq") == (culprit in BEFORE_IRQ):
+        return culprit
+    return None
+
+
+def take(output, missing, controls):
+    """Captures of one session, by what they are of"""
+    def turn():
+        return len(glob.glob(f"{output}/*"))
+
+    late = ptemu.Late(*(missing or CULPRITS), late_us=LATE_US, turn=turn)
+    options = ("--controls", f"{controls},200ms") if controls else ()
+    for one in capture.take(CTL, output, *OPTIONS, *options, buffer="256K", late=late,
+                            count=max(1, min(len(missing), AT_ONCE)), threshold_us=THRESHOLD_US):
+        yield kind_of(one, late), one
+
+
+ptemu.load()
+common.load("late_timer")
+made = collections.Counter()
+wanted = {"control": CONTROLS, **{culprit: RUNS for culprit in CULPRITS}}
+for session in itertools.count():
+    lacking = [culprit for culprit in CULPRITS for _ in range(RUNS - made[culprit])]
+    if not lacking and made["control"] >= CONTROLS:
+        break
+    folder = f"/tmp/normal{session}"
+    for kind, taken in take(folder, lacking, CONTROLS - made["control"]):
+        if kind and made[kind] < wanted[kind]:
+            shutil.move(taken.folder, ptemu.SCRATCH / f"{kind}:{made[kind]}")
+            print(f"{kind}: {taken.line['latency_ns']} ns", flush=True)
+            made[kind] += 1
+        else:
+            print(f"{kind or 'nobody'}, not kept: {taken.line['trigger']} "
+                  f"{taken.line['latency_ns']} ns", flush=True)
+    shutil.rmtree(folder)
