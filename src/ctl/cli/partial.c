@@ -12,6 +12,10 @@
 #define PREFIX ".partial-perf-poke-"
 #define RANDOM "XXXXXX"
 
+/* How long to wait for others that sweep. Anybody can lock /tmp, for ever. */
+#define LOCK_TRIES 1000
+#define LOCK_PAUSE_US 2000
+
 const struct partial partial_none = { .fd = -1, .place = -1 };
 
 /* Captures being written and files of other programs have different names. */
@@ -40,6 +44,13 @@ static void sweep(int place)
 	}
 }
 
+/* Without this lock, another process that sweeps would remove what is made next. */
+static void lock_shared(int place)
+{
+	for (int i = 0; i < LOCK_TRIES && flock(place, LOCK_SH | LOCK_NB); i++)
+		usleep(LOCK_PAUSE_US);
+}
+
 static int make(struct partial *partial, const char *beside)
 {
 	_cleanup_free_ char *folder = NULL;
@@ -60,7 +71,7 @@ static int make(struct partial *partial, const char *beside)
 	partial->place = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (partial->place >= 0) {
 		sweep(partial->place);
-		flock(partial->place, LOCK_SH | LOCK_NB);
+		lock_shared(partial->place);
 	}
 	return 0;
 }
