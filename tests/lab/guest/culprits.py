@@ -97,7 +97,7 @@ def kinds():
                      r"late_timer_called.*sent by CPU 0, task \d+ python3, from late_timer_call\(\)" if HAS_SENDERS else "in interrupt call_function_single",
                      "late_timer_called", "call_function|IRQ interference"),
         "idle": Kind("irq", late_idle, "the CPU left LAB3 after", "LAB3", "exit from idle"),
-        "user": Kind("thread", UserLoop().spin, r"user_loop \d+ ran for .*(user_loop\+0x|user_loop_spin)", r"user_loop\+0x|user_loop_spin", "user_loop"),
+        "user": Kind("thread", UserLoop().spin, r"user_loop \d+ ran for .*(user_loop\+0x|\[user_loop\])", r"user_loop\+0x|user_loop_spin", "user_loop"),
         "preempt_off": Kind("thread", lambda: late_timer("preempt_off"), r"late_timer_preempt_off\(\) \[late_timer\]", functions["preempt_off"], "kworker"),
         "syscall": Kind("thread", late_syscall, r"late_timer_syscall\(\) \[late_timer\]", functions["syscall"], r"\bsh:"),
     }
