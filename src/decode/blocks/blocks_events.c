@@ -36,7 +36,7 @@ static int interrupt(struct blocks *blocks, uint64_t from, uint64_t to, enum dec
 	item = blocks_interrupted(blocks, end);
 	item->from = from;
 	item->to = to;
-	blocks->flowing = to;
+	blocks->flowing = end != DECODE_ASYNC_DISABLED;
 	return 0;
 }
 
@@ -108,7 +108,8 @@ static int branch_event(struct blocks *blocks, const struct pt_event *event)
 		blocks->flowing = false;
 		return 0;
 	case ptev_async_disabled:
-		return interrupt(blocks, event->variant.async_disabled.at, 0,
+		return interrupt(blocks, event->variant.async_disabled.at,
+				 event->ip_suppressed ? 0 : event->variant.async_disabled.ip,
 				 DECODE_ASYNC_DISABLED);
 	case ptev_async_branch:
 		return async_branch(blocks, event);

@@ -139,6 +139,7 @@ static void add_rows(struct flow *flow, const struct decode_item *item)
 static void add_end(struct flow *flow, const struct decode_item *item)
 {
 	const struct code_block *code = item->code;
+	bool is_traced = item->end != DECODE_DISABLED && item->end != DECODE_ASYNC_DISABLED;
 	struct calls_event event = {
 		.time = item->time,
 		.cpu = item->cpu,
@@ -146,7 +147,7 @@ static void add_end(struct flow *flow, const struct decode_item *item)
 		.tid = item->tid,
 		.flags = flags_of(item),
 		.cycles = code ? 0 : item->cycles,
-		.to = item->end == DECODE_DISABLED ? 0 : item->to,
+		.to = is_traced ? item->to : 0,
 		.untraced = (uint8_t)item->untraced,
 	};
 

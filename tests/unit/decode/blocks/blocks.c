@@ -104,10 +104,17 @@ TEST_WITH(disabled, set_up, tear_down)
 	put_ip(ppt_tip_pge, 0x100);
 	/* Leaves a traced range */
 	put_ip(ppt_tip_pgd, 0x200);
+	put_tsc(1300);
+	put_ip(ppt_tip_pge, 0x020);
+	/* An interrupt does. */
+	put_ip(ppt_fup, 0x021);
+	put_ip(ppt_tip_pgd, HANDLER);
 	check("begin 20 @1100\n"
 	      "20-21 2 disabled fff @1100\n"
 	      "begin 100 @1200\n"
-	      "100-101 2 disabled 200 @1200\n");
+	      "100-101 2 disabled 200 @1200\n"
+	      "begin 20 @1300\n"
+	      "20-20 1 async 200 from 21 @1300\n");
 }
 
 /* A PSB in untraced code, and an unchanged mode. */
