@@ -61,7 +61,8 @@ class Causes(common.HostTest):
 
     def spun(self, cause):
         """Another CPU's function calls spin; perf tells when."""
-        with common.late(self.cpu, SPIN_US):
+        # The CPU does not idle, where samples may be dropped.
+        with common.busy(self.cpu), common.late(self.cpu, SPIN_US):
             captures = self.session(cause, "--trigger", "irq=" + LIMIT)
         for capture in captures:
             begin = None

@@ -311,8 +311,8 @@ int events_spans_read(struct tracepoints *tracepoints, int cpu, uint64_t begin, 
 	int r = 0;
 
 	while (!r && tracepoints_next(tracepoints, &event)) {
-		if (event.time >= begin)
-			senders_take(senders, tracepoints, &event, cpu);
+		/* What began before the window has its sender there too. */
+		senders_take(senders, tracepoints, &event, cpu);
 		if (cpu < 0 || event.cpu == cpu)
 			r = events_spans_take(&to, &event);
 	}

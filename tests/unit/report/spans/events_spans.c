@@ -259,7 +259,8 @@ TEST_IN_FOLDER(takes_a_cpu_that_idles)
 	assert_int_equal(power.left, 0);
 }
 
-TEST_IN_FOLDER(takes_senders_of_the_window)
+/* Of what began before the window, too. */
+TEST_IN_FOLDER(takes_all_senders_to_the_cpu)
 {
 	_cleanup_(spans_freep) struct spans *spans = NULL;
 	const struct made_sample samples[] = {
@@ -269,7 +270,8 @@ TEST_IN_FOLDER(takes_senders_of_the_window)
 
 	assert_int_equal(spans_new(&spans), 0);
 	assert_int_equal(read_events(spans, samples, ARRAY_SIZE(samples), 15), 0);
-	assert_int_equal(senders.nr, 1);
-	assert_int_equal(senders.rows[0].time, 15);
+	assert_int_equal(senders.nr, 2);
+	assert_int_equal(senders.rows[0].time, 10);
+	assert_int_equal(senders.rows[1].time, 15);
 	assert_string_equal(senders.rows[0].task, "sender");
 }
