@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The task that has the CPU when the timer of a watched thread expires, or when the thread is
  * woken. While the session is armed, its kernel stack is taken at each such interrupt that hits the
- * kernel outside of the idle task, because only there can a task keep others from the CPU; in a
- * preemptible kernel, only where preemption is off. Its whole stack is taken once the thread is
- * late: at the interrupt, if it was late already, else when the task gives up the CPU. */
+ * kernel outside of the idle task, because only there can a task keep others from the CPU. Its
+ * whole stack is taken once the thread is late: at the interrupt, if it was late already, else when
+ * the task gives up the CPU. */
 #ifndef HOLDER_H
 #define HOLDER_H
 
@@ -17,15 +17,6 @@
 /* Registers of the interrupted code; NULL outside of interrupts. Programs that use it are loaded
  * only if the kernel has it. */
 extern struct pt_regs *__irq_regs __weak __ksym;
-extern int __preempt_count __weak __ksym;
-extern struct pcpu_hot pcpu_hot __weak __ksym;
-
-/* 1: a real-time thread preempts kernel code of lower priority wherever preemption is on. */
-const volatile __u32 preemptible = 0;
-/* The preemption count of a timer's interrupt that hits user space; -1: not seen yet. */
-__s32 count_from_user = -1;
-#define PREEMPT_AND_SOFTIRQ 0xffff
-#define MAX_RT_PRIO 100
 
 /* By CPU */
 struct {
@@ -97,39 +88,8 @@ static __always_inline bool interrupts_user(void)
 	return address > 0;
 }
 
-/* Without bits of interrupts; -1: not known, as on other architectures. */
-static __always_inline __s32 preempt_count(void)
-{
-	const struct pcpu_hot *hot;
-
-	if (&__preempt_count)
-		return *(const int *)bpf_this_cpu_ptr(&__preempt_count) & PREEMPT_AND_SOFTIRQ;
-	if (!&pcpu_hot)
-		return -1;
-	hot = bpf_this_cpu_ptr(&pcpu_hot);
-	return hot->preempt_count & PREEMPT_AND_SOFTIRQ;
-}
-
-/* Whether the interrupt hits code that cannot keep the thread from the CPU: user space, or in a
- * preemptible kernel, code with preemption on. The count there is as in user space. */
-static __always_inline bool is_harmless(const struct task_struct *woken)
-{
-	__s32 count = preemptible ? preempt_count() : -1;
-	__s32 prio;
-
-	if (interrupts_user()) {
-		if (count_from_user != count)
-			count_from_user = count;
-		return true;
-	}
-	if (count < 0 || count != count_from_user || !woken)
-		return false;
-	prio = BPF_CORE_READ(woken, prio);
-	return prio < MAX_RT_PRIO && prio < bpf_get_current_task_btf()->prio;
-}
-
-/* At the timer's interrupt. harmless: see is_harmless(). */
-static __noinline int holder_interrupted(void *ctx, __u64 now, __u64 irq_ns, __u64 harmless)
+/* At the timer's interrupt. user: known to hit user space. */
+static __noinline int holder_interrupted(void *ctx, __u64 now, __u64 irq_ns, __u64 user)
 {
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
 	struct trigger_holder *holder = holder_seen(bpf_get_smp_processor_id(), now);
@@ -138,7 +98,7 @@ static __noinline int holder_interrupted(void *ctx, __u64 now, __u64 irq_ns, __u
 		return 0;
 	holder->pid = pid_tgid >> 32;
 	holder->tid = pid_tgid;
-	if (armed && !disarmed && !harmless)
+	if (armed && !disarmed && !user)
 		holder->interrupted_size =
 			bpf_get_stack(ctx, holder->interrupted, sizeof(holder->interrupted), 0);
 	if (is_late(irq_ns))

@@ -92,11 +92,6 @@ struct thread_info {
 	__u32 cpu;
 };
 
-/* x86 keeps the preemption count of a CPU in a variable of its own, from Linux 6.2 to 6.14 here. */
-struct pcpu_hot {
-	int preempt_count;
-};
-
 struct task_struct {
 	struct thread_info thread_info;
 	void *mm;
@@ -104,7 +99,7 @@ struct task_struct {
 	__s32 pid, tgid;
 	char comm[16];
 	unsigned int policy, rt_priority;
-	int prio, static_prio;
+	int static_prio;
 	__u64 start_boottime, self_exec_id;
 	struct pid *thread_pid;
 	struct task_struct *group_leader;

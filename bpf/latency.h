@@ -83,22 +83,17 @@ static __always_inline struct task_struct *timerlat_task(struct hrtimer *timer)
 	return BPF_CORE_READ((struct timerlat_variables *)at, kthread);
 }
 
-/* The thread that the timer wakes; NULL: unknown. */
-static __always_inline struct task_struct *timer_task(struct hrtimer *timer)
+/* TID of the thread that the timer wakes; 0: unknown, or not watched. */
+static __always_inline __u32 timer_tid(const struct trigger_cpu *cpu, struct hrtimer *timer,
+				       __u64 runs)
 {
-	__u64 runs = (__u64)timer->function;
-
-	if (timerlat_irq && runs == timerlat_irq)
-		return timerlat_task(timer);
-	return hrtimer_wakeup && runs == hrtimer_wakeup ? sleeper_task(timer) : NULL;
-}
-
-/* Its TID; 0: unknown, or not watched. */
-static __always_inline __u32 timer_tid(const struct trigger_cpu *cpu, struct hrtimer *timer)
-{
-	struct task_struct *task = timer_task(timer);
+	struct task_struct *task = NULL;
 	__u32 tid;
 
+	if (timerlat_irq && runs == timerlat_irq)
+		task = timerlat_task(timer);
+	else if (hrtimer_wakeup && runs == hrtimer_wakeup)
+		task = sleeper_task(timer);
 	if (!task)
 		return 0;
 	tid = BPF_CORE_READ(task, pid);
@@ -123,7 +118,7 @@ static __always_inline bool begin(const struct trigger_cpu *cpu, struct hrtimer 
 	if (timerlat_irq && runs == timerlat_irq)
 		noise_begin();
 	if (!has_samples)
-		key = timer_tid(cpu, timer);
+		key = timer_tid(cpu, timer, runs);
 	else if (runs != timerlat_irq)
 		return false;
 	if (!key && !has_samples)

@@ -94,7 +94,7 @@ static __always_inline int expire(__u64 *ctx, bool has_threads, bool has_registe
 	}
 	if (waits)
 		holder_interrupted(ctx, expires + latency_ns, latency_ns,
-				   has_registers && is_harmless(timer_task(timer)));
+				   has_registers && interrupts_user());
 	return 0;
 }
 

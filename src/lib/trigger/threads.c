@@ -3,7 +3,6 @@
 
 #include <limits.h>
 #include <string.h>
-#include <sys/utsname.h>
 
 #include <bpf/libbpf.h>
 
@@ -104,15 +103,6 @@ int threads_configure(const struct config *config, struct trigger_threads *threa
 	return 0;
 }
 
-/* Whether real-time threads preempt kernel code. PREEMPT_DYNAMIC does not tell. */
-static bool kernel_preempts(void)
-{
-	struct utsname name;
-
-	return !uname(&name) &&
-	       (strstr(name.version, " PREEMPT_RT ") || strstr(name.version, " PREEMPT "));
-}
-
 /* Loads both triggers at once. */
 int threads_load(struct trigger *trigger, const struct trigger_config *config,
 		 const struct log *log)
@@ -128,7 +118,6 @@ int threads_load(struct trigger *trigger, const struct trigger_config *config,
 	rodata->timerlat_irq = threads->timerlat_irq;
 	rodata->hrtimer_wakeup = threads->hrtimer_wakeup;
 	rodata->thread_claimed = threads->claimed;
-	rodata->preemptible = kernel_preempts();
 	bpf_map__set_max_entries(skel->maps.activations, trigger->nr_possible + SLEEPERS_MAX);
 	bpf_map__set_max_entries(skel->maps.holders, trigger->nr_possible);
 	bpf_program__set_autoload(trigger->hrtimer, false);
