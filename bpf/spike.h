@@ -76,20 +76,26 @@ static __always_inline void wake_last(void)
 		bpf_ringbuf_discard(record, BPF_RB_FORCE_WAKEUP);
 }
 
-/* Since Linux 6.14. */
-extern void bpf_local_irq_save(unsigned long *flags) __weak __ksym;
-extern void bpf_local_irq_restore(unsigned long *flags) __weak __ksym;
-
 /* At the exit of a span interrupts are on. An interrupt here would be traced, and so would a task
- * that it switches to. */
+ * that it switches to. For kernels without these functions there is an object without them: see
+ * poke/send.h. */
+#ifdef NO_IRQ_SAVE
+static __always_inline void bpf_local_irq_save(unsigned long *flags)
+{
+}
+
+static __always_inline void bpf_local_irq_restore(unsigned long *flags)
+{
+}
+#else
+extern void bpf_local_irq_save(unsigned long *flags) __ksym;
+extern void bpf_local_irq_restore(unsigned long *flags) __ksym;
+#endif
+
 static __always_inline void freeze(void)
 {
 	unsigned long flags;
 
-	if (!bpf_local_irq_save) {
-		bpf_trace_printk((const char *)pause_message, sizeof(pause_message));
-		return;
-	}
 	bpf_local_irq_save(&flags);
 	bpf_trace_printk((const char *)pause_message, sizeof(pause_message));
 	bpf_local_irq_restore(&flags);

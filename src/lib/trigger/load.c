@@ -15,6 +15,7 @@
 #include "base/tracefs.h"
 #include "bpf/trigger_bare.skel.h"
 #include "bpf/trigger_impl.skel.h"
+#include "bpf/trigger_old.skel.h"
 #include "trigger/kinds.h"
 #include "trigger/state.h"
 
@@ -205,9 +206,12 @@ static struct trigger_bpf *trigger_skeleton(const struct trigger_config *config)
 					       : NULL);
 
 	static_assert(sizeof(struct trigger_bpf) == sizeof(struct trigger_impl_bpf) &&
-			      sizeof(struct trigger_bpf) == sizeof(struct trigger_bare_bpf),
+			      sizeof(struct trigger_bpf) == sizeof(struct trigger_bare_bpf) &&
+			      sizeof(struct trigger_bpf) == sizeof(struct trigger_old_bpf),
 		      "one may be taken for the other");
 
+	if (!kfunc_exists("bpf_local_irq_save"))
+		return (struct trigger_bpf *)trigger_old_bpf__open_opts(&opts);
 	if (!(config->poke_ways & 1U << PERF_POKE_DELIVERY_TASK_WORK))
 		return (struct trigger_bpf *)trigger_bare_bpf__open_opts(&opts);
 	if (!kfunc_exists(TRIGGER_TASK_WORK))
