@@ -176,6 +176,8 @@ class Events(common.HostTest):
             for pattern, name in ((r"irq_vectors:(.*)_entry ", "%s"), (r"irq:softirq_entry .*action=(\w+)", "%s"),
                                   (r"csd:csd_function_entry func=(\w+)", "%s"),
                                   (r"timer:hrtimer_expire_entry .*function=(\S+)", "%s"),
+                                  (r"timer:timer_expire_entry .*function=(\S+)", "%s"),
+                                  (r"irq:tasklet_entry .*function=(\S+)", "%s"),
                                   (r"irq:irq_handler_entry irq=(\d+ )name=(.*)", "irq %s%s")):
                 match = re.match(pattern, event + " " + trace)
                 if match:

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "affix.h"
+
 static void add_frame(struct fingerprint *to, const char *name)
 {
 	if (to->nr < FINGERPRINT_FRAMES_MAX && *name)
@@ -83,7 +85,8 @@ static void take_caller(struct handler *handler, const char *name)
 
 	fingerprint_function(function, name);
 	role = fingerprint_role(token, function);
-	if (role == FRAME_FUNCTION && *name != '[')
+	/* An address differs from boot to boot. */
+	if (role == FRAME_FUNCTION && *name != '[' && !has_prefix(name, "0x"))
 		memcpy(handler->function, function, sizeof(function));
 	if (role == FRAME_ENTRY && !strcmp(handler->entry, "[softirq]"))
 		memcpy(handler->entry, token, sizeof(token));

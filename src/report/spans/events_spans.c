@@ -122,7 +122,8 @@ static int on_softirq(const struct reader *reader)
 	return begin_or_end(reader, SPAN_SOFTIRQ, vec < ARRAY_SIZE(names) ? names[vec] : text);
 }
 
-static int on_timer(const struct reader *reader)
+/* A function that timers or tasklets call. */
+static int on_function(const struct reader *reader)
 {
 	const struct lane *lane = &reader->spans->lanes[LANE_CODE];
 	const char *function;
@@ -130,7 +131,8 @@ static int on_timer(const struct reader *reader)
 	char text[32];
 
 	if (has_suffix(reader->event->kind->name, "_entry")) {
-		if (!tracepoint_number(reader->event, "function", &address))
+		if (!tracepoint_number(reader->event, "function", &address) &&
+		    !tracepoint_number(reader->event, "func", &address))
 			return begin(reader, SPAN_FUNCTION, "?");
 		snprintf(text, sizeof(text), "0x%" PRIx64, address);
 		function = tracepoints_function(reader->tracepoints, address);
@@ -242,9 +244,14 @@ static int take_event(const struct reader *reader)
 		const char *prefix;
 		int (*take)(const struct reader *reader);
 	} table[] = {
-		{ "irq_vectors:", on_vector },	     { "irq:irq_handler_", on_irq },
-		{ "irq:softirq_e", on_softirq },     { "timer:hrtimer_expire_", on_timer },
-		{ "sched:sched_switch", on_switch }, { "power:cpu_", on_power },
+		{ "irq_vectors:", on_vector },
+		{ "irq:irq_handler_", on_irq },
+		{ "irq:softirq_e", on_softirq },
+		{ "irq:tasklet_e", on_function },
+		{ "timer:hrtimer_expire_", on_function },
+		{ "timer:timer_expire_", on_function },
+		{ "sched:sched_switch", on_switch },
+		{ "power:cpu_", on_power },
 		{ "csd:csd_function_e", on_call },
 	};
 	const char *name = reader->event->kind->name;

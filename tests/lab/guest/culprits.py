@@ -42,7 +42,7 @@ FINGERPRINTS = {
     "user": "thread/user_loop:f0310eb6",
     "preempt_off": "thread/late_timer_preempt_off:3778b444",
     "syscall": "thread/late_timer_syscall:4453225b",
-    "softirqs": "softirq/TASKLET:d382e9c1",
+    "softirqs": "softirq/late_timer_tasklet:46447b9b",
 }
 HAS_SENDERS = os.path.exists("/sys/kernel/tracing/events/csd/csd_queue_cpu")
 
@@ -103,7 +103,7 @@ def kinds():
     }
     # In a real-time kernel threads come before softirqs.
     if "PREEMPT_RT" not in os.uname().version:
-        found["softirqs"] = Kind("thread", lambda: late_timer("softirqs"), "softirq TASKLET", "TASKLET", "TASKLET")
+        found["softirqs"] = Kind("thread", lambda: late_timer("softirqs"), "softirq TASKLET, most of it in late_timer_tasklet", "TASKLET", "TASKLET")
     chosen = os.environ.get("LAB_KINDS", "").split()
     return {name: kind for name, kind in found.items() if not chosen or name in chosen}
 

@@ -18,11 +18,15 @@ static const char *const default_events[] = {
 	"irq:irq_handler_exit",
 	"irq:softirq_entry",
 	"irq:softirq_exit",
+	"irq:tasklet_entry",
+	"irq:tasklet_exit",
 	"irq_vectors:*_entry",
 	"irq_vectors:*_exit",
 	"timer:hrtimer_start",
 	"timer:hrtimer_expire_entry",
 	"timer:hrtimer_expire_exit",
+	"timer:timer_expire_entry",
+	"timer:timer_expire_exit",
 	/* Function calls requested by other CPUs, by interrupt or not. */
 	"csd:csd_function_*",
 	/* The CPU's idle states and frequency. */

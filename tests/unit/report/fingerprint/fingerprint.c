@@ -201,6 +201,40 @@ TEST(names_what_an_interrupt_runs)
 	assert_string_equal(pt.id, events.id);
 }
 
+/* Events tell the function of each tasklet, Intel PT all between. */
+TEST(names_what_a_softirq_runs)
+{
+	struct fingerprint events, pt;
+	struct account account;
+
+	assert_int_equal(TIMELINE(&account, false, TASK(0, "stress 7"),
+				  ENTER(110000, SPAN_SOFTIRQ, "TASKLET"),
+				  CALL(111000, "acme_tasklet"), RETURN(150000),
+				  CALL(150000, "acme_tasklet"), RETURN(189000), RETURN(190000)),
+			 0);
+	fingerprint_of(&events, &account);
+	check_text(&events, "v1 softirq acme_tasklet<[TASKLET]");
+	assert_int_equal(TIMELINE(&account, true, TASK(0, "stress 7"), CALL(0, "foo"),
+				  ENTER(110000, SPAN_SOFTIRQ, "handle_softirqs"),
+				  ENTER(110100, SPAN_SOFTIRQ, "tasklet_action"),
+				  CALL(110200, "tasklet_action_common"),
+				  CALL(111000, "acme_tasklet"), RETURN(150000),
+				  CALL(150000, "acme_tasklet"), RETURN(189000), RETURN(189900),
+				  RETURN(189950), RETURN(190000)),
+			 0);
+	fingerprint_of(&pt, &account);
+	assert_string_equal(pt.id, events.id);
+
+	/* Without symbols */
+	assert_int_equal(TIMELINE(&account, false, TASK(0, "stress 7"),
+				  ENTER(110000, SPAN_SOFTIRQ, "TASKLET"),
+				  CALL(110000, "0xffffffffc0001234"), RETURN(190000),
+				  RETURN(190000)),
+			 0);
+	fingerprint_of(&events, &account);
+	check_text(&events, "v1 softirq [TASKLET]");
+}
+
 TEST(names_softirqs_devices_and_threads)
 {
 	struct fingerprint found;

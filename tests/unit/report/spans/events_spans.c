@@ -21,12 +21,17 @@ enum {
 	WAKEUP,
 	IDLE,
 	FREQUENCY,
-	SEND
+	SEND,
+	TASKLET_ENTRY,
+	TASKLET_EXIT,
+	CALLBACK_ENTRY,
+	CALLBACK_EXIT,
 };
 
 #define VECTOR MADE_FIELD("int vector", 8, 4, 1)
 #define SOFTIRQ MADE_FIELD("unsigned int vec", 8, 4, 0)
 #define IRQ MADE_FIELD("int irq", 8, 4, 1)
+#define TASKLET MADE_FIELD("void * tasklet", 8, 8, 0) MADE_FIELD("void * func", 16, 8, 0)
 #define POWER MADE_FIELD("u32 state", 8, 4, 0) MADE_FIELD("u32 cpu_id", 12, 4, 0)
 static const struct made_format formats[] = {
 	{ "irq_vectors:local_timer_entry", MADE_FORMAT("local_timer_entry", 1, VECTOR, "\"\""), 1 },
@@ -57,6 +62,13 @@ static const struct made_format formats[] = {
 	{ "power:cpu_frequency", MADE_FORMAT("cpu_frequency", 13, POWER, "\"\""), 13 },
 	{ "ipi:ipi_send_cpu",
 	  MADE_FORMAT("ipi_send_cpu", 14, MADE_FIELD("unsigned int cpu", 8, 4, 0), "\"\""), 14 },
+	{ "irq:tasklet_entry", MADE_FORMAT("tasklet_entry", 15, TASKLET, "\"\""), 15 },
+	{ "irq:tasklet_exit", MADE_FORMAT("tasklet_exit", 16, TASKLET, "\"\""), 16 },
+	{ "timer:timer_expire_entry",
+	  MADE_FORMAT("timer_expire_entry", 17, MADE_FIELD("void * function", 8, 8, 0), "\"\""),
+	  17 },
+	{ "timer:timer_expire_exit",
+	  MADE_FORMAT("timer_expire_exit", 18, MADE_FIELD("void * timer", 8, 8, 0), "\"\""), 18 },
 };
 
 /* Of task 7, with one number. */
@@ -88,6 +100,13 @@ static struct made_sample switched(uint64_t time, uint32_t tid, const char *prev
 	snprintf(fields.previous, sizeof(fields.previous), "%s", previous);
 	snprintf(fields.next, sizeof(fields.next), "%s", next);
 	return made_sample(SWITCH, time, tid, &fields, sizeof(fields));
+}
+
+static struct made_sample tasklet(uint16_t id, uint64_t time, uint64_t function)
+{
+	const uint64_t fields[] = { 0xffff888000000000, function };
+
+	return made_sample(id, time, 7, fields, sizeof(fields));
 }
 
 static struct senders senders;
@@ -160,6 +179,36 @@ TEST_IN_FOLDER(reads_events)
 	assert_int_equal(spans->begin, 1);
 	assert_int_equal(spans->end, 90);
 	assert_false(spans->has_functions);
+}
+
+/* As the softirqs HI, TASKLET and TIMER call them. */
+TEST_IN_FOLDER(names_functions_in_softirqs)
+{
+	_cleanup_(spans_freep) struct spans *spans = NULL;
+	const struct made_sample samples[] = {
+		event(SOFTIRQ_ENTRY, 10, 6),
+		tasklet(TASKLET_ENTRY, 11, 0xffffffff81000000),
+		tasklet(TASKLET_EXIT, 20, 0xffffffff81000000),
+		tasklet(TASKLET_ENTRY, 21, 0xffffffff81000100),
+		event(TIMER_ENTRY, 22, 236),
+		event(TIMER_EXIT, 23, 236),
+		tasklet(TASKLET_EXIT, 30, 0xffffffff81000100),
+		event(SOFTIRQ_EXIT, 31, 6),
+		event(SOFTIRQ_ENTRY, 40, 1),
+		event(CALLBACK_ENTRY, 41, 0xffffffff81000100),
+		event(CALLBACK_EXIT, 50, 1),
+		event(SOFTIRQ_EXIT, 51, 1),
+	};
+
+	assert_int_equal(spans_new(&spans), 0);
+	assert_int_equal(read_events(spans, samples, ARRAY_SIZE(samples), 0), 0);
+	check_lane(spans, LANE_CODE,
+		   "0 softirq TASKLET 10-31\n"
+		   "1 function tick_nohz_handler 11-20\n"
+		   "1 function other 21-30\n"
+		   "2 interrupt local_timer 22-23\n"
+		   "0 softirq TIMER 40-51\n"
+		   "1 function other 41-50\n");
 }
 
 /* Its exit is in no file. */

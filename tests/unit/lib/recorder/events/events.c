@@ -26,6 +26,8 @@ static int make_tracefs(void **state)
 	put_file(fd, "events/sched/enable", "0\n");
 	put_file(fd, "events/timer/hrtimer_start/id", "20\n");
 	put_file(fd, "events/timer/hrtimer_expire_entry/id", "21\n");
+	put_file(fd, "events/timer/timer_expire_entry/id", "22\n");
+	put_file(fd, "events/irq/tasklet_entry/id", "25\n");
 	put_file(fd, "events/irq_vectors/local_timer_entry/id", "30\n");
 	put_file(fd, "events/irq_vectors/local_timer_exit/id", "31\n");
 	put_file(fd, "events/irq_vectors/reschedule_entry/id", "32\n");
@@ -160,12 +162,14 @@ TEST_WITH(default_is_what_there_is, make_tracefs, remove_folder)
 	struct event_list list;
 
 	assert_int_equal(open_list(state, &list, NULL, 0), 0);
-	assert_int_equal(list.nr, 8);
+	assert_int_equal(list.nr, 10);
 	find(&list, "sched:sched_switch");
 	find(&list, "sched:sched_wakeup");
 	find(&list, "sched:sched_wakeup_new");
 	find(&list, "timer:hrtimer_start");
 	find(&list, "timer:hrtimer_expire_entry");
+	find(&list, "timer:timer_expire_entry");
+	find(&list, "irq:tasklet_entry");
 	find(&list, "irq_vectors:local_timer_entry");
 	find(&list, "irq_vectors:local_timer_exit");
 	find(&list, "irq_vectors:reschedule_entry");
