@@ -6,6 +6,21 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+int sd_journal_send(const char *format, ...);
+
+static char entry[64];
+
+/* Replaces libsystemd's. */
+int sd_journal_send(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(entry, sizeof(entry), format, args);
+	va_end(args);
+	return 0;
+}
+
 struct manager {
 	int fd;
 	struct sockaddr_un address;
@@ -82,4 +97,16 @@ TEST_WITH(survives_deaf_manager, manager_open, manager_close)
 	close(m->fd);
 	systemd_notify("READY=1");
 	m->fd = -1;
+}
+
+TEST(entries_end_without_a_newline)
+{
+	if (!systemd_is_built())
+		skip();
+	assert_int_equal(systemd_journal(6, "one\n"), 0);
+	assert_string_equal(entry, "MESSAGE=one");
+	assert_int_equal(systemd_journal(6, "two"), 0);
+	assert_string_equal(entry, "MESSAGE=two");
+	assert_int_equal(systemd_journal(6, ""), 0);
+	assert_string_equal(entry, "MESSAGE=");
 }

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 
@@ -141,6 +142,21 @@ TEST(lives)
 	assert_non_null(strstr(log, "\ngroup True\n"));
 	assert_non_null(strstr(log, "\nstreams True\n"));
 	assert_non_null(strstr(log, "\nwords b'enable\\nping\\nping\\nstop\\n' pokes 1\n"));
+	end(&f);
+}
+
+TEST(says_why_it_cannot_be_prepared)
+{
+	struct rlimit limit, none;
+	struct fixture f;
+
+	configure(&f, words, "");
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = (struct rlimit){ 0, limit.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(child_prepare(&f.child, &f.config, &f.con), -EMFILE);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_string_equal(said(&f), "perf-poke-ctl: ./perf: Too many open files\n");
 	end(&f);
 }
 

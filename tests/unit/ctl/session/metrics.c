@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "session/metrics.h"
 
+#include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 
-#include "test.h"
+#include "helpers.h"
 
 /* All that a label's value has to escape. */
 #define HOSTILE "a\"b\\c\nd{}\xff"
@@ -51,6 +53,32 @@ TEST(counts_latencies_below_each_bound)
 	assert_non_null(strstr(text, "le=\"0.067108864\"} 5\n"));
 	assert_non_null(strstr(text, "le=\"+Inf\"} 6\n"));
 	assert_non_null(strstr(text, "_sum{" ESCAPED ",cpu=\"3\",kind=\"irq\"} 1000.000002500\n"));
+}
+
+/* A file system may report that it is full only when the file is closed. */
+TEST_WITH(writes_all_or_nothing, enter_folder, remove_folder)
+{
+	struct results none = {};
+	struct metrics metrics = { .path = "metrics" };
+	const struct metrics_state now = { "a", &none, &none, 0, true };
+	const struct rlimit full = { 16, RLIM_INFINITY }, empty = { RLIM_INFINITY, RLIM_INFINITY };
+	_cleanup_free_ char *text = WRITTEN(file, metrics_print(file, &metrics, &now));
+	_cleanup_free_ char *err = NULL;
+	struct console con = {};
+	size_t size;
+
+	con.out = con.err = open_memstream(&err, &size);
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &full), 0);
+	metrics_write(&metrics, &con, &now);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &empty), 0);
+	assert_true(metrics.failed);
+	assert_int_equal(access("metrics", F_OK), -1);
+	metrics_write(&metrics, &con, &now);
+	assert_false(metrics.failed);
+	assert_string_equal(load_text("metrics"), text);
+	fclose(con.err);
+	assert_non_null(strstr(err, "--metrics 'metrics': File too large; trying again\n"));
 }
 
 TEST(promtool_finds_nothing)

@@ -29,10 +29,13 @@ bool __wrap_trigger_latencies(const struct trigger *trigger, int cpu, uint64_t s
 	return true;
 }
 
+static struct trigger_stacks seen; /* of spikes with a stack */
+
 bool __wrap_trigger_stacks(const struct trigger *trigger, uint64_t sequence,
 			   struct trigger_stacks *stacks)
 {
-	return false;
+	*stacks = seen;
+	return true;
 }
 
 bool __wrap_trigger_has_noise(const struct trigger *trigger)
@@ -305,6 +308,30 @@ TEST_WITH(waits_for_the_late_thread, make_output, remove_output)
 	check_latencies(PERF_POKE_TRIGGER_THREAD, false, 2);
 	check_latencies(PERF_POKE_TRIGGER_USER, false, 3);
 	check_latencies(PERF_POKE_TRIGGER_USER, true, 0);
+}
+
+static int irqs_off(enum perf_poke_trigger_kind kind, int user_frames)
+{
+	struct capture *capture = fake_capture(7);
+	int irqs_off;
+
+	seen = (struct trigger_stacks){ .spike.user_size = user_frames * (int)sizeof(uint64_t),
+					.spike.user = { 0x10 } };
+	env.trigger = (struct trigger *)&seen;
+	capture->spike.kind = kind;
+	capture_write(&env, capture);
+	assert_int_equal(capture->spike.nr_frames, user_frames);
+	irqs_off = capture->spike.irqs_off;
+	capture_free(&env, capture);
+	return irqs_off;
+}
+
+/* User space runs with interrupts on; unknown without a stack, and for a late thread. */
+TEST_WITH(knows_if_interrupts_were_off, make_output, remove_output)
+{
+	assert_int_equal(irqs_off(PERF_POKE_TRIGGER_IRQ, 1), 0);
+	assert_int_equal(irqs_off(PERF_POKE_TRIGGER_IRQ, 0), -1);
+	assert_int_equal(irqs_off(PERF_POKE_TRIGGER_THREAD, 1), -1);
 }
 
 TEST(history_is_never_negative)
