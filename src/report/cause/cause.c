@@ -251,6 +251,9 @@ const struct spike_stack *cause_switched(const struct cause *cause, const struct
 
 	if (!facts->thread || facts->reported)
 		return NULL;
+	/* The stack is from before the task ran. */
+	if (before && spike_stack_switched_in(&facts->holder))
+		before = false;
 	/* If the interrupt was in time, the thread waited for the code that had preemption off. */
 	if (last && before && spike_stack_preempted(&facts->stack))
 		before = cause_explains(findings, facts->irq_ns);

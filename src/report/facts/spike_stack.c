@@ -110,6 +110,13 @@ bool spike_stack_preempted(const struct spike_stack *stack)
 	return false;
 }
 
+bool spike_stack_switched_in(const struct spike_stack *stack)
+{
+	size_t found = spike_stack_switched(stack);
+
+	return found != STACK_NONE && has_prefix(stack->frames[found].name, "finish_task_switch");
+}
+
 size_t spike_stack_open(const struct spike_stack *stack)
 {
 	size_t found = find_turning_on(stack);

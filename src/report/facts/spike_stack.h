@@ -65,6 +65,10 @@ void spike_stack_put_open(FILE *file, const struct spike_stack *stack);
 /* Whether the task was switched out as soon as the kernel enabled preemption. */
 bool spike_stack_preempted(const struct spike_stack *stack);
 
+/* Whether the timer's interrupt hit the scheduler just before the task ran: the stack does not show
+ * what the task executed. */
+bool spike_stack_switched_in(const struct spike_stack *stack);
+
 /* For a frame of a late thread, found by spike_stack_switched(). */
 void spike_stack_put_switched(FILE *file, const struct spike_stack *stack);
 

@@ -206,13 +206,15 @@ static void names_who_had_the_cpu(FILE *file)
 		int last;
 		bool interrupted;
 		uint64_t irq_ns;
-		bool slept;
+		bool slept, began;
 	} rows[] = {
 		{ 9, false, 0 },
 		{ 9, true, 10000 },
 		{ 7, true, 80000 },
 		{ 7, true, 10000 },
 		{ 7, true, 10000, .slept = true },
+		{ 7, true, 10000, .slept = true, .began = true },
+		{ 9, true, 10000, .began = true },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -231,6 +233,8 @@ static void names_who_had_the_cpu(FILE *file)
 		account.facts.holder.interrupted = rows[i].interrupted;
 		account.facts.holder.nr = ARRAY_SIZE(before);
 		memcpy(account.facts.holder.frames, before, sizeof(before));
+		if (rows[i].began)
+			strcpy(account.facts.holder.frames[0].name, "finish_task_switch.isra.0");
 		say(file, &account);
 	}
 }
