@@ -167,7 +167,7 @@ class SelfTest(common.HostTest):
             self.assertEqual(os.listdir(self.here), [])
 
     def test_usage(self):
-        for args in (["--delivery", "pigeon"], ["--recorder", "perf"], ["--cpu", "x"], ["now"]):
+        for args in (["--delivery", "pigeon"], ["--recorder", "perf"], ["--recorder", "none"], ["--cpu", "x"], ["now"]):
             self.assert_fails(common.run_ctl("selftest", *args), 2, args[-1])
         if not os.path.isdir("/sys/bus/event_source/devices/intel_pt"):
             result = common.run_ctl("selftest", "--json", "--recorder", "pt", env=self.env, cwd=self.here)

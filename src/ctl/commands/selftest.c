@@ -429,8 +429,10 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	r = command_options(&command_selftest, con, argc, argv, &args);
 	if (r)
 		return command_options_exit(r);
-	if (args.recorder == PERF_POKE_RECORDER_PERF) {
-		console_error(con, "--recorder 'perf': nothing to test (use events, pt)");
+	if (args.recorder && args.recorder != PERF_POKE_RECORDER_EVENTS &&
+	    args.recorder != PERF_POKE_RECORDER_PT) {
+		console_error(con, "--recorder '%s': nothing to test (use events, pt)",
+			      perf_poke__name(PERF_POKE_AXIS_RECORDER, args.recorder));
 		return EXIT_USAGE;
 	}
 	json_use(con, args.json);
