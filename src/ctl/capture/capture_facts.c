@@ -129,11 +129,12 @@ int capture_facts(struct facts *facts, const struct capture_file *file)
 {
 	const struct perf_poke_capture *capture = file->capture;
 	const struct perf_poke_spike *spike = capture->spike;
+	bool perf = file->view.recorder == PERF_POKE_RECORDER_PERF;
 
 	*facts = (struct facts){
 		.pt = file->view.recorder == PERF_POKE_RECORDER_PT,
-		.none = file->view.recorder == PERF_POKE_RECORDER_NONE,
-		.perf = file->view.recorder == PERF_POKE_RECORDER_PERF,
+		.none = !view_has_trace(file->view.recorder) && !perf,
+		.perf = perf,
 		.no_times = file->view.no_times,
 		.ends_at_spike = file->view.ends_at_spike,
 		.poked = spike->poked,

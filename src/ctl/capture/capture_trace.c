@@ -79,10 +79,13 @@ int capture_trace_need(struct console *con, const char *folder, struct capture_f
 
 	if (r || *data)
 		return r;
-	console_error(con, "'%s' has no trace: %s", folder,
-		      capture->view.recorder == PERF_POKE_RECORDER_NONE
-			      ? "the recorder none was chosen"
-			      : "the poked perf wrote it to its own perf.data");
+	if (capture->view.recorder == PERF_POKE_RECORDER_PERF)
+		console_error(con,
+			      "'%s' has no trace: the poked perf wrote it to its own perf.data",
+			      folder);
+	else
+		console_error(con, "'%s' has no trace: the recorder %s was chosen", folder,
+			      perf_poke__name(PERF_POKE_AXIS_RECORDER, capture->view.recorder));
 	return -ENODATA;
 }
 

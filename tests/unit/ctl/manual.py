@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """The manual pages: mandoc and man have nothing to say against them, pages can be found by name, and the page of a command
-has the options of its --help and of its completion, no more and no fewer. README and docs/ name no command or option that does
-not exist.
+has the options of its --help and of its completion, no more and no fewer; that of start also names their values. README and
+docs/ name no command or option that does not exist.
 
 Usage: manual.py PERF_POKE_CTL TREE PAGE...
 """
@@ -62,6 +62,16 @@ def check_options(tool, command, page):
     assert {name for name in expected if name.startswith("--")} == offered, f"{command}: {expected ^ offered}"
 
 
+def check_values(tool, command, page):
+    """The text of an option has the names of its values, but for the default and `span`, whose NAME is written."""
+    for row, text in re.findall(r"^\.It (Fl .*)\n((?:(?!\.It Fl ).*\n)*)", page, re.MULTILINE):
+        for option in re.findall(r"Fl (-\w\S+)", row):
+            offered = output(tool, "complete", command, "-" + option, "").stdout
+            values = {line.split("\t")[0] for line in offered.splitlines() if "\t" in line} - {"auto", "span"}
+            lacking = {value for value in values if not re.search(rf"(?<![\w-]){re.escape(value)}(?![\w-])", text)}
+            assert not lacking, f"{command}: -{option} {lacking}: not in the page"
+
+
 def check_docs(tree, helps):
     """Each `perf-poke-ctl COMMAND --option`."""
     for path in [tree / "README.md", *tree.glob("docs/*.md")]:
@@ -80,6 +90,7 @@ def main():
     for command in commands:
         assert f".It Xr perf-poke-ctl-{command} 1\n" in pages["perf-poke-ctl"], command
         check_options(tool, command, pages[f"perf-poke-ctl-{command}"])
+    check_values(tool, "start", pages["perf-poke-ctl-start"])
     missing = [name for name in ("mandoc", "man", "lexgrog") if not shutil.which(name)]
     if missing:
         print(f"there is no {missing[0]} here (Debian: mandoc, man-db)")

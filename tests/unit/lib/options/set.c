@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* The command line uses it: see also tests/unit/ctl/commands/start.c. */
 #include <errno.h>
+#include <fnmatch.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,12 +10,19 @@
 #include "options/table.h"
 #include "test.h"
 
+/* With * for the names of a table. */
+static void check_said(const char *pattern)
+{
+	if (fnmatch(pattern, perf_poke__last_error(), 0))
+		fail_msg("'%s', not '%s'", perf_poke__last_error(), pattern);
+}
+
 static void refuses(int error, const char *name, const char *value, const char *why)
 {
 	struct perf_poke_opts opts = { .sz = sizeof(opts) };
 
 	assert_int_equal(perf_poke__opts_set(&opts, name, value), error);
-	assert_string_equal(perf_poke__last_error(), why);
+	check_said(why);
 	perf_poke__opts_release(&opts);
 }
 
@@ -63,7 +71,7 @@ TEST(refuses_values)
 	refuses(-EINVAL, "controls", "3,1us", "must be 1ms or more (a bare number is seconds)");
 	refuses(-EINVAL, "freeze-all", "maybe", "takes yes, no, or no value");
 	refuses(-EINVAL, "cpu", "x", "not a list of CPUs (use 3 or 2,4-7)");
-	refuses(-EINVAL, "recorder", "x", "not a recorder (use auto, perf, pt, events, none)");
+	refuses(-EINVAL, "recorder", "x", "not a recorder (use auto, *, none*)");
 	refuses(-EINVAL, "filter", "x == 1", "needs an event before it");
 }
 
@@ -112,7 +120,7 @@ static void check_span(const char *trigger, const char *span, const char *said)
 	if (span)
 		assert_int_equal(perf_poke__opts_set(&opts, "span", span), 0);
 	assert_int_equal(perf_poke__new(&pp, &opts), -EINVAL);
-	assert_string_equal(perf_poke__last_error(), said);
+	check_said(said);
 	perf_poke__opts_release(&opts);
 }
 
@@ -152,9 +160,7 @@ TEST(a_span_and_its_trigger_need_each_other)
 	perf_poke__opts_release(&opts);
 	check_span(NULL, "a=fn:f", "span 'a=fn:f': needs the trigger a=TIME");
 #define NOT_A_TRIGGER                                                                              \
-	": not a trigger (use irq, thread, user, wakeup, report, event, marker, noise; as irq, "   \
-	"irq=30us, "                                                                               \
-	"event=tp:SYS:NAME or marker=TEXT; or the NAME of a span)"
+	": not a trigger (use irq, thread, *; as irq, irq=30us, *; or the NAME of a span)"
 	check_span("a=1ms", "ab=fn:f", "trigger 'a'" NOT_A_TRIGGER);
 	check_span("thred", NULL, "trigger 'thred'" NOT_A_TRIGGER);
 	check_span("=5us", NULL, "trigger ''" NOT_A_TRIGGER);

@@ -180,8 +180,7 @@ TEST_WITH(default_is_what_there_is, make_tracefs, remove_folder)
 	/* The probe's detail names what is missing. */
 	assert_true(messages.nr > 0);
 	assert_int_equal(messages.level, PERF_POKE_LOG_DEBUG);
-	assert_string_equal(messages.text,
-			    "event workqueue:workqueue_execute_end: this kernel has none");
+	assert_non_null(strstr(messages.text, ": this kernel has none"));
 	event_list_close(&list);
 }
 
