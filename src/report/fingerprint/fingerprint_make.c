@@ -71,6 +71,9 @@ static void add_spans(struct fingerprint *to, const struct findings *findings,
 		add_stack(to, &facts->stack, at + 1);
 }
 
+/* By which CPUs ask for function calls */
+#define CALL_VECTOR "call_function_single"
+
 struct handler {
 	char function[FINGERPRINT_NAME_SIZE];
 	char entry[FINGERPRINT_NAME_SIZE];
@@ -98,12 +101,17 @@ static void add_handler(struct fingerprint *to, const struct cause *cause,
 			const struct findings *findings)
 {
 	const struct lane *code = &findings->spans->lanes[LANE_CODE];
+	const char *name = findings_name(findings, cause->name);
+	/* A CPU that polls while idle calls the function without an interrupt. */
+	bool polled = cause->sender && !strcmp(cause->sender->function, name);
 	struct handler handler = { "", "" };
 
-	fingerprint_entry(handler.entry, findings_name(findings, cause->name));
+	fingerprint_entry(handler.entry, polled ? CALL_VECTOR : name);
 	for (uint32_t i = cause->mostly_span; i != SPAN_NONE && i != cause->span;
 	     i = code->spans[i].parent)
 		take_caller(&handler, findings_name(findings, code->spans[i].name));
+	if (polled)
+		take_caller(&handler, name);
 	add_frame(to, handler.function);
 	add_frame(to, handler.entry);
 }

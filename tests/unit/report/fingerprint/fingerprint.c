@@ -178,6 +178,36 @@ TEST(is_the_same_of_two_recorders_and_two_kernels)
 	assert_string_equal(pt.id, events.id);
 }
 
+/* An idle CPU that polls makes calls of others at once: the cause is that of the interrupt. */
+TEST(knows_a_call_without_an_interrupt)
+{
+	static const struct senders senders = {
+		.rows = { { .time = 105000,
+			    .function = "acme_ipi",
+			    .callers = { "acme_send" },
+			    .nr_callers = 1 } },
+		.nr = 1,
+	};
+	static const char wanted[] = "v1 interrupt acme_ipi<[call_function_single] from acme_send";
+	struct fingerprint interrupted, polled;
+	struct account account;
+
+	assert_int_equal(TIMELINE(&account, false, TASK(0, "swapper/1"),
+				  ENTER(110000, SPAN_INTERRUPT, "call_function_single"),
+				  CALL(111000, "acme_ipi"), RETURN(189000), RETURN(190000)),
+			 0);
+	account.facts.senders = &senders;
+	fingerprint_of(&interrupted, &account);
+	check_text(&interrupted, wanted);
+	assert_int_equal(TIMELINE(&account, false, TASK(0, "swapper/1"),
+				  ENTER(110000, SPAN_INTERRUPT, "acme_ipi"),
+				  CALL(111000, "acme_inner"), RETURN(189000), RETURN(190000)),
+			 0);
+	account.facts.senders = &senders;
+	fingerprint_of(&polled, &account);
+	check_text(&polled, wanted);
+}
+
 TEST(names_what_an_interrupt_runs)
 {
 	struct fingerprint events, pt;
