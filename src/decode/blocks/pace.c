@@ -98,7 +98,7 @@ static void look_ahead(struct pace *pace)
 		pace->span_cycles = cycles;
 }
 
-static uint64_t tsc_now(const struct pace *pace)
+uint64_t pace_now(const struct pace *pace)
 {
 	uint64_t tsc = pt_walk_now(&pace->walk);
 
@@ -145,7 +145,7 @@ static void pass_overflow(struct pace *pace, const struct pt_packet *packet)
 		pace->lost = true;
 	} else if (pace->lost && (*pace->at & TIP_MASK) == FUP) {
 		pace->lost = false;
-		pace->resumed = tsc_now(pace);
+		pace->resumed = pace_now(pace);
 	}
 }
 
@@ -174,7 +174,7 @@ static void pass(struct pace *pace, const struct pt_packet *packet)
 	unsigned int told = pace->walk.told;
 
 	if (packet->type == PT_PACKET_BRANCH || packet->type == PT_PACKET_OVF)
-		pace->last[kind_of(pace->at, packet)] = tsc_now(pace);
+		pace->last[kind_of(pace->at, packet)] = pace_now(pace);
 	pass_overflow(pace, packet);
 	pass_event(pace, packet);
 	switch_on(pace);
@@ -206,7 +206,7 @@ bool pace_move(struct pace *pace, uint64_t offset)
 	pace->before += pace->passed + pace->enabled;
 	pace->passed = pace->enabled = 0;
 	pace->is_enabled = false;
-	pace->first = tsc_now(pace);
+	pace->first = pace_now(pace);
 	while (pace->at < to && next_packet(pace->at, pace->limit, &pace->walk, &packet))
 		pass(pace, &packet);
 	return branched;
@@ -219,11 +219,6 @@ void pace_pass(struct pace *pace)
 	if (pace->at < pace->end && next_packet(pace->at, pace->limit, &pace->walk, &packet) &&
 	    (packet.type == PT_PACKET_BRANCH || packet.type == PT_PACKET_OVF))
 		pass(pace, &packet);
-}
-
-uint64_t pace_now(const struct pace *pace)
-{
-	return tsc_now(pace);
 }
 
 uint64_t pace_resume(struct pace *pace)

@@ -283,13 +283,13 @@ static void check_open_fails(int error, const char *message)
 	memset(&messages, 0, sizeof(messages));
 	assert_int_equal(events_recorder.open(&recorder, &config, &log_of_test), error);
 	assert_null(recorder);
-	assert_string_equal(messages.text, message);
+	assert_non_null(strstr(messages.text, message));
 }
 
 TEST_WITH(open_can_fail, make_tracefs, remove_folder)
 {
 	kernel.open_error = -EPERM;
-	check_open_fails(-EPERM, "event workqueue:workqueue_execute_end: this kernel has none");
+	check_open_fails(-EPERM, ": this kernel has none");
 	assert_int_equal(messages.level, PERF_POKE_LOG_DEBUG);
 	assert_int_equal(unlinkat(folder->fd, "events/sched/sched_switch/format", 0), 0);
 	check_open_fails(-ENOENT,
