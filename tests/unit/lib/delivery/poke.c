@@ -420,6 +420,7 @@ TEST(pends_before)
 	assert_null(described(poke, json, "pending_after_ns"));
 	map[0].pending_ns = 1007;
 	assert_int_equal(json_object_get_int64(described(poke, json, "pending_after_ns")), 7);
+	assert_string_equal(json_object_get_string(described(poke, json, "delivery")), "fasync");
 	json_object_put(json);
 	poke_free(poke);
 }

@@ -225,3 +225,21 @@ TEST_IN_FOLDER(leaves_nothing_half)
 		assert_true(failing > 9);
 	}
 }
+
+/* Nobody holds its lock. */
+TEST_IN_FOLDER(removes_dead_sessions)
+{
+	struct messages said = {};
+	const struct log log = { messages_add, &said };
+	struct pins *pins;
+
+	failing = 0;
+	bpffs = folder->path;
+	assert_int_equal(mkdirat(folder->fd, "perf-poke", 0700), 0);
+	assert_int_equal(mkdirat(folder->fd, "perf-poke/dead", 0700), 0);
+	assert_int_equal(pins_open(&pins, "s", NULL, &log), 0);
+	assert_false(exists("perf-poke/dead"));
+	assert_true(exists("perf-poke/s"));
+	pins_free(pins);
+	bpffs = NULL;
+}
