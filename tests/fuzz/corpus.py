@@ -522,11 +522,11 @@ def events():
 
 def known():
     """Files of known causes."""
-    one = {"fingerprint": "irqs-off/acme_flush:dd337146", "chain": ["acme_flush", "acme_write", "[write]"], "worst": "83.412us",
+    one = {"fingerprint": "irqs-off/acme_flush:f78fc1ce", "chain": ["acme_flush", "acme_write", "[write]"], "worst": "83.412us",
            "count": 12, "expires": "2027-01-31", "comment": "say \"when\""}
 
     def whole(*causes, head="", **more):
-        return (head + json.dumps({"version": 1, "causes": causes, **more}, indent=2)).encode()
+        return (head + json.dumps({"version": 2, "causes": causes, **more}, indent=2)).encode()
 
     yield "good-whole", whole(one, {"fingerprint": "idle/C*"})
     yield "good-empty", whole()
@@ -537,7 +537,7 @@ def known():
                        ("chain", ["\u001b"]), ("sender", "x"), ("worst", "0us"), ("worst", 7), ("worst", "1y"), ("count", -1), ("count", "1"),
                        ("expires", "2027-02-30"), ("expires", "2027-1-1"), ("comment", []), ("more", 1), ("\u001b", 1)):
         yield f"bad-{key.encode().hex()}-{json.dumps(value).encode().hex()[:40]}", whole({**one, key: value})
-    yield "bad-version", b'{"version": 2, "causes": []}'
+    yield "bad-version", b'{"version": 1, "causes": []}'
     yield "bad-list", b"[]"
     yield "bad-null", b"null"
     yield "bad-row", whole(one, 7)

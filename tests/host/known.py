@@ -19,7 +19,7 @@ class Known(common.HostTest):
 
     def know(self, *causes):
         with open(self.file, "w") as file:
-            file.write("// of a test\n" + json.dumps({"version": 1, "causes": causes}))
+            file.write("// of a test\n" + json.dumps({"version": 2, "causes": causes}))
 
     def start(self, code, *options):
         result = common.run_ctl("start", "--json", "--cpu", str(self.cpu), "--output", self.output, "--known", self.file, *ANY, *options)

@@ -192,6 +192,30 @@ static void blame_usage(struct cause *cause, const struct findings *findings,
 		cause->kind = CAUSE_MIXED;
 }
 
+/* Intel PT usually traces the kernel only. A thread that was late then waited for a task whose own
+ * code is not traced. */
+static void blame_task(struct cause *cause, const struct findings *findings,
+		       const struct facts *facts)
+{
+	const struct lane *tasks = &findings->spans->lanes[LANE_TASKS];
+
+	if (cause->kind != CAUSE_UNTRACED || !facts->thread || facts->reported ||
+	    findings_name(findings, cause->name)[0] != '[')
+		return;
+	for (uint32_t i = 0; i < tasks->nr; i++) {
+		uint64_t time_ns =
+			span_within(&tasks->spans[i], findings->late_begin, findings->late_end);
+
+		if (tasks->spans[i].kind != SPAN_THREAD || !cause_explains(findings, time_ns))
+			continue;
+		cause->mostly = cause->name;
+		cause->kind = CAUSE_THREAD;
+		cause->time_ns = time_ns;
+		cause->name = tasks->spans[i].name;
+		cause->span = SPAN_NONE;
+	}
+}
+
 /* Vectors of interrupts between CPUs. */
 static bool is_from_cpu(const char *vector)
 {
@@ -337,6 +361,7 @@ int cause_find(struct cause *cause, const struct findings *findings, const struc
 		r = blame_irqs_off(cause, findings, off, off_ns);
 	else if (usage)
 		blame_usage(cause, findings, facts, usage);
+	blame_task(cause, findings, facts);
 	blame_stack(cause, findings, facts);
 	if (!r && cause->kind == CAUSE_THREAD && findings->spans->has_functions)
 		r = find_mostly_of_all(cause, findings);

@@ -36,13 +36,13 @@ CPUIDLE = "/sys/devices/system/cpu/cpu{}/cpuidle/state{}/disable"
 
 # The same in all kernels; but 6.1 does not tell what another CPU has called, nor what a tasklet is.
 FINGERPRINTS = {
-    "irqs_off": "irqs-off/late_timer_irqs_off:4727eda1",
-    "call": "interrupt/late_timer_called:ff05aa94",
-    "idle": "idle/LAB3:ba913756",
-    "user": "thread/user_loop:f0310eb6",
-    "preempt_off": "thread/late_timer_preempt_off:3778b444",
-    "syscall": "thread/late_timer_syscall:4453225b",
-    "softirqs": "softirq/late_timer_tasklet:46447b9b",
+    "irqs_off": "irqs-off/late_timer_irqs_off:986efd14",
+    "call": "interrupt/late_timer_called:3c2048c7",
+    "idle": "idle/LAB3:23735157",
+    "user": "thread/user_loop:86d4378b",
+    "preempt_off": "thread/late_timer_preempt_off:8cacba57",
+    "syscall": "thread/late_timer_syscall:a71a95f9",
+    "softirqs": "softirq/late_timer_tasklet:0bac7bfc",
 }
 # An idle CPU that polls is sent no interrupt: it looks for calls itself.
 CALLED_UNSEEN = r"call_function_single|flush_smp_call_function_queue"

@@ -19,7 +19,7 @@ import zlib
 from made import stack_capture as capture
 
 CTL = os.path.abspath(sys.argv.pop(1))
-FLUSH = "irqs-off/acme_flush:" + f"{zlib.crc32(b'v1 irqs-off acme_flush<acme_write<[write]'):08x}"
+FLUSH = "irqs-off/acme_flush:" + f"{zlib.crc32(b'v2 irqs-off acme_flush<acme_write<[write]'):08x}"
 
 
 class Causes(unittest.TestCase):
@@ -61,9 +61,9 @@ class Causes(unittest.TestCase):
         # The file is read, but its hash is computed again.
         about["fingerprint"].update(chain=["other"], id="irqs-off/lie:00000000")
         path.write_text(json.dumps(about))
-        self.assertEqual(self.lines("captures")[1]["fingerprint"], f"irqs-off/other:{zlib.crc32(b'v1 irqs-off other'):08x}")
-        for text in ("", "{", "[]", '{"version": 1}', '{"version": 1, "fingerprint": {"kind": 7}}', '{"version": 99, "fingerprint": null}',
-                     '{"version": 1, "fingerprint": {"kind": "a", "chain": ["b<c"]}}'):
+        self.assertEqual(self.lines("captures")[1]["fingerprint"], f"irqs-off/other:{zlib.crc32(b'v2 irqs-off other'):08x}")
+        for text in ("", "{", "[]", '{"version": 2}', '{"version": 2, "fingerprint": {"kind": 7}}', '{"version": 99, "fingerprint": null}',
+                     '{"version": 2, "fingerprint": {"kind": "a", "chain": ["b<c"]}}'):
             path.write_text(text)
             self.assertIn("acme_drain", self.lines("captures")[1]["fingerprint"], text)
             self.assertIn("acme_drain", path.read_text())
@@ -160,7 +160,7 @@ class Causes(unittest.TestCase):
         self.ctl("causes", "captures", "--known", "known.json", code=4)
 
     def test_refuses(self):
-        (self.folder / "known.json").write_text('{ "version": 1, "causes": [\n{} ] }')
+        (self.folder / "known.json").write_text('{ "version": 2, "causes": [\n{} ] }')
         result = self.ctl("causes", "captures", "--known", "known.json", code=2)
         self.assertEqual(len(result.stderr.splitlines()), 1)
         self.assertIn("--known 'known.json': line 2: fingerprint: missing", result.stderr)

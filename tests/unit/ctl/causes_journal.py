@@ -18,7 +18,7 @@ CTL = os.path.abspath(sys.argv.pop(1))
 
 
 def entry(function="acme_flush", host="one", latency_us=80, **more):
-    cause = f"v1 irqs-off {function}<acme_write<[write]"
+    cause = f"v2 irqs-off {function}<acme_write<[write]"
     return {"MESSAGE": "late", "_HOSTNAME": host, "PERF_POKE_CAUSE": cause, "PERF_POKE_CPU": 1, "PERF_POKE_LATENCY_NS": latency_us * 1000,
             "PERF_POKE_FINGERPRINT": f"irqs-off/{function}:{zlib.crc32(cause.encode()):08x}", "PERF_POKE_CAPTURE": "/captures/a=b",
             "PERF_POKE_TIME": "2026-11-21T09:30:15.042000Z", "PERF_POKE_SENTENCE": "it was late", **more}
@@ -48,8 +48,8 @@ class Journal(unittest.TestCase):
             self.check(self.read(services.journalctl(f"{folder}/all.journal", "-o", "export")))
 
     def test_a_lie_is_counted(self):
-        for lie in ({"PERF_POKE_CAUSE": "v1 irqs-off other"}, {"PERF_POKE_CAUSE": "v9 irqs-off acme_flush"}, {"PERF_POKE_CAUSE": ""},
-                    {"PERF_POKE_CAUSE": "v1 irqs-off a<" + "b" * 2000}, {"PERF_POKE_CAUSE": "v1 x y from"}):
+        for lie in ({"PERF_POKE_CAUSE": "v2 irqs-off other"}, {"PERF_POKE_CAUSE": "v9 irqs-off acme_flush"}, {"PERF_POKE_CAUSE": ""},
+                    {"PERF_POKE_CAUSE": "v2 irqs-off a<" + "b" * 2000}, {"PERF_POKE_CAUSE": "v2 x y from"}):
             lines = self.read(services.export([entry(**lie), entry("acme_drain")]), code=1)
             self.assertEqual((lines[-1]["captures"], lines[-1]["unreadable"]), (1, 1), lie)
 

@@ -18,7 +18,7 @@ import services
 from made import stack_capture as capture
 
 CTL = os.path.abspath(sys.argv.pop(1))
-FLUSH = "irqs-off/acme_flush:" + f"{zlib.crc32(b'v1 irqs-off acme_flush<acme_write<[write]'):08x}"
+FLUSH = "irqs-off/acme_flush:" + f"{zlib.crc32(b'v2 irqs-off acme_flush<acme_write<[write]'):08x}"
 HOSTILE = "'); DROP TABLE perf_poke_causes; --\"$1\\"
 
 
@@ -49,7 +49,7 @@ class Sql(unittest.TestCase):
         for _ in range(2):  # the second time changes nothing
             self.ctl("captures", "--sql", url)
             self.assertEqual(rows("SELECT fingerprint, kind, cause, worst_ns FROM perf_poke_causes ORDER BY worst_ns DESC")[0],
-                             [FLUSH, "irqs-off", "v1 irqs-off acme_flush<acme_write<[write]", "82000"])
+                             [FLUSH, "irqs-off", "v2 irqs-off acme_flush<acme_write<[write]", "82000"])
             self.assertEqual(rows("SELECT count(*), count(DISTINCT fingerprint), min(host), max(host) FROM perf_poke_captures"),
                              [["4", "2", HOSTILE, HOSTILE]])
             self.assertEqual(rows("SELECT task, cpu, capture FROM perf_poke_captures WHERE latency_ns = 50000"),

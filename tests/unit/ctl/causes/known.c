@@ -6,9 +6,9 @@
 #include "made_fingerprint.h"
 #include "test.h"
 
-#define HEAD "{ \"version\": 1, \"causes\": [\n"
+#define HEAD "{ \"version\": 2, \"causes\": [\n"
 #define CHAIN "\"chain\": [\"acme_flush\", \"acme_write\", \"[write]\"]"
-#define ID "\"fingerprint\": \"irqs-off/acme_flush:dd337146\""
+#define ID "\"fingerprint\": \"irqs-off/acme_flush:f78fc1ce\""
 
 static int parse(struct known *known, const char *text, char **why)
 {
@@ -20,15 +20,15 @@ TEST(says_in_which_line_a_file_is_wrong)
 	static const struct {
 		const char *text, *why;
 	} rows[] = {
-		{ "{\n\"version\": 1,\n\"causes\": [,]\n}", "line 3: not JSON: " },
-		{ "// a\n/* b\n */ {\n\"version\": 1 x\n}", "line 4: not JSON: " },
-		{ "{ \"version\": 1, \"causes\": [\n] /* not closed\n", "line 2: not JSON: " },
+		{ "{\n\"version\": 2,\n\"causes\": [,]\n}", "line 3: not JSON: " },
+		{ "// a\n/* b\n */ {\n\"version\": 2 x\n}", "line 4: not JSON: " },
+		{ "{ \"version\": 2, \"causes\": [\n] /* not closed\n", "line 2: not JSON: " },
 		{ "[]", "line 1: not an object with only version and causes" },
-		{ "{ \"version\": 1, \"causes\": [], \"cause\": [] }",
+		{ "{ \"version\": 2, \"causes\": [], \"cause\": [] }",
 		  "line 1: not an object with only version and causes" },
-		{ "{ \"causes\": [] }", "line 1: version: missing, or not 1" },
-		{ "{ \"version\": 2, \"causes\": [] }", "line 1: version: missing, or not 1" },
-		{ "{ \"version\": 1, \"causes\": {} }", "line 1: causes: missing, or not a list" },
+		{ "{ \"causes\": [] }", "line 1: version: missing, or not 2" },
+		{ "{ \"version\": 1, \"causes\": [] }", "line 1: version: missing, or not 2" },
+		{ "{ \"version\": 2, \"causes\": {} }", "line 1: causes: missing, or not a list" },
 		{ HEAD "{ " ID " },\n 7 ] }", "a cause is not an object" },
 		{ HEAD "{ " ID " },\n{\n \"comment\": \"{ [\\\" {\" } ] }",
 		  "line 3: fingerprint: missing" },
@@ -77,7 +77,7 @@ TEST(takes_what_people_write)
 			       &why),
 			 0);
 	assert_int_equal(known.nr, 2);
-	assert_string_equal(known.causes[0].id, "irqs-off/acme_flush:dd337146");
+	assert_string_equal(known.causes[0].id, "irqs-off/acme_flush:f78fc1ce");
 	assert_int_equal(known.causes[0].worst_ns, 1500000);
 	assert_string_equal(known.causes[0].expires, "2028-02-29");
 	assert_string_equal(known.causes[0].comment, "see http://acme/7 // 8");
@@ -118,7 +118,7 @@ TEST(groups_what_is_near)
 	assert_int_equal(group->count, 3);
 	assert_int_equal(group->nr_seen, 2);
 	assert_string_equal(group_seen(&causes, group, 0)->fingerprint.id,
-			    "irqs-off/acme_flush:dd337146");
+			    "irqs-off/acme_flush:f78fc1ce");
 	assert_int_equal(group->worst_ns, 60000);
 	assert_int_equal(group->p50_ns, 50000);
 	assert_int_equal(group->first_ns, 2000);
@@ -231,7 +231,7 @@ TEST(writes_what_it_reads)
 	fclose(file);
 	assert_int_equal(parse(&again, text, &why), 0);
 	assert_int_equal(again.nr, 4);
-	assert_string_equal(again.causes[0].id, "irqs-off/acme_flush:dd337146");
+	assert_string_equal(again.causes[0].id, "irqs-off/acme_flush:f78fc1ce");
 	assert_int_equal(again.causes[0].worst_ns, 83412);
 	assert_string_equal(again.causes[0].comment, "say \"when\"");
 	assert_string_equal(again.causes[0].expires, "2027-01-31");

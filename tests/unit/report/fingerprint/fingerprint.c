@@ -158,9 +158,9 @@ TEST(is_the_same_of_two_recorders_and_two_kernels)
 	assert_int_equal(TIMELINE(&account, false, TASK(0, "stress 7")), 0);
 	give_stack(&account, new, ARRAY_SIZE(new));
 	fingerprint_of(&events, &account);
-	check_text(&events, "v1 irqs-off acme_flush<acme_write<[write]");
-	/* `python3 -c 'import zlib; print("%08x" % zlib.crc32(b"v1 irqs-off ..."))'` */
-	assert_string_equal(events.id, "irqs-off/acme_flush:dd337146");
+	check_text(&events, "v2 irqs-off acme_flush<acme_write<[write]");
+	/* `python3 -c 'import zlib; print("%08x" % zlib.crc32(b"v2 irqs-off ..."))'` */
+	assert_string_equal(events.id, "irqs-off/acme_flush:f78fc1ce");
 
 	/* The callers of acme_write() were called before the trace began. */
 	assert_int_equal(TIMELINE(&account, true, TASK(0, "stress 7"), CALL(0, "acme_write"),
@@ -188,7 +188,7 @@ TEST(knows_a_call_without_an_interrupt)
 			    .nr_callers = 1 } },
 		.nr = 1,
 	};
-	static const char wanted[] = "v1 interrupt acme_ipi<[call_function_single] from acme_send";
+	static const char wanted[] = "v2 interrupt acme_ipi<[call_function_single] from acme_send";
 	struct fingerprint interrupted, polled;
 	struct account account;
 
@@ -218,7 +218,7 @@ TEST(names_what_an_interrupt_runs)
 				  CALL(111000, "acme_ipi"), RETURN(189000), RETURN(190000)),
 			 0);
 	fingerprint_of(&events, &account);
-	check_text(&events, "v1 interrupt acme_ipi<[call_function_single]");
+	check_text(&events, "v2 interrupt acme_ipi<[call_function_single]");
 	assert_int_equal(TIMELINE(&account, true, TASK(0, "stress 7"), CALL(0, "foo"),
 				  OFF(110000, "asm_sysvec_call_function_single"),
 				  ENTER(110000, SPAN_INTERRUPT, "asm_sysvec_call_function_single"),
@@ -243,7 +243,7 @@ TEST(names_what_a_softirq_runs)
 				  CALL(150000, "acme_tasklet"), RETURN(189000), RETURN(190000)),
 			 0);
 	fingerprint_of(&events, &account);
-	check_text(&events, "v1 softirq acme_tasklet<[TASKLET]");
+	check_text(&events, "v2 softirq acme_tasklet<[TASKLET]");
 	assert_int_equal(TIMELINE(&account, true, TASK(0, "stress 7"), CALL(0, "foo"),
 				  ENTER(110000, SPAN_SOFTIRQ, "handle_softirqs"),
 				  ENTER(110100, SPAN_SOFTIRQ, "tasklet_action"),
@@ -262,7 +262,32 @@ TEST(names_what_a_softirq_runs)
 				  RETURN(190000)),
 			 0);
 	fingerprint_of(&events, &account);
-	check_text(&events, "v1 softirq [TASKLET]");
+	check_text(&events, "v2 softirq [TASKLET]");
+}
+
+/* Intel PT of the kernel alone has a gap where events have the stack of the timer's interrupt. */
+TEST(names_who_ran_in_user_space)
+{
+	struct fingerprint events, pt;
+	struct account account;
+
+	assert_int_equal(TIMELINE(&account, false, TASK(0, "loop 77")), 0);
+	account.facts.thread = true;
+	fingerprint_of(&events, &account);
+	check_text(&events, "v2 thread task:loop");
+	assert_int_equal(TIMELINE(&account, true, TASK(0, "loop 77"),
+				  GAP(90000, SPAN_UNTRACED, "[not traced]"), END_GAP(195000)),
+			 0);
+	account.facts.thread = true;
+	fingerprint_of(&pt, &account);
+	assert_string_equal(pt.id, events.id);
+
+	/* A timer waits for no task. */
+	assert_int_equal(TIMELINE(&account, true, TASK(0, "loop 77"),
+				  GAP(90000, SPAN_UNTRACED, "[not traced]"), END_GAP(195000)),
+			 0);
+	fingerprint_of(&pt, &account);
+	check_text(&pt, "v2 untraced");
 }
 
 TEST(names_softirqs_devices_and_threads)
@@ -274,19 +299,19 @@ TEST(names_softirqs_devices_and_threads)
 				  ENTER(110000, SPAN_SOFTIRQ, "NET_RX"), RETURN(190000)),
 			 0);
 	fingerprint_of(&found, &account);
-	check_text(&found, "v1 softirq [NET_RX]");
+	check_text(&found, "v2 softirq [NET_RX]");
 	assert_true(!strncmp(found.id, "softirq/NET_RX:", 15));
 
 	assert_int_equal(TIMELINE(&account, false, TASK(0, "stress 7"),
 				  ENTER(110000, SPAN_INTERRUPT, "irq 45 nvme0q1"), RETURN(190000)),
 			 0);
 	fingerprint_of(&found, &account);
-	check_text(&found, "v1 interrupt [irq:nvme]");
+	check_text(&found, "v2 interrupt [irq:nvme]");
 
 	assert_int_equal(TIMELINE(&account, false, TASK(0, "kworker/3:1 77")), 0);
 	account.facts.thread = true;
 	fingerprint_of(&found, &account);
-	check_text(&found, "v1 thread task:kworker");
+	check_text(&found, "v2 thread task:kworker");
 }
 
 TEST(tells_preempted_threads_from_sleepers)
@@ -306,21 +331,21 @@ TEST(tells_preempted_threads_from_sleepers)
 	account.facts.stack.tid = 7;
 	give_stack(&account, between, ARRAY_SIZE(between));
 	fingerprint_of(&found, &account);
-	check_text(&found, "v1 thread task:kworker");
+	check_text(&found, "v2 thread task:kworker");
 
 	assert_int_equal(TIMELINE(&account, false, TASK(0, "acme 7")), 0);
 	account.facts.thread = true;
 	account.facts.stack.tid = 7;
 	give_stack(&account, preempted, ARRAY_SIZE(preempted));
 	fingerprint_of(&found, &account);
-	check_text(&found, "v1 thread acme_walk<work_for_cpu_fn<[workqueue]");
+	check_text(&found, "v2 thread acme_walk<work_for_cpu_fn<[workqueue]");
 
 	assert_int_equal(TIMELINE(&account, false, TASK(0, "acme 7")), 0);
 	account.facts.thread = true;
 	account.facts.stack.tid = 7;
 	give_stack(&account, asleep, ARRAY_SIZE(asleep));
 	fingerprint_of(&found, &account);
-	check_text(&found, "v1 thread task:acme");
+	check_text(&found, "v2 thread task:acme");
 }
 
 /* The late interrupt hit `hit`, and the thread was switched out in acme_walk() after it. */
@@ -351,13 +376,13 @@ TEST(is_the_same_wherever_the_interrupt_hit)
 					      "vfs_write", "__x64_sys_write", "do_syscall_64" };
 	static const char *const later[] = { "__schedule", "preempt_schedule", "acme_read",
 					     "vfs_read",   "__x64_sys_read",   "do_syscall_64" };
-	static const char *const wanted = "v1 thread acme_walk<[write]";
+	static const char *const wanted = "v2 thread acme_walk<[write]";
 
 	check_interrupted(culprit, ARRAY_SIZE(culprit), switched, ARRAY_SIZE(switched), wanted);
 	check_interrupted(callee, ARRAY_SIZE(callee), switched, ARRAY_SIZE(switched), wanted);
 	/* In another system call by then. */
 	check_interrupted(callee, ARRAY_SIZE(callee), later, ARRAY_SIZE(later),
-			  "v1 thread delay_tsc<acme_spin<acme_walk<[write]");
+			  "v2 thread delay_tsc<acme_spin<acme_walk<[write]");
 }
 
 TEST(has_none_of_a_poke)
