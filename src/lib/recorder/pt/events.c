@@ -156,9 +156,10 @@ static int open_siblings(struct pt_events *events, struct pt_group *group)
 		return 0;
 	if (config->sample_size)
 		return open_sample(events, group);
-	err = open_action(events, group, AUX_PAUSE, config->pause_message, &group->pause);
+	/* The kernel looks at the newest event first, so let that be the one that pauses. */
+	err = open_action(events, group, AUX_RESUME, config->resume_message, &group->resume);
 	return err ? err
-		   : open_action(events, group, AUX_RESUME, config->resume_message, &group->resume);
+		   : open_action(events, group, AUX_PAUSE, config->pause_message, &group->pause);
 }
 
 static int open_group(struct pt_events *events, struct pt_group *group, const struct log *log)

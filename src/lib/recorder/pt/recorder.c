@@ -98,21 +98,26 @@ static int pt_read_config(struct pt_recorder *pt, const struct recorder_config *
 	return 0;
 }
 
-/* A nonce keeps other BPF programs from pausing or resuming the trace. */
+/* A nonce keeps other BPF programs from pausing or resuming the trace. The messages are short and
+ * differ in the first character: until the trace is paused, the kernel copies the message and
+ * compares it with those of all events, at some 40 instructions per character. */
 static int pt_make_messages(struct recorder *recorder, enum perf_poke_freeze freeze)
 {
-	uint64_t nonce;
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+	unsigned char nonce[6];
+	char text[sizeof(nonce) + 1] = "";
 
 	recorder->pause_message[0] = recorder->resume_message[0] = '\0';
 	if (freeze == PERF_POKE_FREEZE_SIGNAL)
 		return 0;
-	if (getrandom(&nonce, sizeof(nonce), 0) != sizeof(nonce))
+	if (getrandom(nonce, sizeof(nonce), 0) != sizeof(nonce))
 		return -errno;
-	snprintf(recorder->pause_message, sizeof(recorder->pause_message), "pp-%016" PRIx64 "-p",
-		 nonce);
+	for (size_t i = 0; i < sizeof(nonce); i++)
+		text[i] = digits[nonce[i] % strlen(digits)];
+	snprintf(recorder->pause_message, sizeof(recorder->pause_message), "-%s", text);
 	if (freeze == PERF_POKE_FREEZE_PAUSE)
-		snprintf(recorder->resume_message, sizeof(recorder->resume_message),
-			 "pp-%016" PRIx64 "-r", nonce);
+		snprintf(recorder->resume_message, sizeof(recorder->resume_message), "+%s", text);
 	return 0;
 }
 
