@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "median.h"
 #include "perfdata.h"
 #include "recorder/pt/pool.h"
 
@@ -45,19 +46,6 @@ static double now_s(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
-
-static int compare(const void *a, const void *b)
-{
-	double one = *(const double *)a, other = *(const double *)b;
-
-	return (one > other) - (one < other);
-}
-
-static double median(double seconds[ROUNDS])
-{
-	qsort(seconds, ROUNDS, sizeof(seconds[0]), compare);
-	return seconds[ROUNDS / 2];
 }
 
 static uint8_t *make_ring(size_t size)
@@ -205,8 +193,8 @@ static void print_row(struct figures *figures, size_t size)
 
 	getrusage(RUSAGE_SELF, &usage);
 	for (int i = 0; i < NR_TIMED; i++) {
-		s[i] = median(figures->s[i]);
-		disk_s[i] = median(figures->disk_s[i]);
+		s[i] = median(figures->s[i], ROUNDS);
+		disk_s[i] = median(figures->disk_s[i], ROUNDS);
 	}
 	printf("%5.0fM %8.0f %8.0f %5.2f %8.0f %8.0f %8.0f %5.2f %7.2f %8.0f %8.0f %5.2f %7.2f "
 	       "%7.2f %8ld\n",

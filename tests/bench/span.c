@@ -17,6 +17,7 @@
 
 #include <perf_poke.h>
 
+#include "median.h"
 #include "span_empty.skel.h"
 
 #define TURNS 41
@@ -126,13 +127,6 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static int compare(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static double measure(void (*call)(void))
 {
 	double turns[TURNS];
@@ -144,8 +138,7 @@ static double measure(void (*call)(void))
 			call();
 		turns[i] = (double)(cpu_ns() - begin) / CALLS;
 	}
-	qsort(turns, TURNS, sizeof(*turns), compare);
-	return turns[TURNS / 2];
+	return median(turns, TURNS);
 }
 
 /* These links are not in the skeleton: they last until the process exits. */

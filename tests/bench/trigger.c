@@ -21,6 +21,7 @@
 
 #include "base/kallsyms.h"
 #include "bpf/trigger.h"
+#include "median.h"
 #include "reference.skel.h"
 #include "trigger/state.h"
 #include "trigger/trigger.h"
@@ -213,19 +214,6 @@ out:
 	return ret;
 }
 
-static int compare(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static double median(double values[ALONE_TURNS])
-{
-	qsort(values, ALONE_TURNS, sizeof(*values), compare);
-	return values[ALONE_TURNS / 2];
-}
-
 /* In short turns: what else runs on the machine disturbs both alike. */
 static int measure_alone(void)
 {
@@ -251,7 +239,8 @@ static int measure_alone(void)
 	}
 	printf("alone, medians of %d turns: an empty program %.0f ns, ours %.0f ns, ratio %.2f "
 	       "(aim: 1.5)\n",
-	       ALONE_TURNS, median(empty), median(ours), median(ours) / median(empty));
+	       ALONE_TURNS, median(empty, ALONE_TURNS), median(ours, ALONE_TURNS),
+	       median(ours, ALONE_TURNS) / median(empty, ALONE_TURNS));
 	return 0;
 }
 
@@ -304,8 +293,9 @@ static int measure_controls(int cpu)
 	}
 	printf("controls, medians of %d turns: without %.0f ns an expiry, with one each %d ms "
 	       "%.0f ns; a control %.0f ns, so one each 10 s adds %.4f ns to an expiry\n",
-	       ALONE_TURNS, median(without), CONTROL_US / 1000, median(with), median(control_ns),
-	       median(control_ns) * each / CONTROL_DEFAULT_US);
+	       ALONE_TURNS, median(without, ALONE_TURNS), CONTROL_US / 1000,
+	       median(with, ALONE_TURNS), median(control_ns, ALONE_TURNS),
+	       median(control_ns, ALONE_TURNS) * each / CONTROL_DEFAULT_US);
 	return 0;
 }
 

@@ -23,10 +23,7 @@ FILE *__wrap_fopen(const char *path, const char *mode)
 }
 
 /* Its name with 64-bit file offsets. */
-FILE *__wrap_fopen64(const char *path, const char *mode)
-{
-	return __wrap_fopen(path, mode);
-}
+FILE *__wrap_fopen64(const char *path, const char *mode) __attribute__((alias("__wrap_fopen")));
 
 TEST(finds_functions)
 {

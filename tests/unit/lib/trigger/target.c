@@ -38,10 +38,7 @@ FILE *__wrap_fopen(const char *path, const char *mode)
 	return fmemopen(status[now], strlen(status[now]), "r");
 }
 
-FILE *__wrap_fopen64(const char *path, const char *mode)
-{
-	return __wrap_fopen(path, mode);
-}
+FILE *__wrap_fopen64(const char *path, const char *mode) __attribute__((alias("__wrap_fopen")));
 
 long __wrap_syscall(long number, ...)
 {

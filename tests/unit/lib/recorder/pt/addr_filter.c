@@ -33,10 +33,7 @@ FILE *__wrap_fopen(const char *path, const char *mode)
 	return fmemopen((char *)symbols, strlen(symbols), "r");
 }
 
-FILE *__wrap_fopen64(const char *path, const char *mode)
-{
-	return __wrap_fopen(path, mode);
-}
+FILE *__wrap_fopen64(const char *path, const char *mode) __attribute__((alias("__wrap_fopen")));
 
 static int setup(void **state)
 {

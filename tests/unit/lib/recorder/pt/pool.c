@@ -23,9 +23,7 @@ void *__wrap_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off
 }
 
 void *__wrap_mmap64(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
-{
-	return __wrap_mmap(addr, len, prot, flags, fd, offset);
-}
+	__attribute__((alias("__wrap_mmap")));
 
 static struct pt_pool *new_pool(size_t nr, size_t size)
 {
