@@ -261,17 +261,23 @@ class Stacks(CallsTest):
         # Nothing was below either.
         self.assertEqual(self.show("axis=instructions"), ["entry 0-4", "  sys_read 2-3", "entry 4-8", "  sys_read 6-7"])
 
-    def test_call_out_of_the_filter(self):
+    def leave(self, function, how):
         p = self.program
-        p.begin("a")
+        p.begin(function)
         p.run(1)
         back = p.ip + INSN
-        p.end(CALL, insn=True)
+        p.end(how, insn=True)
         p.time += 50
         p.raw(0, back, 32)
         p.run(1)
         p.end()
-        self.assertEqual(self.show(), ["a 1001-1055", "  [not traced] 1003-1053"])
+        self.assertEqual(self.show(), [f"{function} 1001-1055", "  [not traced] 1003-1053"])
+
+    def test_call_out_of_the_filter(self):
+        self.leave("a", CALL)
+
+    def test_system_call_of_user_space_alone(self):
+        self.leave("u_main", CALL | SYSCALL)
 
 
 class Gaps(CallsTest):
