@@ -15,7 +15,7 @@ static struct messages messages;
 static const struct log log_of_test = { messages_add, &messages };
 /* The socket's message, its sender, and how reading ends after it. */
 static struct {
-	int open_errno, end_errno;
+	int open_errno, bind_errno, end_errno;
 	const char *uevent;
 	size_t len;
 	uint32_t from;
@@ -35,7 +35,8 @@ int __wrap_bind(int fd, const struct sockaddr *address, socklen_t len)
 	assert_true(fd >= 0);
 	assert_int_equal(len, sizeof(struct sockaddr_nl));
 	assert_int_equal(((const struct sockaddr_nl *)address)->nl_groups, 1);
-	return 0;
+	errno = kernel.bind_errno;
+	return errno ? -1 : 0;
 }
 
 int __wrap_setsockopt(int fd, int level, int name, const void *value, socklen_t len)
@@ -143,4 +144,8 @@ TEST(opens_or_says_why_not)
 	assert_int_equal(hotplug_open(&log_of_test), -EPERM);
 	assert_int_equal(messages.level, PERF_POKE_LOG_DEBUG);
 	assert_non_null(strstr(messages.text, "uevents: Operation not permitted"));
+	kernel.open_errno = 0;
+	kernel.bind_errno = ENOBUFS;
+	assert_int_equal(hotplug_open(&log_of_test), -ENOBUFS);
+	kernel.bind_errno = 0;
 }

@@ -164,6 +164,18 @@ TEST(finds_functions)
 	}
 }
 
+TEST(needs_the_function_of_timerlat)
+{
+	struct messages messages = {};
+	const struct config config = { .workload = PERF_POKE_WORKLOAD_TIMERLAT,
+				       .log = { messages_add, &messages } };
+	uint64_t address;
+
+	assert_int_equal(function_find(&config, &address), -ENOENT);
+	assert_int_equal(messages.nr, 1);
+	assert_non_null(strstr(messages.text, "use --workload cyclic"));
+}
+
 TEST(takes_addresses_of_functions)
 {
 	static const char *const refused[] = { "0x", "0x0", "0x12z", "0x10000000000000000" };
