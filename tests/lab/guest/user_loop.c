@@ -10,6 +10,7 @@
 
 #define PRIORITY 98
 #define BETWEEN_CLOCKS 10000
+#define PAUSE_NS 50000000
 
 static uint64_t now_ns(void)
 {
@@ -29,8 +30,8 @@ __attribute__((noinline)) uint64_t user_loop_spin(uint64_t ns)
 	while (now_ns() < end)
 		for (int i = 0; i < BETWEEN_CLOCKS; i++)
 			__asm__ volatile("");
-	/* Where it gives up the CPU */
-	nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	/* Where it gives up the CPU: a slow guest does not switch for a sleep of a moment. */
+	nanosleep(&(struct timespec){ .tv_nsec = PAUSE_NS }, NULL);
 	return end;
 }
 
