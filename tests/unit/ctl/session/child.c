@@ -16,6 +16,7 @@ static const char fake_perf[] =
 	"#!/usr/bin/env python3\n"
 	"import os, signal, sys, time\n"
 	"fake = os.environ['FAKE']\n"
+	"stdin = os.path.realpath('/proc/self/fd/0')\n"
 	"args = sys.argv[1:]\n"
 	"pokes = 0\n"
 	"def poked(*_):\n"
@@ -44,7 +45,7 @@ static const char fake_perf[] =
 	"file=log)\n"
 	"    print('cpus', *sorted(os.sched_getaffinity(0)), file=log)\n"
 	"    print('blocked', int(mask, 16), 'pipe', int(pipe, 16) >> 12 & 1, file=log)\n"
-	"    print('group', os.getpgid(0) == os.getpid(), file=log)\n"
+	"    print('group', os.getpgid(0) == os.getpid(), 'stdin', stdin, file=log)\n"
 	"    print('streams', os.readlink('/proc/self/fd/1') == os.readlink('/proc/self/fd/2'), "
 	"file=log)\n"
 	"words = b''\n"
@@ -139,9 +140,24 @@ TEST(lives)
 		assert_non_null(strstr(log, "held True True\n"));
 	assert_non_null(strstr(log, "policy 0 0\n"));
 	assert_non_null(strstr(log, "\nblocked 0 "));
-	assert_non_null(strstr(log, "\ngroup True\n"));
+	assert_non_null(strstr(log, "\ngroup True "));
 	assert_non_null(strstr(log, "\nstreams True\n"));
 	assert_non_null(strstr(log, "\nwords b'enable\\nping\\nping\\nstop\\n' pokes 1\n"));
+	end(&f);
+}
+
+TEST(has_standard_input_if_we_have_none)
+{
+	struct fixture f;
+	int input = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+
+	close(STDIN_FILENO);
+	begin(&f, words, "");
+	assert_int_equal(child_start(&f.child, -1), 0);
+	assert_int_equal(child_stop(&f.child, -1), 0);
+	assert_int_equal(dup2(input, STDIN_FILENO), STDIN_FILENO);
+	close(input);
+	assert_non_null(strstr(load_text("log"), " stdin /dev/null\n"));
 	end(&f);
 }
 
