@@ -5,7 +5,6 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdbool.h>
 #include <string.h>
 
 #define PAGE 4096ULL

@@ -10,8 +10,6 @@
  *
  * usage: delivery [CONDITION...]: only these conditions, by their names in the table.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <linux/perf_event.h>
 #include <poll.h>

@@ -3,7 +3,6 @@
 #include "blocks/decode.h"
 
 #include <search.h>
-#include <string.h>
 
 #include <intel-pt.h>
 

@@ -4,7 +4,6 @@
 #include "symbols/symbols.h"
 
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "code/kcore.h"

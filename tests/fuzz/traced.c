@@ -2,7 +2,6 @@
 #include "bundle/traced.h"
 
 #include <string.h>
-#include <sys/mman.h>
 
 #include "fuzz.h"
 #include "read.h"

@@ -2,7 +2,6 @@
 #include "events/tracepoints.h"
 
 #include <string.h>
-#include <sys/mman.h>
 
 #include "fuzz.h"
 #include "printable.h"

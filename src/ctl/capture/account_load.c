@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "capture/account_load.h"
 
-#include <string.h>
-
 #include "capture/capture_facts.h"
 #include "capture/capture_trace.h"
 #include "capture/decoding.h"

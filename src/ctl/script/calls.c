@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Prints the CPU tracks of a timeline as lines of text. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "capture/capture_trace.h"
 #include "capture/decoding.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Lines like those of perf script. Samples of other events than tracepoints have a name only. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "capture/capture_trace.h"
 #include "clock.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <inttypes.h>
 #include <stdarg.h>
-#include <string.h>
 
 #include "selftest/row.h"
 #include "units.h"

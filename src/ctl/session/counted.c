@@ -2,7 +2,6 @@
 #include "session/counted.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "array.h"
 #include "cli/words.h"

@@ -2,7 +2,6 @@
 #include "session/targets.h"
 
 #include <signal.h>
-#include <string.h>
 
 #include "cli/options.h"
 #include "cpulist.h"

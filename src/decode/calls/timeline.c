@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "calls/timeline.h"
 
-#include <string.h>
-
 #include "array.h"
 
 struct slice {

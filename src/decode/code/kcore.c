@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <gelf.h>
-#include <string.h>
 
 #include "array.h"
 #include "io.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "capture/noise.h"
 
-#include <string.h>
-
 #include "util.h"
 
 static const char *softirq_name(int number)

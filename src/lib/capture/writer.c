@@ -5,7 +5,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <sys/eventfd.h>
 
 #include "affinity.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "recorder/sideband.h"
 
-#include <string.h>
-
 #include "cpulist.h"
 #include "recorder/records.h"
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "recorder/spike_sample.h"
 
-#include <stdbool.h>
-
 #include "base/branches.h"
 #include "recorder/records.h"
 

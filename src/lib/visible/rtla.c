@@ -2,7 +2,6 @@
 #include "visible/rtla.h"
 
 #include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>

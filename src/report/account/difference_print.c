@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <string.h>
 
 #include "account/difference.h"
 #include "json_add.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <inttypes.h>
-#include <string.h>
 
 #include "json_add.h"
 #include "normal/normal.h"

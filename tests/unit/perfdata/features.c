@@ -4,7 +4,6 @@
 #include "util.h"
 
 #include <fcntl.h>
-#include <string.h>
 #include <sys/utsname.h>
 
 #define CPU "sys/devices/system/cpu/"

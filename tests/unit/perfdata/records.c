@@ -7,7 +7,6 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #define KALLSYMS                                                                                   \

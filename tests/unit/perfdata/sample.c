@@ -6,7 +6,6 @@
 #include "util.h"
 
 #include <string.h>
-#include <sys/mman.h>
 
 #define COMMON                                                                                     \
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |            \

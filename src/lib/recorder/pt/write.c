@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* Writes a snapshot of Intel PT as a perf.data that stock perf decodes. */
-#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What only the view needs; lib/capture/read tests the rest. */
-#include <string.h>
 #include <sys/stat.h>
 
 #include "opened.h"

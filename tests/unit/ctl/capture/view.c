@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "capture/view.h"
 
-#include <string.h>
-
 #include "opened.h"
 
 #define PT                                                                                         \

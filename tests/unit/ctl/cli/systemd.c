@@ -2,7 +2,6 @@
 #include "cli/systemd.h"
 #include "test.h"
 
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 

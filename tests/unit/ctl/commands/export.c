@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "export/export.h"
 
-#include <string.h>
-
 #include "parsed.h"
 
 #define PARSED_WORDS "perf-poke-ctl", "export"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "commands/list.h"
 
-#include <string.h>
-
 #include "commands/commands.h"
 #include "parsed.h"
 

@@ -2,8 +2,6 @@
 #include "script/script.h"
 #include "commands/commands.h"
 
-#include <string.h>
-
 #include "parsed.h"
 
 #define PARSED_WORDS "perf-poke-ctl", "script"

@@ -2,7 +2,6 @@
 #include "commands/start.h"
 
 #include <signal.h>
-#include <string.h>
 
 #include "commands/commands.h"
 #include "parsed.h"

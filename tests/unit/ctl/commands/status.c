@@ -2,7 +2,6 @@
 #include "commands/status.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "commands/commands.h"
 #include "test.h"

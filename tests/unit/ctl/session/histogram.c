@@ -2,7 +2,6 @@
 #include "session/histogram.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "test.h"
 #include "util.h"

@@ -2,8 +2,6 @@
 #include "session/report.h"
 #include "test.h"
 
-#include <string.h>
-
 static void print(FILE *file, const char *title, const struct results *results)
 {
 	fprintf(file, "# %s\n", title);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <string.h>
 
 #include "test.h"
 #include "util.h"

@@ -3,7 +3,6 @@
 #include "test.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 
 static const struct perf_event_mmap_page two_ghz = {

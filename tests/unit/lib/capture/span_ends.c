@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "capture/span_ends.h"
 
-#include <string.h>
-
 #include "test.h"
 
 static void check(const char *text, const char *by, const char *entry, const char *exit)

@@ -2,8 +2,6 @@
 /* The requested events and their filters; rings are replaced at link time. */
 #include "recorder/senders.h"
 
-#include <string.h>
-
 #include "helpers.h"
 #include "recorder/records.h"
 #include "recorder/rings.h"

@@ -3,7 +3,6 @@
 #include "recorder/symbols.h"
 
 #include <linux/perf_event.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "capture/output.h"

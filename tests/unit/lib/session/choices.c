@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* The rows of an option have the values from 0 on, each once, and different names. */
-#include <string.h>
 
 #include "perf_poke.h"
 #include "test.h"

@@ -2,7 +2,6 @@
 /* The clock, the timer and the trigger are this test's: they are replaced at link time. */
 #include "session/controls.h"
 
-#include <string.h>
 #include <sys/timerfd.h>
 
 #include "clock.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "trigger/kinds.h"
 
-#include <string.h>
-
 #include "messages.h"
 #include "test.h"
 

@@ -3,8 +3,6 @@
  * only process. */
 #include "trigger/threads.h"
 
-#include <string.h>
-
 #include "helpers.h"
 #include "messages.h"
 #include "trigger/target.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "account/difference.h"
 
-#include <string.h>
-
 #include "report/timeline.h"
 #include "test.h"
 

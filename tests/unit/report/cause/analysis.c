@@ -2,7 +2,6 @@
 #include "cause/analysis.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "report/timeline.h"
 #include "test.h"

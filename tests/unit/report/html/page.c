@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A page with a made-up timeline, for page.py. usage: page FILE SLICES */
-#include <string.h>
 
 #include "html/html.h"
 #include "report/timeline.h"

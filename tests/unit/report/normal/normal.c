@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "normal/normal.h"
 
-#include <string.h>
-
 #include "normal/ends.h"
 #include "report/timeline.h"
 #include "test.h"

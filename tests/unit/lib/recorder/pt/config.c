@@ -2,7 +2,6 @@
 /* On fake PMU folders, like those of real processors. */
 #include "recorder/pt/config.h"
 
-#include <fcntl.h>
 #include <string.h>
 
 #include "helpers.h"
