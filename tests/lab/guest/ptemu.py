@@ -54,9 +54,13 @@ class Late(capture.Late):
         while not self.stop.wait(self.every_s):
             kind = self.kinds[self.turn() % len(self.kinds)]
             os.sched_setaffinity(0, [common.CPU if kind == "syscall" else 0])
-            (LATE / kind).write_text(f"{common.CPU} {self.late_us}\n")
-            until = int((LATE / "until_ns").read_text())
+            until = self.make(kind)
             self.spans.append((until - 1000 * self.late_us, until, kind))
+
+    def make(self, kind):
+        """Returns when it was over."""
+        (LATE / kind).write_text(f"{common.CPU} {self.late_us}\n")
+        return int((LATE / "until_ns").read_text())
 
     def maker(self, one):
         """The kind that made most of it. If none did, it is the kernel, or the host that runs something else than the guest."""

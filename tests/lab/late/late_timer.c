@@ -3,16 +3,19 @@
  * Makes timers late on demand: "CPU MICROSECONDS" written to /sys/kernel/debug/late_timer/irqs_off
  * (or preempt_off) keeps that CPU busy for so long with interrupts (or preemption) off. With
  * softirqs, tasklets do that; with syscall, the writer itself, that has to be on that CPU, with
- * preemption off; with call, a function call that the writer's CPU sends. The write returns when it
- * is over; `until_ns` is when it was, on CLOCK_MONOTONIC. A read of `mark` is answered with that
- * clock, and late_timer_mark() in a trace tells when it was read. "CPU MICROSECONDS" written to
- * `keys` makes that CPU run over branches of a static key for so long, while the writer switches
- * the key all the time; `switches` is how often.
+ * preemption off; with call, a function call that the writer's CPU sends; with hrtimer, the
+ * function of another timer. The write returns when it is over; `until_ns` is when it was, on
+ * CLOCK_MONOTONIC. A read of `mark` is answered with that clock, and late_timer_mark() in a trace
+ * tells when it was read. "CPU MICROSECONDS" written to `keys` makes that CPU run over branches of
+ * a static key for so long, while the writer switches the key all the time; `switches` is how
+ * often.
  */
 #include <linux/bottom_half.h>
 #include <linux/cpumask.h>
 #include <linux/debugfs.h>
+#include <linux/delay.h>
 #include <linux/fs.h>
+#include <linux/hrtimer.h>
 #include <linux/interrupt.h>
 #include <linux/irqflags.h>
 #include <linux/jump_label.h>
@@ -24,11 +27,13 @@
 #include <linux/smp.h>
 #include <linux/timekeeping.h>
 #include <linux/uaccess.h>
+#include <linux/version.h>
 #include <linux/workqueue.h>
 
 #define MICROSECONDS_MAX 1000000
 /* All of them run in one pass: after each pass a thread that waits has its turn. */
 #define TASKLETS 8
+#define EXPIRY_NS 20000
 #define BETWEEN_CLOCKS 100
 #define BETWEEN_PAUSES 10
 /* A jump of two bytes does not reach over as many. */
@@ -38,6 +43,9 @@ static struct dentry *top;
 static struct tasklet_struct tasklets[TASKLETS];
 static DEFINE_MUTEX(tasklets_lock);
 static u64 tasklet_ns;
+static struct hrtimer hrtimer;
+static DEFINE_MUTEX(hrtimer_lock);
+static u64 hrtimer_ns;
 static u64 until_ns;
 static DEFINE_STATIC_KEY_FALSE(key);
 static u64 switches;
@@ -51,6 +59,8 @@ void late_timer_tasklet(struct tasklet_struct *tasklet);
 long late_timer_syscall(void *microseconds);
 long late_timer_call(unsigned int cpu, void *microseconds);
 void late_timer_called(void *microseconds);
+long late_timer_hrtimer(void *microseconds);
+enum hrtimer_restart late_timer_expired(struct hrtimer *timer);
 u64 late_timer_mark(void);
 unsigned int late_timer_near(void);
 unsigned int late_timer_far(void);
@@ -130,6 +140,24 @@ noinline void late_timer_called(void *microseconds)
 noinline long late_timer_call(unsigned int cpu, void *microseconds)
 {
 	return smp_call_function_single(cpu, late_timer_called, microseconds, 1);
+}
+
+noinline enum hrtimer_restart late_timer_expired(struct hrtimer *timer)
+{
+	late_timer_spin(hrtimer_ns);
+	barrier();
+	return HRTIMER_NORESTART;
+}
+
+noinline long late_timer_hrtimer(void *microseconds)
+{
+	mutex_lock(&hrtimer_lock);
+	hrtimer_ns = (unsigned long)microseconds * 1000;
+	hrtimer_start(&hrtimer, EXPIRY_NS, HRTIMER_MODE_REL_PINNED_HARD);
+	while (hrtimer_active(&hrtimer))
+		usleep_range(100, 200);
+	mutex_unlock(&hrtimer_lock);
+	return 0;
 }
 
 noinline u64 late_timer_mark(void)
@@ -252,11 +280,18 @@ static int __init late_timer_init(void)
 		return PTR_ERR(top);
 	for (int i = 0; i < TASKLETS; i++)
 		tasklet_setup(&tasklets[i], late_timer_tasklet);
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+	hrtimer_setup(&hrtimer, late_timer_expired, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+#else
+	hrtimer_init(&hrtimer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+	hrtimer.function = late_timer_expired;
+#endif
 	debugfs_create_file("irqs_off", 0200, top, late_timer_irqs_off, &fops);
 	debugfs_create_file("preempt_off", 0200, top, late_timer_preempt_off, &fops);
 	debugfs_create_file("softirqs", 0200, top, late_timer_softirqs, &fops);
 	debugfs_create_file("syscall", 0200, top, late_timer_syscall, &fops);
 	debugfs_create_file("call", 0200, top, late_timer_call, &fops);
+	debugfs_create_file("hrtimer", 0200, top, late_timer_hrtimer, &fops);
 	debugfs_create_file("keys", 0200, top, NULL, &fops);
 	debugfs_create_u64("switches", 0400, top, &switches);
 	debugfs_create_file_unsafe("mark", 0400, top, NULL, &mark_fops);
