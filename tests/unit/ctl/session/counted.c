@@ -91,12 +91,16 @@ TEST(tells_no_spike_twice)
 
 TEST(tells_captures_that_were_dropped)
 {
-	const struct perf_poke_spike known = { .time_ns = 5, .latency_ns = 70123, .cpu = 3 };
+	struct perf_poke_spike known = { .time_ns = 5, .latency_ns = 70123, .cpu = 3 };
 	struct counted c = { 0 };
 
 	assert_int_equal(counted_capture(&c, &known), 0);
 	counted_drop(&c, &known);
-	assert_int_equal(end(&c, make(1, 0, 1, 0), 10, true, 70123), 1);
+	/* The worst of all is told. */
+	known.latency_ns = 90123;
+	assert_int_equal(counted_capture(&c, &known), 0);
+	counted_drop(&c, &known);
+	assert_int_equal(end(&c, make(2, 0, 2, 0), 10, true, 90123), 2);
 	counted_release(&c);
 }
 

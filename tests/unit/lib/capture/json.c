@@ -205,6 +205,9 @@ TEST_WITH(holds_all, set_up, remove_output)
 	forget(get(json, "machine"), "arch", names.machine);
 	assert_int_equal(json_object_get_int(get(json, "machine.cpus_online")),
 			 sysconf(_SC_NPROCESSORS_ONLN));
+#ifdef __x86_64__
+	assert_true(json_object_get_string_len(get(json, "machine.cpu")) > 0);
+#endif
 	forget(json, "machine", NULL);
 	assert_string_equal(json_object_get_string(get(json, "kernel.version")), names.version);
 	forget(json, "kernel", NULL);

@@ -34,8 +34,8 @@ static void names_who_turned_interrupts_off(FILE *file)
 	    OFF(90000, "_raw_spin_lock_irq"), RETURN(90000), ON(190000), RETURN(190000));
 	/* The function with most of the time, in many calls. */
 	SAY(true, TASK(0, "stress 7"), CALL(90000, "acme_flush"), OFF(90000, "acme_flush"),
-	    CALL(95000, "udelay"), CALL(95000, "delay_tsc"), RETURN(145000), RETURN(145000),
-	    CALL(145500, "udelay"), CALL(145500, "delay_tsc"), RETURN(200000), RETURN(200000),
+	    CALL(95000, "udelay"), CALL(95000, "delay_tsc"), RETURN(155000), RETURN(155000),
+	    CALL(155500, "other"), CALL(155500, "delay_tsc"), RETURN(200000), RETURN(200000),
 	    RETURN(201000), ON(201000));
 	/* The first of two of equal length. */
 	SAY(true, TASK(0, "stress 7"), CALL(100000, "first"), OFF(100000, "first"), ON(150000),
