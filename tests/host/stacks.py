@@ -42,7 +42,7 @@ class Stacks(common.HostTest):
         self.assertIn("entry_SYSCALL_64_after_hwframe", symbols)
         self.assertTrue(files and "libc" in files[0], files)
         self.assertEqual(len(spike["stack"][len(symbols)]["build_id"]), 40)
-        self.assertEqual((spike["policy"], spike["priority"], spike["nice"]), ("other", 0, 0))
+        self.assertEqual((spike["policy"], spike["priority"], spike["nice"]), ("other", 0, os.nice(0)))
         report = json.loads(common.run_ctl("report", "--json", folder).stdout)
         self.assertEqual([frame["name"] for frame in report["stack"]][:len(symbols)], symbols)
 

@@ -78,6 +78,28 @@ TEST_IN_FOLDER(finds_who_asked_this_cpu)
 	assert_int_equal(senders_find(&senders, 18, NULL)->tid, 16);
 }
 
+/* Functions that only send are left out. */
+TEST_IN_FOLDER(names_callers)
+{
+	static const uint64_t frames[] = { PERF_CONTEXT_KERNEL, 0xffffffff81000200,
+					   0xffffffff81000000, 0xffffffff81000100 };
+	const struct made_sample sample = sent(SEND, 10, 3, 0);
+	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints =
+		made_tracepoints_open(folder, formats, ARRAY_SIZE(formats), &sample, 1,
+				      "ffffffff81000000 T ipi_mb\n"
+				      "ffffffff81000100 T vmstat_update\n"
+				      "ffffffff81000200 T smp_call_function_single\n");
+	struct senders senders = { 0 };
+	struct tracepoint_event event;
+
+	assert_true(tracepoints_next(tracepoints, &event));
+	event.callchain = (struct perfdata_bytes){ (const uint8_t *)frames, sizeof(frames) };
+	senders_take(&senders, tracepoints, &event, 3);
+	assert_int_equal(senders.rows[0].nr_callers, 2);
+	assert_string_equal(senders.rows[0].callers[0], "ipi_mb");
+	assert_string_equal(senders.rows[0].callers[1], "vmstat_update");
+}
+
 TEST_IN_FOLDER(names_who_asked)
 {
 	const struct made_sample samples[] = {
