@@ -49,7 +49,7 @@ CALLED_UNSEEN = r"call_function_single|flush_smp_call_function_queue"
 HAS_SENDERS = os.path.exists("/sys/kernel/tracing/events/csd/csd_queue_cpu")
 HAS_TASKLETS = os.path.exists("/sys/kernel/tracing/events/irq/tasklet_entry")
 if not HAS_TASKLETS:
-    FINGERPRINTS["softirqs"] = "softirq/TASKLET:d382e9c1"
+    FINGERPRINTS["softirqs"] = "softirq/TASKLET:70d46f68"
 
 
 # -- What makes it late: each returns a moment in which it was ---------------------------------------------------------
