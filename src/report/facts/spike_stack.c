@@ -102,12 +102,16 @@ size_t spike_stack_switched(const struct spike_stack *stack)
 bool spike_stack_preempted(const struct spike_stack *stack)
 {
 	size_t end = spike_stack_switched(stack);
+	bool found = false;
 
 	for (size_t i = 0; i < end && i < stack->nr; i++) {
-		if (!strncmp(stack->frames[i].name, "preempt_schedule", 16))
-			return true;
+		/* The kernel preempts nobody before such a point, wherever preemption was off. */
+		if (has_prefix(stack->frames[i].name, "__cond_resched"))
+			return false;
+		if (has_prefix(stack->frames[i].name, "preempt_schedule"))
+			found = true;
 	}
-	return false;
+	return found;
 }
 
 bool spike_stack_switched_in(const struct spike_stack *stack)

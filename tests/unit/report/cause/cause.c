@@ -206,7 +206,7 @@ static void names_who_had_the_cpu(FILE *file)
 		int last;
 		bool interrupted;
 		uint64_t irq_ns;
-		bool slept, began;
+		bool slept, began, offered;
 	} rows[] = {
 		{ 9, false, 0 },
 		{ 9, true, 10000 },
@@ -215,6 +215,7 @@ static void names_who_had_the_cpu(FILE *file)
 		{ 7, true, 10000, .slept = true },
 		{ 7, true, 10000, .slept = true, .began = true },
 		{ 9, true, 10000, .began = true },
+		{ 7, true, 10000, .offered = true },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -229,6 +230,13 @@ static void names_who_had_the_cpu(FILE *file)
 		account.facts.stack.frames[1] = (struct spike_frame)FRAME("acme_wait");
 		if (rows[i].slept)
 			strcpy(account.facts.stack.frames[0].name, "schedule");
+		if (rows[i].offered)
+			account.facts.stack = (struct spike_stack){
+				.tid = 7,
+				.nr = 3,
+				.frames = { FRAME("preempt_schedule_common"),
+					    FRAME("__cond_resched"), FRAME("acme_wait") },
+			};
 		account.facts.holder.tid = 7;
 		account.facts.holder.interrupted = rows[i].interrupted;
 		account.facts.holder.nr = ARRAY_SIZE(before);
