@@ -82,6 +82,7 @@ def check_cells(matrix):
 def check_causes(known, new, scratch):
     """As `causes` groups and tells them"""
     file = scratch / "known.json"
+    file.unlink(missing_ok=True)
     *groups, _ = ctl("causes", *known, "--save", file)
     for group in groups:
         print(f"causes: {group['count']:4} {group['fingerprint']}")
