@@ -21,9 +21,10 @@ int event_seen(void *ctx)
 		return 0;
 	if (event_filtered && !filter_passes(FILTER_EVENT))
 		return 0;
-	count(cpu, 0);
-	if (cpu->threshold_ns == TRIGGER_NEVER)
+	if (cpu->threshold_ns == TRIGGER_NEVER) {
+		count(cpu, 0);
 		return 0;
+	}
 	s = take_raw(cpu, PERF_POKE_TRIGGER_EVENT, 0);
 	if (!s)
 		return 0;

@@ -159,11 +159,12 @@ static __noinline int judge(void *ctx, __u32 kind, const struct activation *acti
 
 	if (!cpu)
 		return 0;
-	count(cpu, latency_ns);
 	if (kind != PERF_POKE_TRIGGER_WAKEUP)
 		note_latencies(activation, kind == PERF_POKE_TRIGGER_USER ? latency_ns : 0);
-	if (latency_ns < cpu->threshold_ns)
+	if (latency_ns < cpu->threshold_ns) {
+		count(cpu, latency_ns);
 		return 0;
+	}
 	s = take(cpu, kind, latency_ns);
 	if (!s)
 		return 0;

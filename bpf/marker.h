@@ -25,11 +25,12 @@ struct marker_text {
 	__u8 text[MARKER_TEXT_MAX];
 };
 
-/* tasks: see hold(). */
+/* tasks: see poke(). */
 static __noinline int marker_spike(void *ctx, struct trigger_cpu *cpu,
 				   const struct marker_text *marker, __u64 latency_ns, __u64 tasks)
 {
-	struct trigger_spike *s = take_spike(cpu, PERF_POKE_TRIGGER_MARKER, latency_ns, tasks);
+	struct trigger_spike *s = take_spike(cpu, PERF_POKE_TRIGGER_MARKER, latency_ns,
+					     bpf_ktime_get_ns(), tasks, true);
 
 	if (!s)
 		return 0;
@@ -68,9 +69,10 @@ static __noinline int marker_look(void *ctx, const void *text, __u64 size, __u64
 		marker_take(&scan, marker.text[i]);
 	if (scan.state != marker_length)
 		return 0;
-	count(cpu, scan.latency_ns);
-	if (scan.latency_ns < cpu->threshold_ns)
+	if (scan.latency_ns < cpu->threshold_ns) {
+		count(cpu, scan.latency_ns);
 		return 0;
+	}
 	return marker_spike(ctx, cpu, &marker, scan.latency_ns, tasks);
 }
 

@@ -105,9 +105,10 @@ int noise_sample(__u64 *ctx)
 
 	if (!cpu || !cpu->watched)
 		return 0;
-	count(cpu, ns);
-	if (ns < cpu->threshold_ns)
+	if (ns < cpu->threshold_ns) {
+		count(cpu, ns);
 		return 0;
+	}
 	s = take(cpu, PERF_POKE_TRIGGER_NOISE, ns);
 	if (!s)
 		return 0;

@@ -45,9 +45,10 @@ int report_late(const struct trigger_report *args)
 	if (!report.actual_ns)
 		report.actual_ns = bpf_ktime_get_ns();
 	latency_ns = lateness(report.actual_ns, report.expected_ns);
-	count(cpu, latency_ns);
-	if (latency_ns < cpu->threshold_ns)
+	if (latency_ns < cpu->threshold_ns) {
+		count(cpu, latency_ns);
 		return 0;
+	}
 	return report_spike((void *)args, cpu, &report, latency_ns);
 }
 

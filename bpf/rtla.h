@@ -76,6 +76,7 @@ int rtla_hold(void *ctx)
 	__u32 key = bpf_get_smp_processor_id();
 	struct trigger_spike *s;
 	struct trigger_cpu *cpu;
+	__u64 frozen_ns;
 
 	if (rtla_cpu != key + 1)
 		return 0;
@@ -85,8 +86,10 @@ int rtla_hold(void *ctx)
 	s = reserve(cpu);
 	if (!s)
 		return 0;
+	frozen_ns = freeze();
 	*s = rtla_spike;
-	hold(s, true);
+	s->frozen_ns = frozen_ns;
+	poke(s, true);
 	/* This interrupt directly follows the timer's. A late thread already runs. */
 	if (s->kind == PERF_POKE_TRIGGER_IRQ)
 		stack_at_spike(ctx, s->sequence);

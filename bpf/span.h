@@ -124,10 +124,16 @@ static __noinline int span_begin(__u64 argument)
 	return 0;
 }
 
-/* tid: another than the running thread, or 0. */
-static __noinline int span_spike(void *ctx, struct trigger_cpu *cpu, __u64 latency_ns, __u32 tid)
+/* Flag of a span without exit yet, which is counted at its exit. */
+#define SPAN_OPEN (1ULL << 32)
+
+/* open: 0, or SPAN_OPEN plus the TID of another than the running thread, or plus 0. */
+static __noinline int span_spike(void *ctx, struct trigger_cpu *cpu, __u64 latency_ns, __u64 now,
+				 __u64 open)
 {
-	struct trigger_spike *s = take_raw(cpu, PERF_POKE_TRIGGER_SPAN, latency_ns);
+	struct trigger_spike *s =
+		take_spike(cpu, PERF_POKE_TRIGGER_SPAN, latency_ns, now, false, !open);
+	__u32 tid = open;
 
 	if (!s)
 		return 0;
@@ -147,13 +153,14 @@ static __noinline int span_spike(void *ctx, struct trigger_cpu *cpu, __u64 laten
 }
 
 static __always_inline void span_measured(void *ctx, struct trigger_cpu *cpu, __u64 latency_ns,
-					  bool told)
+					  __u64 now, bool told)
 {
 	if (!cpu || !cpu->watched)
 		return;
-	count(cpu, latency_ns);
-	if (!told && latency_ns >= cpu->threshold_ns)
-		span_spike(ctx, cpu, latency_ns, 0);
+	if (told || latency_ns < cpu->threshold_ns)
+		count(cpu, latency_ns);
+	else
+		span_spike(ctx, cpu, latency_ns, now, 0);
 }
 
 static __noinline int span_end(void *ctx, __u64 argument)
@@ -180,7 +187,7 @@ static __noinline int span_end(void *ctx, __u64 argument)
 	 * the next span with this key meanwhile. */
 	if (span_by == SPAN_BY_ARGUMENT)
 		bpf_map_delete_elem(&spans, &key);
-	span_measured(ctx, cpu, latency_ns, told);
+	span_measured(ctx, cpu, latency_ns, now, told);
 	if (span_by != SPAN_BY_ARGUMENT)
 		bpf_map_delete_elem(&spans, &key);
 	return 0;
@@ -238,7 +245,7 @@ int span_expiry(void *ctx)
 	open->told = 1;
 	if (span_by != SPAN_BY_THREAD || tid == (__u32)bpf_get_current_pid_tgid())
 		tid = 0;
-	return span_spike(ctx, cpu, now - open->began_ns, tid);
+	return span_spike(ctx, cpu, now - open->began_ns, now, SPAN_OPEN | tid);
 }
 
 /* For spans of threads: runs when a thread exits. */

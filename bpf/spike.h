@@ -66,6 +66,13 @@ static __always_inline void count(struct trigger_cpu *cpu, __u64 latency_ns)
 	linear_count(cpu->watched, latency_ns);
 }
 
+/* For latencies at or over the threshold, of which there are few. */
+static __noinline int count_late(struct trigger_cpu *cpu, __u64 latency_ns)
+{
+	count(cpu, latency_ns);
+	return 0;
+}
+
 /* irq_work is LIFO: queue the controller's wakeup first, so that the pokes run before it. tell()
  * queues it again. */
 static __always_inline void wake_last(void)
@@ -76,9 +83,9 @@ static __always_inline void wake_last(void)
 		bpf_ringbuf_discard(record, BPF_RB_FORCE_WAKEUP);
 }
 
-/* At the exit of a span interrupts are on. An interrupt here would be traced, and so would a task
- * that it switches to. For kernels without these functions there is an object without them: see
- * poke/send.h. */
+/* At the exit of a span interrupts are on. An interrupt before the freeze would be traced, and so
+ * would a task that it switches to, if only when the lock of the ring buffer is released. For
+ * kernels without these functions there is an object without them: see poke/send.h. */
 #ifdef NO_IRQ_SAVE
 static __always_inline void bpf_local_irq_save(unsigned long *flags)
 {
@@ -92,26 +99,22 @@ extern void bpf_local_irq_save(unsigned long *flags) __ksym;
 extern void bpf_local_irq_restore(unsigned long *flags) __ksym;
 #endif
 
-static __always_inline void freeze(void)
+/* Freezes the trace of this CPU, if it has one. Returns the time, or 0. The trace shows all that
+ * precedes this: what can wait is done later. */
+static __noinline __u64 freeze(void)
 {
-	unsigned long flags;
-
-	bpf_local_irq_save(&flags);
+	if (!pause_message[0] || !is_watched(bpf_get_smp_processor_id()))
+		return 0;
 	bpf_trace_printk((const char *)pause_message, sizeof(pause_message));
-	bpf_local_irq_restore(&flags);
+	return bpf_ktime_get_ns();
 }
 
-/* Freezes the trace of this CPU and pokes the targets. tell() must follow. tasks: may call
- * functions that need the target's task, which not all program types may. */
-static __noinline int hold(struct trigger_spike *s, bool tasks)
+/* Pokes the targets. freeze() must precede, tell() must follow. tasks: may call functions that need
+ * the target's task, which not all program types may. */
+static __noinline int poke(struct trigger_spike *s, bool tasks)
 {
 	s->ran_cpu = bpf_get_smp_processor_id();
 	s->ran_watched = is_watched(s->ran_cpu);
-	/* Freeze first: what follows does not matter. */
-	if (pause_message[0] && s->ran_watched) {
-		freeze();
-		s->frozen_ns = bpf_ktime_get_ns();
-	}
 	s->sequence = __sync_fetch_and_add(&sequence, 1) + 1;
 	wake_last();
 	s->unpoked = POKE_HAS_TASK && !tasks;
@@ -165,40 +168,51 @@ static __always_inline bool is_control(__u32 kind, __u64 latency_ns)
 }
 
 /* Takes a spike or a control: freezes the trace and returns the record, for tell(). NULL: only
- * counted. tasks: see hold(). */
+ * counted. counts: the latency was not counted yet. tasks: see poke(). now: the time of the spike.
+ * Each path checks the record for NULL once: the verifier of Linux 6.1 forgets it. */
 static __always_inline struct trigger_spike *take_spike(struct trigger_cpu *cpu, __u32 kind,
-							__u64 latency_ns, bool tasks)
+							__u64 latency_ns, __u64 now, bool tasks,
+							bool counts)
 {
 	bool control = is_control(kind, latency_ns);
-	__u64 now = bpf_ktime_get_ns();
-	struct trigger_spike *s;
+	struct trigger_spike *s = NULL;
+	unsigned long flags;
+	__u64 frozen_ns;
 
-	if (control ? !claim_control(cpu, spike_ns[kind])
-		    : !claim_spike(cpu, kind, latency_ns, now))
+	bpf_local_irq_save(&flags);
+	if (control ? claim_control(cpu, spike_ns[kind]) : claim_spike(cpu, kind, latency_ns, now))
+		s = reserve(cpu);
+	if (!s) {
+		bpf_local_irq_restore(&flags);
+		if (counts)
+			count_late(cpu, latency_ns);
 		return NULL;
-	s = reserve(cpu);
-	if (!s)
-		return NULL;
+	}
+	frozen_ns = freeze();
+	bpf_local_irq_restore(&flags);
 	__builtin_memset(s, 0, sizeof(*s));
 	s->kind = kind;
 	s->control = control;
 	s->latency_ns = latency_ns;
 	s->time_ns = now;
-	hold(s, tasks);
+	s->frozen_ns = frozen_ns;
+	poke(s, tasks);
+	if (counts)
+		count_late(cpu, latency_ns);
 	return s;
 }
 
 static __always_inline struct trigger_spike *take(struct trigger_cpu *cpu, __u32 kind,
 						  __u64 latency_ns)
 {
-	return take_spike(cpu, kind, latency_ns, true);
+	return take_spike(cpu, kind, latency_ns, bpf_ktime_get_ns(), true, true);
 }
 
 /* For programs of the type raw_tp. */
 static __always_inline struct trigger_spike *take_raw(struct trigger_cpu *cpu, __u32 kind,
 						      __u64 latency_ns)
 {
-	return take_spike(cpu, kind, latency_ns, false);
+	return take_spike(cpu, kind, latency_ns, bpf_ktime_get_ns(), false, true);
 }
 
 static __always_inline void note_spike(const struct trigger_spike *s)

@@ -80,13 +80,13 @@ static __always_inline int expire(__u64 *ctx, bool has_threads, bool has_registe
 	expires = timer->node.expires;
 	latency_ns = lateness(now, expires);
 
-	count(cpu, latency_ns);
-
 	if (has_threads) {
 		expires -= clock_offset(timer);
 		waits = begin(cpu, timer, expires, latency_ns);
 	}
-	if (latency_ns >= cpu->threshold_ns) {
+	if (latency_ns < cpu->threshold_ns) {
+		count(cpu, latency_ns);
+	} else {
 		/* First, because there are few records, and each branch from here on replaces
 		 * one. */
 		branches_take(key);
