@@ -314,9 +314,8 @@ static int measure_turns(const char *what)
 		if (!ours[i] || !empty[i])
 			return 1;
 	}
-	printf("alone, on CPUs that %s, medians of %d turns: an empty program %.0f ns, ours %.0f "
-	       "ns, "
-	       "ratio %.2f (aim: 1.5)\n",
+	printf("alone, on CPUs that %s, medians of %d turns: an empty program %.0f ns, "
+	       "ours %.0f ns, ratio %.2f (aim: 1.5)\n",
 	       what, ALONE_TURNS, median(empty, ALONE_TURNS), median(ours, ALONE_TURNS),
 	       median(ours, ALONE_TURNS) / median(empty, ALONE_TURNS));
 	return 0;

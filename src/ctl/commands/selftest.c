@@ -6,6 +6,7 @@
 
 #include "array.h"
 #include "capture/layout.h"
+#include "capture/view.h"
 #include "cli/command.h"
 #include "cli/ending.h"
 #include "cli/json_line.h"
@@ -429,8 +430,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	r = command_options(&command_selftest, con, argc, argv, &args);
 	if (r)
 		return command_options_exit(r);
-	if (args.recorder && args.recorder != PERF_POKE_RECORDER_EVENTS &&
-	    args.recorder != PERF_POKE_RECORDER_PT) {
+	if (!view_has_trace(args.recorder)) {
 		console_error(con, "--recorder '%s': nothing to test (use events, pt)",
 			      perf_poke__name(PERF_POKE_AXIS_RECORDER, args.recorder));
 		return EXIT_USAGE;

@@ -213,6 +213,7 @@ static void blame_task(struct cause *cause, const struct findings *findings,
 		cause->time_ns = time_ns;
 		cause->name = tasks->spans[i].name;
 		cause->span = SPAN_NONE;
+		return;
 	}
 }
 

@@ -122,11 +122,17 @@ static int on_softirq(const struct reader *reader)
 	return begin_or_end(reader, SPAN_SOFTIRQ, vec < ARRAY_SIZE(names) ? names[vec] : text);
 }
 
+/* The function at an address, or the address. `buf` has room for the latter. */
+static const char *function_at(const struct reader *reader, uint64_t address, char buf[32])
+{
+	snprintf(buf, 32, "0x%" PRIx64, address);
+	return tracepoints_function(reader->tracepoints, address) ?: buf;
+}
+
 /* A function that timers or tasklets call. */
 static int on_function(const struct reader *reader)
 {
 	const struct lane *lane = &reader->spans->lanes[LANE_CODE];
-	const char *function;
 	uint64_t address;
 	char text[32];
 
@@ -134,9 +140,7 @@ static int on_function(const struct reader *reader)
 		if (!tracepoint_number(reader->event, "function", &address) &&
 		    !tracepoint_number(reader->event, "func", &address))
 			return begin(reader, SPAN_FUNCTION, "?");
-		snprintf(text, sizeof(text), "0x%" PRIx64, address);
-		function = tracepoints_function(reader->tracepoints, address);
-		return begin(reader, SPAN_FUNCTION, function ?: text);
+		return begin(reader, SPAN_FUNCTION, function_at(reader, address, text));
 	}
 	if (lane->open != SPAN_NONE && lane->spans[lane->open].kind == SPAN_FUNCTION)
 		spans_end(reader->spans, LANE_CODE, reader->event->time);
@@ -148,15 +152,13 @@ static int on_function(const struct reader *reader)
 static int on_call(const struct reader *reader)
 {
 	bool within = reader->spans->lanes[LANE_CODE].open != SPAN_NONE;
-	const char *function;
 	uint64_t address;
 	char text[32];
 
 	if (!tracepoint_number(reader->event, "func", &address))
 		return 0;
-	snprintf(text, sizeof(text), "0x%" PRIx64, address);
-	function = tracepoints_function(reader->tracepoints, address);
-	return begin_or_end(reader, within ? SPAN_FUNCTION : SPAN_INTERRUPT, function ?: text);
+	return begin_or_end(reader, within ? SPAN_FUNCTION : SPAN_INTERRUPT,
+			    function_at(reader, address, text));
 }
 
 /* Another task runs, because a switch was lost. This event has its time, but no name. */
