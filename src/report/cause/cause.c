@@ -82,7 +82,16 @@ static int find_mostly(struct cause *cause, const struct findings *findings)
 	return 0;
 }
 
-/* The same for all that ran while a thread was late. */
+/* Whether a span of code is the task's own. */
+static bool is_of_task(const struct lane *code, uint32_t i)
+{
+	while (i != SPAN_NONE &&
+	       (code->spans[i].kind == SPAN_FUNCTION || code->spans[i].kind == SPAN_SYSCALL))
+		i = code->spans[i].parent;
+	return i == SPAN_NONE;
+}
+
+/* The same for all that ran while a thread was late. Events know the functions of work items. */
 static int find_mostly_of_all(struct cause *cause, const struct findings *findings)
 {
 	const struct lane *code = findings_code(findings);
@@ -97,6 +106,8 @@ static int find_mostly_of_all(struct cause *cause, const struct findings *findin
 		const struct span *span = &code->spans[i];
 
 		if (span->parent != SPAN_NONE && code->spans[span->parent].name == span->name)
+			continue;
+		if (!findings->spans->has_functions && !is_of_task(code, i))
 			continue;
 		times[span->name] += span_within(span, findings->late_begin, findings->late_end);
 		if (span->depth <= depth || times[span->name] < cause->time_ns / 5 * 4)
@@ -287,6 +298,14 @@ const struct spike_stack *cause_switched(const struct cause *cause, const struct
 	return last ? &facts->stack : NULL;
 }
 
+bool cause_went_on(const struct cause *cause, const struct findings *findings,
+		   const struct facts *facts)
+{
+	return cause_switched(cause, findings, facts) == &facts->holder &&
+	       facts->stack.tid == facts->holder.tid && !cause_explains(findings, facts->irq_ns) &&
+	       spike_stack_went_on(&facts->stack, &facts->holder);
+}
+
 /* Finds who queued the work of a kernel thread: its function is among the callers on the thread's
  * stack. */
 static void find_queuer(struct cause *cause, const struct findings *findings,
@@ -364,7 +383,7 @@ int cause_find(struct cause *cause, const struct findings *findings, const struc
 		blame_usage(cause, findings, facts, usage);
 	blame_task(cause, findings, facts);
 	blame_stack(cause, findings, facts);
-	if (!r && cause->kind == CAUSE_THREAD && findings->spans->has_functions)
+	if (!r && cause->kind == CAUSE_THREAD)
 		r = find_mostly_of_all(cause, findings);
 	if (cause->kind == CAUSE_THREAD)
 		find_queuer(cause, findings, facts);

@@ -44,6 +44,11 @@ bool cause_explains(const struct findings *findings, uint64_t time_ns);
 const struct spike_stack *cause_switched(const struct cause *cause, const struct findings *findings,
 					 const struct facts *facts);
 
+/* Whether the blamed thread did something else after the timer's interrupt, until it was switched
+ * out: either may have taken long. */
+bool cause_went_on(const struct cause *cause, const struct findings *findings,
+		   const struct facts *facts);
+
 /* Such as `irqs_off`. */
 const char *cause_kind_name(enum cause_kind kind);
 

@@ -3,6 +3,7 @@
 #include "cause/cause.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "units.h"
 
@@ -145,6 +146,24 @@ static void put_none(FILE *file, const struct cause *cause, const struct finding
 	put_path(file, findings);
 }
 
+/* Where the thread was at the timer's interrupt, or in the end; or both, if these differ. */
+static void put_stack(FILE *file, const struct cause *cause, const struct findings *findings,
+		      const struct facts *facts)
+{
+	spike_stack_put_switched(file, cause_switched(cause, findings, facts));
+	if (cause_went_on(cause, findings, facts))
+		spike_stack_put_switched(file, &facts->stack);
+}
+
+/* Whether the stack begins with the function that took most of the time. */
+static bool stack_says(const struct cause *cause, const struct findings *findings,
+		       const struct spike_stack *stack)
+{
+	return !findings->spans->has_functions && stack &&
+	       !strcmp(stack->frames[spike_stack_switched(stack)].name,
+		       findings_name(findings, cause->mostly));
+}
+
 static void put_thread(FILE *file, const struct cause *cause, const struct findings *findings,
 		       const struct facts *facts)
 {
@@ -152,18 +171,18 @@ static void put_thread(FILE *file, const struct cause *cause, const struct findi
 
 	fprintf(file, "%s%s ran for %s of that", facts->reported ? "" : "blocking thread ",
 		findings_name(findings, cause->name), FORMAT_TIME(cause->time_ns));
-	if (cause->mostly) {
+	if (cause->mostly && !stack_says(cause, findings, stack)) {
 		fputs(", most of it in ", file);
 		put_function(file, findings_name(findings, cause->mostly));
 	}
-	if (cause->mostly_span != SPAN_NONE)
+	if (findings->spans->has_functions && cause->mostly_span != SPAN_NONE)
 		put_callers(file, findings,
 			    findings_code(findings)->spans[cause->mostly_span].parent, SPAN_NONE,
 			    ", called from ");
 	else if (findings->spans->has_functions)
 		put_path(file, findings);
 	else if (stack)
-		spike_stack_put_switched(file, stack);
+		put_stack(file, cause, findings, facts);
 	else if (!facts->thread && spike_stack_open(&facts->stack) != STACK_NONE)
 		spike_stack_put_open(file, &facts->stack);
 	else

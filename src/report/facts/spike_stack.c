@@ -159,6 +159,16 @@ size_t spike_stack_common(const struct spike_stack *stack, const struct spike_st
 	return found;
 }
 
+bool spike_stack_went_on(const struct spike_stack *stack, const struct spike_stack *before)
+{
+	size_t end = spike_stack_switched(stack);
+
+	/* On the way to user space, or as soon as the kernel enabled preemption, it was switched
+	 * out for others. */
+	return end != STACK_NONE && !stack->frames[end].user && !spike_stack_preempted(stack) &&
+	       end < spike_stack_common(stack, before);
+}
+
 bool spike_stack_is_idle(const struct spike_stack *stack)
 {
 	size_t found = find_turning_on(stack);

@@ -48,6 +48,10 @@ size_t spike_stack_find(const struct spike_stack *stack, const char *function);
  * by its callers. STACK_NONE: there is none. */
 size_t spike_stack_common(const struct spike_stack *stack, const struct spike_stack *other);
 
+/* Of two stacks of one thread, whether it was switched out in a function that it called after
+ * `before`. */
+bool spike_stack_went_on(const struct spike_stack *stack, const struct spike_stack *before);
+
 /* Whether the interrupted function waits for interrupts. */
 bool spike_stack_is_idle(const struct spike_stack *stack);
 

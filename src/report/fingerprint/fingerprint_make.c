@@ -23,7 +23,7 @@ static void add_task(struct fingerprint *to, const char *comm)
 }
 
 /* Adds a caller. Returns false at the entry, which ends the chain. The culprit is added whatever it
- * is. A placeholder such as [not traced] is not added. */
+ * is, unless it just waits. A placeholder such as [not traced] is not added. */
 static bool add_function(struct fingerprint *to, const char *name)
 {
 	char function[FINGERPRINT_NAME_SIZE], token[FINGERPRINT_NAME_SIZE];
@@ -33,6 +33,8 @@ static bool add_function(struct fingerprint *to, const char *name)
 		return true;
 	fingerprint_function(function, name);
 	role = fingerprint_role(token, function);
+	if (!to->nr && fingerprint_only_waits(function))
+		return true;
 	if (role == FRAME_FUNCTION || !to->nr)
 		add_frame(to, function);
 	if (role == FRAME_ENTRY)
@@ -163,19 +165,33 @@ static bool was_preempted(const struct spike_stack *stack)
 }
 
 /* The timer's interrupt hits the culprit, or a function that it calls. If the thread was switched
- * out within the culprit later, the frames that both stacks have tell it. */
-static size_t find_culprit(const struct spike_stack *stack, const struct facts *facts)
+ * out within the culprit later, the frames that both stacks have tell it; else the function of a
+ * work item does, if it is known. STACK_NONE: the thread went on to something else. */
+static size_t find_culprit(const struct spike_stack *stack, const struct cause *cause,
+			   const struct findings *findings, const struct facts *facts)
 {
-	size_t hit = spike_stack_switched(stack), common;
+	size_t hit = spike_stack_switched(stack), common = STACK_NONE, work = STACK_NONE;
 	char function[FINGERPRINT_NAME_SIZE], token[FINGERPRINT_NAME_SIZE];
 
-	if (stack != &facts->holder || facts->stack.tid != stack->tid)
-		return hit;
-	common = spike_stack_common(stack, &facts->stack);
-	if (common == STACK_NONE || common < hit)
-		return hit;
-	fingerprint_function(function, stack->frames[common].name);
-	return fingerprint_role(token, function) == FRAME_FUNCTION ? common : hit;
+	if (cause->mostly && !findings->spans->has_functions) {
+		work = spike_stack_find(stack, findings_name(findings, cause->mostly));
+		if (work == STACK_NONE)
+			return STACK_NONE;
+	}
+	if (stack == &facts->holder && facts->stack.tid == stack->tid)
+		common = spike_stack_common(stack, &facts->stack);
+	if (common != STACK_NONE && common >= hit) {
+		fingerprint_function(function, stack->frames[common].name);
+		if (fingerprint_role(token, function) == FRAME_FUNCTION)
+			return common;
+	}
+	/* What work_on_cpu() calls */
+	if (work != STACK_NONE && work > hit &&
+	    !strcmp(stack->frames[work].name, "work_for_cpu_fn"))
+		work--;
+	if (work != STACK_NONE)
+		return work;
+	return cause_went_on(cause, findings, facts) ? STACK_NONE : hit;
 }
 
 /* A thread in the kernel is identified by its functions. In user space, where recorders see
@@ -185,10 +201,13 @@ static void make_thread(struct fingerprint *to, const struct cause *cause,
 {
 	const struct spike_stack *stack = cause_switched(cause, findings, facts);
 	char token[FINGERPRINT_NAME_SIZE];
+	size_t culprit = STACK_NONE;
 
 	set_kind(to, "thread");
 	if (stack && was_preempted(stack))
-		add_stack(to, stack, find_culprit(stack, facts));
+		culprit = find_culprit(stack, cause, findings, facts);
+	if (culprit != STACK_NONE)
+		add_stack(to, stack, culprit);
 	else if (cause->mostly_span != SPAN_NONE)
 		add_spans(to, findings, facts, cause->mostly_span);
 	/* Between two pieces of work: either may have taken long. */

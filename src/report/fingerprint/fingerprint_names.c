@@ -2,7 +2,6 @@
 #include "fingerprint/fingerprint_names.h"
 
 #include <ctype.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -193,6 +192,17 @@ enum frame_role fingerprint_role(char *token, const char *function)
 									: FRAME_FUNCTION;
 	put_token(token, found);
 	return FRAME_ENTRY;
+}
+
+bool fingerprint_only_waits(const char *function)
+{
+	static const char *const prefixes[] = {
+		"__const_udelay", "__delay",   "__ndelay",  "__udelay",
+		"delay_",	  "ktime_get", "kvm_clock", "local_clock",
+		"native_sched",	  "pvclock_",  "read_tsc",  "sched_clock",
+	};
+
+	return prefix_of(function, prefixes, ARRAY_SIZE(prefixes));
 }
 
 void fingerprint_entry(char *token, const char *name)

@@ -228,7 +228,8 @@ static uint64_t stack_ns(const struct make *make, const struct spike_stack *stac
 	const struct facts *facts = make->facts;
 
 	if (stack == cause_switched(cause, make->findings, facts)) {
-		*frame = spike_stack_switched(stack);
+		*frame = cause_went_on(cause, make->findings, facts) ? STACK_NONE
+								     : spike_stack_switched(stack);
 		return cause->time_ns;
 	}
 	*frame = stack == &facts->stack ? cause->frame : STACK_NONE;

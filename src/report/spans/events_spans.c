@@ -147,6 +147,24 @@ static int on_function(const struct reader *reader)
 	return 0;
 }
 
+/* The function of a work item, which process_one_work() calls. */
+static int on_work(const struct reader *reader)
+{
+	static const char caller[] = "process_one_work";
+	uint64_t address;
+	char text[32];
+	int r;
+
+	if (has_suffix(reader->event->kind->name, "_end")) {
+		end_named(reader->spans, reader->event->time, caller);
+		return 0;
+	}
+	if (!tracepoint_number(reader->event, "function", &address))
+		return 0;
+	r = begin(reader, SPAN_FUNCTION, caller);
+	return r ?: begin(reader, SPAN_FUNCTION, function_at(reader, address, text));
+}
+
 /* A function call requested by another CPU. It usually runs in an interrupt; an idle CPU that polls
  * runs it without one. */
 static int on_call(const struct reader *reader)
@@ -255,6 +273,7 @@ static int take_event(const struct reader *reader)
 		{ "sched:sched_switch", on_switch },
 		{ "power:cpu_", on_power },
 		{ "csd:csd_function_e", on_call },
+		{ "workqueue:workqueue_execute_", on_work },
 	};
 	const char *name = reader->event->kind->name;
 	int r = follow_task(reader, reader->event->tid);

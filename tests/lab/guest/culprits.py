@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Without Intel PT, by the recorder events: what makes a timer or a thread late on purpose is named by the report. With PREEMPT_RT
 rtla's auto-analysis watches the same moments. Prints how often each of them names it, and how often the comparison with normal activations does. In the environment: LAB_SPIKES, of each kind;
-LAB_RTLA, how many of these rtla watches; LAB_KINDS; LAB_SECONDS, after which no more is made late; LAB_LATE_MS, by how much; LAB_KEEP, a folder for the
+LAB_RTLA, how many of these rtla watches; LAB_KINDS, by commas; LAB_SECONDS, after which no more is made late; LAB_LATE_MS, by how much; LAB_KEEP, a folder for the
 first capture of each kind, and those in which it is not named.
 
 usage: culprits.py PERF_POKE_CTL USER_LOOP"""
@@ -40,7 +40,7 @@ FINGERPRINTS = {
     "call": "interrupt/late_timer_called:3c2048c7",
     "idle": "idle/LAB3:23735157",
     "user": "thread/user_loop:86d4378b",
-    "preempt_off": "thread/late_timer_preempt_off:8cacba57",
+    "preempt_off": "thread/late_timer_preempt_off:21814860",
     "syscall": "thread/late_timer_syscall:a71a95f9",
     "softirqs": "softirq/late_timer_tasklet:0bac7bfc",
 }
@@ -106,14 +106,14 @@ def kinds():
         "idle": Kind("irq", late_idle, "the CPU left LAB3 after", "LAB3", "exit from idle"),
         "user": Kind("thread", UserLoop().spin, r"user_loop \d+ ran for .*(user_loop\+0x|\[user_loop\])", r"user_loop\+0x|user_loop_spin", "user_loop",
                      "user_loop"),
-        "preempt_off": Kind("thread", lambda: late_timer("preempt_off"), r"late_timer_preempt_off\(\) \[late_timer\]", functions["preempt_off"], "kworker"),
+        "preempt_off": Kind("thread", lambda: late_timer("preempt_off"), r"late_timer_preempt_off\(\)", functions["preempt_off"], "kworker"),
         "syscall": Kind("thread", late_syscall, r"late_timer_syscall\(\) \[late_timer\]", functions["syscall"], r"\bsh:"),
     }
     # In a real-time kernel threads come before softirqs.
     if "PREEMPT_RT" not in os.uname().version:
         inside = ", most of it in late_timer_tasklet" if HAS_TASKLETS else ""
         found["softirqs"] = Kind("thread", lambda: late_timer("softirqs"), f"softirq TASKLET{inside}", "TASKLET", "TASKLET")
-    chosen = os.environ.get("LAB_KINDS", "").split()
+    chosen = os.environ.get("LAB_KINDS", "").replace(",", " ").split()
     return {name: kind for name, kind in found.items() if not chosen or name in chosen}
 
 
@@ -272,7 +272,7 @@ for name, kind in all_kinds.items():
     # What came while the last capture was copied is not recorded, and a busy host makes the guest late all the time.
     check(kind.right * 2 > kind.spikes, f"{name}: {kind.right} of {kind.spikes} named")
     # Without preemption, the interrupt hits whatever function the culprit calls at that moment.
-    if name in ("preempt_off", "syscall") and "PREEMPT_RT" not in os.uname().version:
+    if name == "syscall" and "PREEMPT_RT" not in os.uname().version:
         continue
     # The state is idle as ever.
     check(name == "idle" or kind.normal * 2 > kind.spikes, f"{name}: {kind.normal} of {kind.spikes} differ from normal in it")

@@ -53,7 +53,7 @@ static u64 switches;
 /* The names are what a capture must show: external, so that the compiler changes none of them. */
 void late_timer_spin(u64 ns);
 long late_timer_irqs_off(void *microseconds);
-long late_timer_preempt_off(void *microseconds);
+void late_timer_preempt_off(struct work_struct *work);
 long late_timer_softirqs(void *microseconds);
 void late_timer_tasklet(struct tasklet_struct *tasklet);
 long late_timer_syscall(void *microseconds);
@@ -84,12 +84,18 @@ noinline long late_timer_irqs_off(void *microseconds)
 	return 0;
 }
 
-noinline long late_timer_preempt_off(void *microseconds)
+struct job {
+	struct work_struct work;
+	unsigned long microseconds;
+	bool done;
+};
+
+/* A work item itself, as drivers have them. */
+noinline void late_timer_preempt_off(struct work_struct *work)
 {
 	preempt_disable();
-	late_timer_spin((unsigned long)microseconds * 1000);
+	late_timer_spin(container_of(work, struct job, work)->microseconds * 1000);
 	preempt_enable();
-	return 0;
 }
 
 /* Mostly by itself, so that the time is this function's and not the clock's. */
@@ -197,16 +203,10 @@ noinline unsigned int late_timer_far(void)
 	return 1;
 }
 
-struct walk {
-	struct work_struct work;
-	unsigned long microseconds;
-	bool done;
-};
-
 static void walk_keys(struct work_struct *work)
 {
-	struct walk *walk = container_of(work, struct walk, work);
-	u64 end = ktime_get_mono_fast_ns() + walk->microseconds * 1000;
+	struct job *job = container_of(work, struct job, work);
+	u64 end = ktime_get_mono_fast_ns() + job->microseconds * 1000;
 
 	while (ktime_get_mono_fast_ns() < end) {
 		for (int i = 0; i < BETWEEN_PAUSES; i++) {
@@ -217,23 +217,34 @@ static void walk_keys(struct work_struct *work)
 		cpu_relax();
 		cond_resched();
 	}
-	WRITE_ONCE(walk->done, true);
+	WRITE_ONCE(job->done, true);
 }
 
 /* Not one of those that run() starts: two CPUs have something to do. */
 static long late_timer_keys(unsigned int cpu, unsigned long microseconds)
 {
-	struct walk walk = { .microseconds = microseconds };
+	struct job job = { .microseconds = microseconds };
 
-	INIT_WORK_ONSTACK(&walk.work, walk_keys);
-	schedule_work_on(cpu, &walk.work);
-	while (!READ_ONCE(walk.done)) {
+	INIT_WORK_ONSTACK(&job.work, walk_keys);
+	schedule_work_on(cpu, &job.work);
+	while (!READ_ONCE(job.done)) {
 		static_branch_enable(&key);
 		static_branch_disable(&key);
 		WRITE_ONCE(switches, switches + 2);
 	}
-	flush_work(&walk.work);
-	destroy_work_on_stack(&walk.work);
+	flush_work(&job.work);
+	destroy_work_on_stack(&job.work);
+	return 0;
+}
+
+static noinline long late_timer_work(unsigned int cpu, unsigned long microseconds)
+{
+	struct job job = { .microseconds = microseconds };
+
+	INIT_WORK_ONSTACK(&job.work, late_timer_preempt_off);
+	schedule_work_on(cpu, &job.work);
+	flush_work(&job.work);
+	destroy_work_on_stack(&job.work);
 	return 0;
 }
 
@@ -241,6 +252,8 @@ static long run(void *function, unsigned int cpu, void *microseconds)
 {
 	if (function == late_timer_call)
 		return late_timer_call(cpu, microseconds);
+	if (function == late_timer_preempt_off)
+		return late_timer_work(cpu, (unsigned long)microseconds);
 	if (function != late_timer_syscall)
 		return work_on_cpu(cpu, function, microseconds);
 	/* A writer that may run elsewhere too is not moved. */

@@ -206,7 +206,7 @@ static void names_who_had_the_cpu(FILE *file)
 		int last;
 		bool interrupted;
 		uint64_t irq_ns;
-		bool slept, began, offered;
+		bool slept, began, offered, returned;
 	} rows[] = {
 		{ 9, false, 0 },
 		{ 9, true, 10000 },
@@ -216,6 +216,7 @@ static void names_who_had_the_cpu(FILE *file)
 		{ 7, true, 10000, .slept = true, .began = true },
 		{ 9, true, 10000, .began = true },
 		{ 7, true, 10000, .offered = true },
+		{ 7, true, 10000, .slept = true, .returned = true },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -230,6 +231,8 @@ static void names_who_had_the_cpu(FILE *file)
 		account.facts.stack.frames[1] = (struct spike_frame)FRAME("acme_wait");
 		if (rows[i].slept)
 			strcpy(account.facts.stack.frames[0].name, "schedule");
+		if (rows[i].returned)
+			strcpy(account.facts.stack.frames[1].name, "foo");
 		if (rows[i].offered)
 			account.facts.stack = (struct spike_stack){
 				.tid = 7,

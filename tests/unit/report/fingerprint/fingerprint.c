@@ -380,9 +380,75 @@ TEST(is_the_same_wherever_the_interrupt_hit)
 
 	check_interrupted(culprit, ARRAY_SIZE(culprit), switched, ARRAY_SIZE(switched), wanted);
 	check_interrupted(callee, ARRAY_SIZE(callee), switched, ARRAY_SIZE(switched), wanted);
-	/* In another system call by then. */
+	/* In another system call by then; and who waits is the culprit, not the delay. */
 	check_interrupted(callee, ARRAY_SIZE(callee), later, ARRAY_SIZE(later),
-			  "v2 thread delay_tsc<acme_spin<acme_walk<[write]");
+			  "v2 thread acme_spin<acme_walk<[write]");
+}
+
+/* A work item's function is known by its event, wherever the interrupt hit. */
+TEST(names_the_function_of_a_work_item)
+{
+	static const struct {
+		const char *function, *hit[5], *wanted;
+	} rows[] = {
+		{ "acme_work",
+		  { "delay_tsc", "acme_spin", "acme_work", "process_one_work", "worker_thread" },
+		  "v2 thread acme_work<[workqueue]" },
+		{ "acme_work",
+		  { "process_one_work", "worker_thread", "kthread", "ret_from_fork" },
+		  "v2 thread acme_work<[workqueue]" },
+		{ "work_for_cpu_fn",
+		  { "acme_spin", "acme_probe", "work_for_cpu_fn", "process_one_work",
+		    "worker_thread" },
+		  "v2 thread acme_probe<work_for_cpu_fn<[workqueue]" },
+		{ "work_for_cpu_fn",
+		  { "work_for_cpu_fn", "process_one_work", "worker_thread", "kthread" },
+		  "v2 thread work_for_cpu_fn<[workqueue]" },
+	};
+	static const char *const after[] = { "__schedule", "preempt_schedule_common",
+					     "__cond_resched", "process_one_work",
+					     "worker_thread" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct fingerprint found;
+		struct account account;
+		size_t nr = 0;
+
+		while (nr < ARRAY_SIZE(rows[i].hit) && rows[i].hit[nr])
+			nr++;
+		assert_int_equal(TIMELINE(&account, false, TASK(0, "kworker/1:1 7"),
+					  CALL(105000, "process_one_work"),
+					  CALL(105000, rows[i].function), RETURN(195000),
+					  RETURN(195000)),
+				 0);
+		account.facts.thread = true;
+		account.facts.stack.tid = account.facts.holder.tid = 7;
+		account.facts.holder.interrupted = true;
+		put_stack(&account.facts.holder, rows[i].hit, nr);
+		give_stack(&account, after, ARRAY_SIZE(after));
+		fingerprint_of(&found, &account);
+		check_text(&found, rows[i].wanted);
+	}
+}
+
+/* From one system call to another: it may have spent the time in either, or between. */
+TEST(names_a_thread_that_went_on)
+{
+	static const char *const hit[] = { "prepare_to_wait_event", "pipe_read", "vfs_read",
+					   "__x64_sys_read", "do_syscall_64" };
+	static const char *const asleep[] = { "__schedule", "schedule", "do_nanosleep",
+					      "__x64_sys_clock_nanosleep", "do_syscall_64" };
+	struct fingerprint found;
+	struct account account;
+
+	assert_int_equal(TIMELINE(&account, false, TASK(0, "loop 7")), 0);
+	account.facts.thread = true;
+	account.facts.stack.tid = account.facts.holder.tid = 7;
+	account.facts.holder.interrupted = true;
+	put_stack(&account.facts.holder, hit, ARRAY_SIZE(hit));
+	give_stack(&account, asleep, ARRAY_SIZE(asleep));
+	fingerprint_of(&found, &account);
+	check_text(&found, "v2 thread task:loop");
 }
 
 TEST(has_none_of_a_poke)

@@ -26,12 +26,15 @@ enum {
 	TASKLET_EXIT,
 	CALLBACK_ENTRY,
 	CALLBACK_EXIT,
+	WORK_START,
+	WORK_END,
 };
 
 #define VECTOR MADE_FIELD("int vector", 8, 4, 1)
 #define SOFTIRQ MADE_FIELD("unsigned int vec", 8, 4, 0)
 #define IRQ MADE_FIELD("int irq", 8, 4, 1)
 #define TASKLET MADE_FIELD("void * tasklet", 8, 8, 0) MADE_FIELD("void * func", 16, 8, 0)
+#define WORK MADE_FIELD("void * work", 8, 8, 0) MADE_FIELD("void * function", 16, 8, 0)
 #define POWER MADE_FIELD("u32 state", 8, 4, 0) MADE_FIELD("u32 cpu_id", 12, 4, 0)
 static const struct made_format formats[] = {
 	{ "irq_vectors:local_timer_entry", MADE_FORMAT("local_timer_entry", 1, VECTOR, "\"\""), 1 },
@@ -69,6 +72,10 @@ static const struct made_format formats[] = {
 	  17 },
 	{ "timer:timer_expire_exit",
 	  MADE_FORMAT("timer_expire_exit", 18, MADE_FIELD("void * timer", 8, 8, 0), "\"\""), 18 },
+	{ "workqueue:workqueue_execute_start",
+	  MADE_FORMAT("workqueue_execute_start", 19, WORK, "\"\""), 19 },
+	{ "workqueue:workqueue_execute_end", MADE_FORMAT("workqueue_execute_end", 20, WORK, "\"\""),
+	  20 },
 };
 
 /* Of task 7, with one number. */
@@ -102,9 +109,10 @@ static struct made_sample switched(uint64_t time, uint32_t tid, const char *prev
 	return made_sample(SWITCH, time, tid, &fields, sizeof(fields));
 }
 
-static struct made_sample tasklet(uint16_t id, uint64_t time, uint64_t function)
+/* The function of a tasklet or of a work item */
+static struct made_sample function(uint16_t id, uint64_t time, uint64_t address)
 {
-	const uint64_t fields[] = { 0xffff888000000000, function };
+	const uint64_t fields[] = { 0xffff888000000000, address };
 
 	return made_sample(id, time, 7, fields, sizeof(fields));
 }
@@ -187,12 +195,12 @@ TEST_IN_FOLDER(names_functions_in_softirqs)
 	_cleanup_(spans_freep) struct spans *spans = NULL;
 	const struct made_sample samples[] = {
 		event(SOFTIRQ_ENTRY, 10, 6),
-		tasklet(TASKLET_ENTRY, 11, 0xffffffff81000000),
-		tasklet(TASKLET_EXIT, 20, 0xffffffff81000000),
-		tasklet(TASKLET_ENTRY, 21, 0xffffffff81000100),
+		function(TASKLET_ENTRY, 11, 0xffffffff81000000),
+		function(TASKLET_EXIT, 20, 0xffffffff81000000),
+		function(TASKLET_ENTRY, 21, 0xffffffff81000100),
 		event(TIMER_ENTRY, 22, 236),
 		event(TIMER_EXIT, 23, 236),
-		tasklet(TASKLET_EXIT, 30, 0xffffffff81000100),
+		function(TASKLET_EXIT, 30, 0xffffffff81000100),
 		event(SOFTIRQ_EXIT, 31, 6),
 		event(SOFTIRQ_ENTRY, 40, 1),
 		event(CALLBACK_ENTRY, 41, 0xffffffff81000100),
@@ -209,6 +217,31 @@ TEST_IN_FOLDER(names_functions_in_softirqs)
 		   "2 interrupt local_timer 22-23\n"
 		   "0 softirq TIMER 40-51\n"
 		   "1 function other 41-50\n");
+}
+
+/* The second one sleeps: what runs after it has no event. */
+TEST_IN_FOLDER(names_functions_of_work_items)
+{
+	_cleanup_(spans_freep) struct spans *spans = NULL;
+	const struct made_sample samples[] = {
+		function(WORK_START, 10, 0xffffffff81000100),
+		event(TIMER_ENTRY, 12, 236),
+		event(TIMER_EXIT, 13, 236),
+		function(WORK_END, 20, 0xffffffff81000100),
+		function(WORK_START, 21, 0xffffffff81000000),
+		switched(30, 7, "kworker/0:1", "stress", 8),
+		switched(40, 8, "stress", "kworker/0:1", 7),
+		function(WORK_END, 50, 0xffffffff81000000),
+	};
+
+	assert_int_equal(spans_new(&spans), 0);
+	assert_int_equal(read_events(spans, samples, ARRAY_SIZE(samples), 0), 0);
+	check_lane(spans, LANE_CODE,
+		   "0 function process_one_work 10-20\n"
+		   "1 function other 10-20\n"
+		   "2 interrupt local_timer 12-13\n"
+		   "0 function process_one_work 21-30\n"
+		   "1 function tick_nohz_handler 21-30\n");
 }
 
 /* Its exit is in no file. */
