@@ -6,8 +6,10 @@
 #include "array.h"
 #include "normal/ends.h"
 
-/* Interrupts may come this early by another clock. */
+/* A timer's function may be called this early by another clock. */
 #define EARLY_NS 5000
+/* By Intel PT without exact times even earlier: by this part of the period. */
+#define EARLY_PART 8
 
 struct search {
 	struct activations *to;
@@ -37,11 +39,12 @@ static uint64_t interrupt_of(const struct lane *code, uint32_t span)
 	return begin;
 }
 
-/* The latest expiry of a periodic timer up to `irq`. */
-static uint64_t expected_by_period(const struct search *search, uint64_t irq)
+/* The latest expiry of a periodic timer up to that time. */
+static uint64_t expected_by_period(const struct search *search, uint64_t at)
 {
 	uint64_t expected = search->facts->expected_ns, period = search->timer->period_ns;
-	uint64_t ago = expected > irq + EARLY_NS ? expected - irq - EARLY_NS : 0;
+	uint64_t ago =
+		expected > at + period / EARLY_PART ? expected - at - period / EARLY_PART : 0;
 
 	return expected - (ago + period - 1) / period * period;
 }
@@ -61,12 +64,13 @@ static bool find_expected(struct search *search, struct activation *activation)
 			return false;
 		expected = timer->expiries[search->expiry].expected;
 	} else if (timer->period_ns) {
-		expected = expected_by_period(search, activation->irq);
-		if (activation->irq > expected + timer->period_ns / 2)
+		/* The interrupt may have come earlier, for another timer. */
+		expected = expected_by_period(search, activation->handler);
+		if (activation->handler > expected + timer->period_ns / 2)
 			return false;
 	}
 	/* Timers of CLOCK_REALTIME have it on another clock. */
-	activation->expected = expected && expected <= activation->irq + EARLY_NS;
+	activation->expected = expected && expected <= activation->handler + EARLY_NS;
 	activation->begin =
 		activation->expected && expected < activation->irq ? expected : activation->irq;
 	return true;

@@ -162,6 +162,33 @@ static void print_functions(FILE *file)
 	normal_print(file, normal, 10);
 }
 
+/* Another timer's interrupt comes first, and its function takes until the timer has expired. */
+TEST(knows_an_expiry_within_an_interrupt)
+{
+	_cleanup_(release) struct made made = {};
+
+	add(&made, IDLE(0, "swapper/1"));
+	add(&made, CALL(0, "do_idle"));
+	for (uint64_t at = PERIOD; at < 100000; at += PERIOD) {
+		add(&made, ENTER(at - 6000, SPAN_INTERRUPT, "sysvec"));
+		add(&made, CALL(at - 5900, "sched_tick"));
+		add(&made, RETURN(at - 400));
+		add(&made, CALL(at - 300, "tick"));
+		add(&made, RETURN(at + 400));
+		add(&made, RETURN(at + 500));
+		add(&made, (struct step){ LANE_TASKS, at + 600, SPAN_IDLE, NULL });
+		add(&made, TASK(at + 600, "pp-cyclic/1 9"));
+		add(&made, (struct step){ LANE_TASKS, at + 1000, SPAN_THREAD, NULL });
+		add(&made, IDLE(at + 1000, "swapper/1"));
+	}
+	add(&made, (struct step){ LANE_TASKS, 182500, SPAN_IDLE, NULL });
+	add(&made, TASK(182500, "pp-cyclic/1 9"));
+	compare_functions(&made, PERIOD);
+	assert_int_equal(made.normal.activations.nr, 9);
+	assert_int_equal(made.normal.steps[NORMAL_EXPIRY].median_ns, 0);
+	assert_int_equal(made.normal.steps[NORMAL_WHOLE].median_ns, 6600);
+}
+
 /* Then lateness begins with the interrupt. */
 TEST(knows_no_expiry_without_a_period)
 {
