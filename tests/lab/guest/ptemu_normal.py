@@ -17,6 +17,8 @@ import ptemu
 
 CTL, RUNS, CONTROLS, CULPRITS = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:]
 LATE_US, THRESHOLD_US = 300, 200
+# Until the ring holds enough normal activations
+EVERY_S = 0.03
 # A capture is some megabytes of the guest's memory.
 AT_ONCE = 10
 BEFORE_IRQ = ("irqs_off", "call")
@@ -39,6 +41,7 @@ def take(output, missing, controls):
         return len(glob.glob(f"{output}/*"))
 
     late = ptemu.Late(*(missing or CULPRITS), late_us=LATE_US, turn=turn)
+    late.every_s = EVERY_S
     options = ("--controls", f"{controls},200ms") if controls else ()
     for one in capture.take(CTL, output, *OPTIONS, *options, buffer="256K", late=late,
                             count=max(1, min(len(missing), AT_ONCE)), threshold_us=THRESHOLD_US):
