@@ -271,9 +271,6 @@ for name, kind in all_kinds.items():
         continue
     # What came while the last capture was copied is not recorded, and a busy host makes the guest late all the time.
     check(kind.right * 2 > kind.spikes, f"{name}: {kind.right} of {kind.spikes} named")
-    # Without preemption, the interrupt hits whatever function the culprit calls at that moment.
-    if name == "syscall" and "PREEMPT_RT" not in os.uname().version:
-        continue
     # The state is idle as ever.
     check(name == "idle" or kind.normal * 2 > kind.spikes, f"{name}: {kind.normal} of {kind.spikes} differ from normal in it")
     if name == "call" and not HAS_SENDERS:
