@@ -22,7 +22,15 @@ struct {
 	__type(value, __u64);
 } linear SEC(".maps");
 
-static __always_inline void linear_count(__u64 watched, __u64 latency_ns)
+static __always_inline void add(__u64 *field, __u64 value, bool atomic)
+{
+	if (atomic)
+		__sync_fetch_and_add(field, value);
+	else
+		*field += value;
+}
+
+static __always_inline void linear_count(__u64 watched, __u64 latency_ns, bool atomic)
 {
 	__u64 bucket, *count;
 	__u32 key;
@@ -35,7 +43,7 @@ static __always_inline void linear_count(__u64 watched, __u64 latency_ns)
 	key = (watched - TRIGGER_LINEAR) * (linear_entries + 1) + bucket;
 	count = bpf_map_lookup_elem(&linear, &key);
 	if (count)
-		(*count)++;
+		add(count, 1, atomic);
 }
 
 #endif

@@ -31,8 +31,7 @@ static __noinline int report_spike(void *ctx, struct trigger_cpu *cpu,
 	return is_taken;
 }
 
-/* BPF_PROG_TEST_RUN on the reported CPU. Returns 1 if it takes a spike. If it interrupts another
- * report on the same CPU, that count may be lost. */
+/* BPF_PROG_TEST_RUN on the reported CPU. Returns 1 if it takes a spike. */
 SEC("?raw_tp")
 int report_late(const struct trigger_report *args)
 {
@@ -46,7 +45,7 @@ int report_late(const struct trigger_report *args)
 		report.actual_ns = bpf_ktime_get_ns();
 	latency_ns = lateness(report.actual_ns, report.expected_ns);
 	if (latency_ns < cpu->threshold_ns) {
-		count(cpu, latency_ns);
+		count_late(cpu, latency_ns);
 		return 0;
 	}
 	return report_spike((void *)args, cpu, &report, latency_ns);

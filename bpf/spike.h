@@ -31,6 +31,8 @@ __u32 armed = 0;
 __u32 disarmed = 0;
 __u64 sequence = 0;
 
+#define RAISE_TRIES 8
+
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096); /* at most two records each time it is armed */
@@ -45,31 +47,47 @@ static __always_inline void fill_task(struct trigger_spike *s)
 	bpf_get_current_comm(s->comm, sizeof(s->comm));
 }
 
-static __always_inline void count(struct trigger_cpu *cpu, __u64 latency_ns)
+static __always_inline void raise_to(__u64 *field, __u64 value, bool atomic)
 {
-	__u64 inverse = ~latency_ns;
+	__u64 seen = *field, found;
+
+	if (!atomic && seen < value)
+		*field = value;
+	/* Others seldom raise it at the same time. */
+	for (int i = 0; atomic && i < RAISE_TRIES && seen < value; i++) {
+		found = __sync_val_compare_and_swap(field, seen, value);
+		seen = found == seen ? value : found;
+	}
+}
+
+static __always_inline void count_as(struct trigger_cpu *cpu, __u64 latency_ns, bool atomic)
+{
 	__u64 bucket;
 
-	cpu->count++;
+	add(&cpu->count, 1, atomic);
 	cpu->last_ns = latency_ns;
-	cpu->sum_ns += latency_ns;
-	if (inverse > cpu->min_inverse)
-		cpu->min_inverse = inverse;
-	if (latency_ns > cpu->max_ns)
-		cpu->max_ns = latency_ns;
+	add(&cpu->sum_ns, latency_ns, atomic);
+	raise_to(&cpu->min_inverse, ~latency_ns, atomic);
+	raise_to(&cpu->max_ns, latency_ns, atomic);
 	bucket = trigger_bucket(latency_ns);
 	/* Makes the compiler check the register that it uses: the verifier of Linux 6.1 does not
 	 * track copies. */
 	barrier_var(bucket);
 	if (bucket < TRIGGER_BUCKETS)
-		cpu->buckets[bucket]++;
-	linear_count(cpu->watched, latency_ns);
+		add(&cpu->buckets[bucket], 1, atomic);
+	linear_count(cpu->watched, latency_ns, atomic);
 }
 
-/* For latencies at or over the threshold, of which there are few. */
+static __always_inline void count(struct trigger_cpu *cpu, __u64 latency_ns)
+{
+	count_as(cpu, latency_ns, false);
+}
+
+/* For latencies at or over the threshold, of which there are few. Atomic, because user space counts
+ * reports at the same time. */
 static __noinline int count_late(struct trigger_cpu *cpu, __u64 latency_ns)
 {
-	count(cpu, latency_ns);
+	count_as(cpu, latency_ns, true);
 	return 0;
 }
 
@@ -133,7 +151,7 @@ static __always_inline struct trigger_spike *reserve(struct trigger_cpu *cpu)
 
 	if (s)
 		return s;
-	cpu->unarmed++;
+	add(&cpu->unarmed, 1, true);
 	__sync_lock_test_and_set(&armed, 1);
 	return NULL;
 }
@@ -142,12 +160,12 @@ static __always_inline struct trigger_spike *reserve(struct trigger_cpu *cpu)
 static __always_inline bool claim_spike(struct trigger_cpu *cpu, __u32 kind, __u64 latency_ns,
 					__u64 now)
 {
-	cpu->spikes++;
+	add(&cpu->spikes, 1, true);
 	if (kind < TRIGGER_KINDS && latency_ns < floor_ns[kind])
 		return false;
 	if (!disarmed && now >= quiet_until_ns && __sync_val_compare_and_swap(&armed, 1, 0) == 1)
 		return true;
-	cpu->unarmed++;
+	add(&cpu->unarmed, 1, true);
 	return false;
 }
 
