@@ -17,18 +17,23 @@ const volatile char resume_message[TRIGGER_MESSAGE_SIZE] = "";
 
 /* By kind, before measuring; 0: not watched. See threshold_ns of struct trigger_cpu. */
 const volatile __u64 thresholds_ns[TRIGGER_KINDS] = {};
+
+/* What decides whether a latency is taken. A map of its own, because other processes read it: see
+ * TRIGGER_LAYOUT. */
+#define SEC_ARMING SEC(".data.arming")
+
 /* Set by user space, by kind: the threshold, needed while that of a CPU is 0, which takes its next
  * latency as a control. */
-__u64 spike_ns[TRIGGER_KINDS] = {};
+__u64 spike_ns[TRIGGER_KINDS] SEC_ARMING = {};
 /* Set by user space, by kind: the minimum latency of a capture, and the time before which none is
  * taken. */
-__u64 floor_ns[TRIGGER_KINDS] = {};
-__u64 quiet_until_ns = 0;
-
+__u64 floor_ns[TRIGGER_KINDS] SEC_ARMING = {};
+__u64 quiet_until_ns SEC_ARMING = 0;
 /* 1: a spike may be taken. Set by user space, cleared by the program that takes the spike. */
-__u32 armed = 0;
+__u32 armed SEC_ARMING = 0;
 /* 1: user space pauses the session. */
-__u32 disarmed = 0;
+__u32 disarmed SEC_ARMING = 0;
+
 __u64 sequence = 0;
 
 #define RAISE_TRIES 8

@@ -240,8 +240,9 @@ struct trigger_report {
 	char label[TRIGGER_LABEL_SIZE];
 };
 
-/* Changes with the members of what is pinned: struct trigger_session, trigger_cpu, poke_target. */
-#define TRIGGER_LAYOUT 1
+/* Changes with the members of what is pinned: struct trigger_session, trigger_cpu, poke_target, and
+ * the section .data.arming. */
+#define TRIGGER_LAYOUT 2
 
 /* The session as others see it, in a pinned map with one entry. Only the controller writes it.
  * Strings are NUL-terminated. */
@@ -257,6 +258,8 @@ struct trigger_session {
 	__u64 last_sequence;	/* spike of the last capture, complete or lost; 0: none yet */
 	__u64 pending;		/* being written */
 	__u64 max_captures;	/* UINT64_MAX: no limit */
+	__u64 linear_width_ns;	/* of a bucket; linear_row buckets are a row: see linear.h */
+	__u64 linear_row;
 	char function[64];
 	char recorder[16];
 	char freeze[16];
@@ -275,7 +278,7 @@ static_assert(sizeof(struct trigger_build_id) == 32, "as the kernel's");
 static_assert(sizeof(struct trigger_stack) ==
 		      48 + 8 * TRIGGER_KERNEL_FRAMES + 40 * TRIGGER_USER_FRAMES,
 	      "no hidden padding");
-static_assert(sizeof(struct trigger_session) == 720 + 8 * TRIGGER_KINDS, "no hidden padding");
+static_assert(sizeof(struct trigger_session) == 736 + 8 * TRIGGER_KINDS, "no hidden padding");
 #endif
 
 /* For 1 to 2^32 - 1, without branches, which would be mispredicted. The sign of `limit - v` tells

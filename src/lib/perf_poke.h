@@ -671,11 +671,13 @@ struct perf_poke_report {
  * is frozen when the function returns, and a later perf_poke__poll() reports the capture.
  *
  * Any thread, at any time; async-signal-safe; preserves errno. Takes no lock and allocates no
- * memory of the process. A latency that cannot be captured, because it is below the threshold or
- * the session is not armed, is counted without a system call. Otherwise it calls bpf(), which
- * blocks only if memory is short: the kernel allocates 88 bytes for its copy of the report. For a
- * CPU other than the caller's, it interrupts that CPU and waits for it. Before Linux 6.5, bpf()
- * requires CAP_BPF, unless kernel.unprivileged_bpf_disabled is 0.
+ * memory of the process. A latency that cannot be captured, because it is below the threshold, the
+ * session is not armed, or `cooldown_ns` is not over, is counted without a system call. This is
+ * decided as the function begins: if another thread arms the session during the call, the latency
+ * may still be only counted. Otherwise it calls bpf(), which blocks only if memory is short: the
+ * kernel allocates 88 bytes for its copy of the report. For a CPU other than the caller's, it
+ * interrupts that CPU and waits for it. Before Linux 6.5, bpf() requires CAP_BPF, unless
+ * kernel.unprivileged_bpf_disabled is 0.
  *
  * @param pp  session
  * @param report  what was late
@@ -919,8 +921,8 @@ int perf_poke__session_open(struct perf_poke_reporter **reporter, const char *na
 
 /**
  * Report a latency to a session of another process, as perf_poke__report(): any thread,
- * async-signal-safe, and below the threshold without a system call, unless the session has a linear
- * histogram. Captures nothing after the session has ended.
+ * async-signal-safe, and without a system call unless it can be captured. Captures nothing after
+ * the session has ended.
  *
  * @param reporter  from perf_poke__session_open()
  * @param report  what was late; `tid` is in the session's PID namespace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The cost of perf_poke__report() to its caller: below the threshold, above it while the session is
  * disarmed, and when it takes the spike; the same for a session of another process; and write() to
- * trace_marker, with and without a session that looks for a text. CPU time of the thread, on one
- * CPU: the median of the turns, and its ratio to write(). */
+ * trace_marker, with and without a session that looks for a text, or takes it as a spike. CPU time
+ * of the thread, on one CPU: the median of the turns, and its ratio to write(). */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/bpf.h>
@@ -26,7 +26,7 @@
 
 static struct perf_poke *session;
 static struct perf_poke_reporter *reporter;
-static int marker;
+static int marker, empty_fd = -1;
 static uint64_t write_ns;
 
 static uint64_t cpu_ns(void)
@@ -92,11 +92,32 @@ static void get_parent(void)
 	syscall(SYS_getppid);
 }
 
-static void call_bpf(void)
+static void run_empty(void)
 {
-	union bpf_attr attr = { .test.prog_fd = UINT32_MAX };
+	const char context[88] = "";
+	union bpf_attr attr = {
+		.test.prog_fd = (uint32_t)empty_fd,
+		.test.ctx_in = (uintptr_t)context,
+		.test.ctx_size_in = sizeof(context),
+	};
 
 	syscall(SYS_bpf, BPF_PROG_TEST_RUN, &attr, sizeof(attr));
+}
+
+static int load_empty(void)
+{
+	const struct bpf_insn code[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	union bpf_attr attr = {
+		.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT,
+		.insn_cnt = 2,
+		.insns = (uintptr_t)code,
+		.license = (uintptr_t) "GPL",
+	};
+
+	return (int)syscall(SYS_bpf, BPF_PROG_LOAD, &attr, sizeof(attr));
 }
 
 static int compare(const void *a, const void *b)
@@ -129,20 +150,27 @@ static void measure(const char *name, void (*call)(void))
 	       (double)median(turns, TURNS) / write_ns);
 }
 
-static void measure_spikes(void)
+static uint64_t taken(enum perf_poke_trigger_kind kind)
 {
-	uint64_t spikes[SPIKES];
+	struct perf_poke_stats stats = { .sz = sizeof(stats) };
 
-	for (int i = 0; i < SPIKES;) {
+	perf_poke__stats(session, kind, -1, &stats);
+	return stats.spikes - stats.unarmed;
+}
+
+static void measure_spikes(const char *name, enum perf_poke_trigger_kind kind, void (*call)(void))
+{
+	uint64_t spikes[SPIKES], nr;
+
+	while ((nr = taken(kind)) < SPIKES) {
 		uint64_t begin = cpu_ns();
-		int taken = report(THRESHOLD_NS * 2);
 
-		spikes[i] = cpu_ns() - begin;
-		i += taken == 1;
+		call();
+		spikes[nr] = cpu_ns() - begin;
 		perf_poke__poll(session, 100);
 	}
-	printf("%-48s %8" PRIu64 "\n", "perf_poke__report(), a spike that is taken",
-	       median(spikes, SPIKES));
+	printf("%-48s %8" PRIu64 " %6.2f\n", name, median(spikes, SPIKES),
+	       (double)median(spikes, SPIKES) / write_ns);
 }
 
 static int start(const struct perf_poke_trigger *trigger, const char *output)
@@ -174,7 +202,8 @@ static void measure_reports(const char *output)
 	if (perf_poke__session_open(&reporter, "bench-report"))
 		exit(1);
 	measure("perf_poke__session_report(), below it", report_from_outside);
-	measure_spikes();
+	measure_spikes("perf_poke__report(), a spike that is taken", PERF_POKE_TRIGGER_REPORT,
+		       report_above);
 	perf_poke__disarm(session);
 	measure("perf_poke__report(), above it, disarmed", report_above);
 	measure("perf_poke__session_report(), the same", report_above_from_outside);
@@ -195,6 +224,7 @@ static void measure_markers(const char *output)
 	perf_poke__free(session);
 	if (start(&same, output))
 		exit(1);
+	measure_spikes("the same, a spike that is taken", PERF_POKE_TRIGGER_MARKER, mark);
 	perf_poke__disarm(session);
 	measure("the same, it has the text, disarmed", mark);
 	perf_poke__free(session);
@@ -217,7 +247,9 @@ int main(void)
 	printf("%-48s %8s %6s\n", "", "ns", "ratio");
 	measure("write() to trace_marker", mark);
 	measure("getppid(), the least of a system call", get_parent);
-	measure("bpf() of no program, the least of that call", call_bpf);
+	measure("bpf() of no program, the least of that call", run_empty);
+	empty_fd = load_empty();
+	measure("bpf() of an empty program, as large a context", run_empty);
 	measure_reports(output);
 	measure_markers(output);
 	snprintf(command, sizeof(command), "rm -rf %s", output);

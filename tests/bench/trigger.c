@@ -174,7 +174,7 @@ static void take_spikes(struct trigger_bpf *trigger, struct ring_buffer *ring)
 
 	clock_gettime(CLOCK_MONOTONIC, &begin);
 	do {
-		__atomic_store_n(&trigger->bss->armed, 1, __ATOMIC_RELEASE);
+		__atomic_store_n(&trigger->data_arming->armed, 1, __ATOMIC_RELEASE);
 		usleep(PERIOD_US_DEFAULT / 4);
 		ring_buffer__consume(ring);
 		clock_gettime(CLOCK_MONOTONIC, &now);
@@ -226,9 +226,9 @@ static struct cost run_controlled(int cpu, bool wants, uint64_t *controls)
 		ring = ring_buffer__new(bpf_map__fd(trigger->maps.spikes), on_record, NULL, NULL);
 	if (!ring)
 		goto out;
-	trigger->bss->spike_ns[PERF_POKE_TRIGGER_IRQ] = THRESHOLD_NS;
+	trigger->data_arming->spike_ns[PERF_POKE_TRIGGER_IRQ] = THRESHOLD_NS;
 	for (int us = 0; us < ALONE_US; us += CONTROL_US) {
-		__atomic_store_n(&trigger->bss->armed, 1, __ATOMIC_RELEASE);
+		__atomic_store_n(&trigger->data_arming->armed, 1, __ATOMIC_RELEASE);
 		if (wants)
 			bpf_map_update_elem(bpf_map__fd(trigger->maps.cpus), &cpu, &wanted,
 					    BPF_ANY);

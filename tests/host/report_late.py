@@ -40,21 +40,32 @@ class Library(ReportTest):
         for name in ("spike", "handler", "long_label", "remote", "by_name", "armed"):
             self.assertEqual(seen[name], 1, name)
         self.check_counts(seen)
+        self.check_disarmed(seen)
         self.check_spikes(cpu)
 
     def check_counts(self, seen):
-        counts, every = seen["counts"], seen["all"]
+        counts, rearmed, every = seen["counts"], seen["rearmed_counts"], seen["all"]
         self.assertEqual(counts["ret"], 0)
         self.assertEqual(counts["spikes"] - counts["unarmed"], 6)
         self.assertEqual(counts["count"], 2000 + counts["spikes"])
         # No report of concurrent threads is lost.
         self.assertGreater(seen["storm_reports"], 100)
-        self.assertEqual(every["count"] - counts["count"], seen["storm_reports"])
+        self.assertEqual(every["count"] - rearmed["count"], seen["storm_reports"])
         self.assertEqual(every["spikes"] - every["unarmed"], seen["captures"])
+
+    def check_disarmed(self, seen):
+        """Counted the same with and without a system call."""
+        before = seen["late"]
+        for name, reports in (("own", 50000), ("program", 50000), ("all", 200000)):
+            after = seen["late_" + name]
+            for count in ("count", "spikes", "unarmed"):
+                self.assertEqual(after[count] - before[count], reports, (name, count))
+            before = after
+        self.assertEqual(seen["rearmed"], 1)
 
     def check_spikes(self, cpu):
         spikes = self.spikes(self.output)
-        labels = {"a label", "from a handler", "a label that is longer than the 63 bytes that are kept of it, to the end"[:63], "from elsewhere", "by name", "armed"}
+        labels = {"a label", "from a handler", "a label that is longer than the 63 bytes that are kept of it, to the end"[:63], "from elsewhere", "by name", "armed", "rearmed"}
         self.assertLessEqual(labels, set(spikes))
         self.assertLessEqual(set(spikes), labels | {"storm"})
         for label in labels:
@@ -107,6 +118,16 @@ class Script(ReportTest):
             self.assertEqual(session.summary["triggers"]["report"]["all"]["count"], 2)
         self.assertEqual(self.spikes(self.output)["GET /"]["label"], "GET /")
         self.assert_fails(self.report(session.name, "--latency", "2ms"), 1, session.name)
+
+    def test_linear_histogram(self):
+        cpu = common.find_cpus(1)[0]
+        with common.Session([cpu], self.output, *REPORTS, "--histogram", "--bucket-size", "100us", "--entries", "15") as session:
+            for latency in ("950us", "250us", "960us", "2ms"):
+                self.report(session.name, "--latency", latency)
+            session.read_capture()
+            self.assertEqual(session.finish(signal.SIGINT), 0)
+            linear = session.summary["triggers"]["report"]["cpus"][0]["linear_histogram"]
+        self.assertEqual((linear["buckets"], linear["over"]), ([[200000, 1], [900000, 2]], 1))
 
     def test_several_cpus(self):
         cpus = common.find_cpus(2)

@@ -3,11 +3,16 @@
  * thread polls. Prints a JSON object: what the calls returned, and the session's counts. */
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/bpf.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,6 +22,9 @@
 #define BELOW_NS 1000
 #define SPIKE_NS 2000000
 #define THRESHOLD_NS 1000000
+#define LATE 50000
+#define CHILDREN 3
+#define SPIKES 6 /* of report_all() */
 #define STORM_THREADS 4
 #define STORM_MS 200
 
@@ -24,7 +32,7 @@ static struct perf_poke *session;
 static struct perf_poke_reporter *reporter; /* if not NULL, report as another process does */
 static int cpu, other;
 static volatile sig_atomic_t from_handler;
-static uint64_t storm_reports;
+static uint64_t storm_reports, captures;
 
 static int report_late(uint64_t latency_ns, int where, int tid, const char *label)
 {
@@ -123,10 +131,7 @@ static void *storm(void *arg)
 
 static void on_capture(void *ctx, const struct perf_poke_capture *capture)
 {
-	uint64_t *captures = ctx;
-
-	if (!capture->error)
-		++*captures;
+	captures += !capture->error;
 }
 
 static void print_counts(const char *name)
@@ -151,6 +156,93 @@ static void run_one(pthread_t *thread, int *done)
 	print_counts("counts");
 }
 
+static void report_often(void)
+{
+	struct perf_poke_report report = { .sz = sizeof(report), .expected_ns = 1, .cpu = cpu };
+
+	for (int i = 0; i < LATE; i++) {
+		report.actual_ns = report.expected_ns + SPIKE_NS + i;
+		if (reporter ? perf_poke__session_report(reporter, &report)
+			     : perf_poke__report(session, &report))
+			_exit(1);
+	}
+}
+
+/* A system call kills them. */
+static void start_children(void)
+{
+	for (int i = 0; i < CHILDREN; i++) {
+		if (fork())
+			continue;
+		if (perf_poke__session_open(&reporter, perf_poke__session(session)))
+			_exit(1);
+		move_to(other);
+		prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+		report_often();
+		syscall(SYS_exit, 0);
+	}
+}
+
+static void join_children(void)
+{
+	int status;
+
+	while (wait(&status) > 0) {
+		if (status)
+			exit(1);
+	}
+}
+
+/* As the library does it for a latency that may be a spike. */
+static void run_program(void)
+{
+	struct {
+		uint64_t expected_ns, actual_ns, tid;
+		char label[64];
+	} args = { .expected_ns = 1 };
+	union bpf_attr attr = { 0 };
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/fs/bpf/perf-poke/%s/report",
+		 perf_poke__session(session));
+	attr.pathname = (uintptr_t)path;
+	attr.test.prog_fd = (uint32_t)syscall(SYS_bpf, BPF_OBJ_GET, &attr, sizeof(attr));
+	attr.test.ctx_in = (uintptr_t)&args;
+	attr.test.ctx_size_in = sizeof(args);
+	attr.test.flags = BPF_F_TEST_RUN_ON_CPU;
+	attr.test.cpu = (uint32_t)cpu;
+	for (int i = 0; i < LATE; i++) {
+		args.actual_ns = args.expected_ns + SPIKE_NS + i;
+		if (syscall(SYS_bpf, BPF_PROG_TEST_RUN, &attr, sizeof(attr)) || attr.test.retval)
+			exit(1);
+	}
+	close((int)attr.test.prog_fd);
+}
+
+/* Nothing of this may be captured, but the first report afterwards. */
+static void run_disarmed(void)
+{
+	move_to(cpu);
+	while (captures < SPIKES)
+		perf_poke__poll(session, 10);
+	perf_poke__disarm(session);
+	print_counts("late");
+	report_often();
+	print_counts("late_own");
+	run_program();
+	print_counts("late_program");
+	start_children();
+	run_program();
+	join_children();
+	print_counts("late_all");
+	move_to(other);
+	perf_poke__arm(session);
+	printf("\"rearmed\": %d, ", report_late(SPIKE_NS, cpu, 0, "rearmed"));
+	while (captures < SPIKES + 1)
+		perf_poke__poll(session, 10);
+	print_counts("rearmed_counts");
+}
+
 static void run_storm(pthread_t *threads)
 {
 	for (int i = 0; i < STORM_THREADS; i++) {
@@ -170,7 +262,6 @@ int main(int argc, char **argv)
 {
 	const struct perf_poke_trigger trigger = { PERF_POKE_TRIGGER_REPORT, THRESHOLD_NS };
 	pthread_t threads[STORM_THREADS];
-	uint64_t captures = 0;
 	char name[32];
 	struct perf_poke_opts opts = {
 		.sz = sizeof(opts),
@@ -179,7 +270,6 @@ int main(int argc, char **argv)
 		.trigger_sz = sizeof(trigger),
 		.recorder = PERF_POKE_RECORDER_NONE,
 		.on_capture = on_capture,
-		.capture_ctx = &captures,
 		.session = name,
 	};
 	int done = 0;
@@ -198,6 +288,7 @@ int main(int argc, char **argv)
 	if (perf_poke__start(session))
 		return 1;
 	run_one(threads, &done);
+	run_disarmed();
 	run_storm(threads);
 	printf("\"after\": %d, \"captures\": %" PRIu64 "}\n", report_late(SPIKE_NS, -1, 0, NULL),
 	       captures);

@@ -3,8 +3,6 @@
  * waits until calls in progress have returned. */
 #include "session/state.h"
 
-#include "trigger/report.h"
-
 #define LEAVE_PAUSE_US 200
 
 void any_thread_admit(struct any_thread *gate)
@@ -51,7 +49,7 @@ int perf_poke__report(struct perf_poke *pp, const struct perf_poke_report *repor
 
 	if (!enter(pp))
 		return -ENOTCONN;
-	ret = pp->report_fd < 0 ? -ENXIO : report_count(pp->trigger, pp->report_fd, report);
+	ret = pp->reporter.prog_fd < 0 ? -ENXIO : report_count(&pp->reporter, report);
 	leave(pp);
 	return ret;
 }

@@ -247,7 +247,7 @@ static int session_arm(struct perf_poke *pp)
 	}
 	trigger_session(pp->trigger)->armed_ns = clock_ns(CLOCK_BOOTTIME);
 	hardware_arm(pp->hardware, -1);
-	pp->report_fd = trigger_report_fd(pp->trigger);
+	pp->reporter = trigger_reporter(pp->trigger);
 	any_thread_admit(&pp->gate);
 	trigger_set_disarmed(pp->trigger, pp->disarmed);
 	trigger_arm(pp->trigger);

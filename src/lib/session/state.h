@@ -63,7 +63,7 @@ struct perf_poke {
 	bool sated; /* armed for controls only */
 	struct any_thread gate;
 	bool disarmed; /* by the caller */
-	int report_fd; /* program that receives reports; negative: none */
+	struct reporter reporter;
 };
 
 /* That the values of enums have a row. Logs failures. */

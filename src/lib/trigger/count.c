@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "clock.h"
 #include "trigger/state.h"
 
 #define LOAD(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
@@ -17,16 +18,17 @@ static void raise_to(__u64 *field, __u64 value)
 		;
 }
 
-/* A row is of a CPU and a kind: see bpf/linear.h. */
-static void count_linear(struct trigger *trigger, __u64 watched, uint64_t latency_ns)
+/* A row is of a CPU and a kind: see bpf/linear.h. The session may be another user's. */
+static void count_linear(const struct trigger_counters *counters, __u64 watched,
+			 uint64_t latency_ns)
 {
-	uint64_t entries = trigger->linear_row - 1;
-	uint64_t bucket = latency_ns / trigger->skel->rodata->linear_width_ns;
+	uint64_t entries = counters->linear_row - 1;
+	uint64_t bucket = latency_ns / counters->linear_width_ns, index;
 
-	if (watched >= TRIGGER_LINEAR)
-		ADD(trigger->linear[(watched - TRIGGER_LINEAR) * trigger->linear_row +
-				    (bucket < entries ? bucket : entries)],
-		    1);
+	index = (watched - TRIGGER_LINEAR) * counters->linear_row +
+		(bucket < entries ? bucket : entries);
+	if (index < counters->nr_linear)
+		ADD(counters->linear[index], 1);
 }
 
 static void count(struct trigger_cpu *cpu, uint64_t latency_ns)
@@ -39,33 +41,32 @@ static void count(struct trigger_cpu *cpu, uint64_t latency_ns)
 	ADD(cpu->buckets[trigger_bucket(latency_ns)], 1);
 }
 
-bool trigger_count_below(struct trigger_cpu *cpu, uint64_t latency_ns)
+static bool is_quiet(uint64_t until_ns)
 {
-	if (cpu->watched != TRIGGER_WATCHED || latency_ns >= LOAD(cpu->threshold_ns))
-		return false;
-	count(cpu, latency_ns);
-	return true;
+	return until_ns && clock_ns(CLOCK_MONOTONIC) < until_ns;
 }
 
-int trigger_count(struct trigger *trigger, enum perf_poke_trigger_kind kind, int cpu_number,
-		  uint64_t latency_ns)
+int trigger_count(const struct trigger_counters *counters, int cpu_number, uint64_t latency_ns)
 {
-	const struct trigger_bpf *skel = trigger->skel;
-	struct trigger_cpu *cpu = cpu_number < trigger->nr_possible
-					  ? trigger_find_cpu(trigger, cpu_number, kind)
-					  : NULL;
-	bool is_spike, is_kept, is_wanted;
+	const struct trigger_bpf__data_arming *arming = counters->arming;
+	struct trigger_cpu *cpu =
+		(size_t)cpu_number < counters->nr_rows ? &counters->rows[cpu_number] : NULL;
+	__u64 watched = cpu ? LOAD(cpu->watched) : TRIGGER_UNWATCHED;
+	bool is_late, is_spike, is_kept;
 
-	if (!cpu || !cpu->watched)
+	if (!watched)
 		return -ENXIO;
-	is_wanted = latency_ns >= LOAD(cpu->threshold_ns);
-	is_spike = latency_ns >= LOAD(skel->bss->spike_ns[kind]);
-	is_kept = latency_ns >= LOAD(skel->bss->floor_ns[kind]);
-	if (is_wanted && (is_kept || !is_spike) && LOAD(skel->bss->armed) &&
-	    !LOAD(skel->bss->disarmed))
+	is_late = latency_ns >= LOAD(cpu->threshold_ns);
+	is_spike = is_late && latency_ns >= LOAD(arming->spike_ns[PERF_POKE_TRIGGER_REPORT]);
+	is_kept = latency_ns >= LOAD(arming->floor_ns[PERF_POKE_TRIGGER_REPORT]);
+	/* Whoever arms the session first sets the rest. */
+	if (is_late && __atomic_load_n(&arming->armed, __ATOMIC_ACQUIRE) &&
+	    !LOAD(arming->disarmed) &&
+	    (!is_spike || (is_kept && !is_quiet(LOAD(arming->quiet_until_ns)))))
 		return 1;
 	count(cpu, latency_ns);
-	count_linear(trigger, cpu->watched, latency_ns);
+	if (watched >= TRIGGER_LINEAR)
+		count_linear(counters, watched, latency_ns);
 	if (is_spike) {
 		ADD(cpu->spikes, 1);
 		ADD(cpu->unarmed, is_kept);

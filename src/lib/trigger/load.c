@@ -209,6 +209,9 @@ static struct trigger_bpf *trigger_skeleton(const struct trigger_config *config)
 			      sizeof(struct trigger_bpf) == sizeof(struct trigger_bare_bpf) &&
 			      sizeof(struct trigger_bpf) == sizeof(struct trigger_old_bpf),
 		      "one may be taken for the other");
+	static_assert(offsetof(struct trigger_bpf__data_arming, disarmed) ==
+			      12 + 16 * TRIGGER_KINDS,
+		      "see TRIGGER_LAYOUT");
 
 	if (!kfunc_exists("bpf_local_irq_save"))
 		return (struct trigger_bpf *)trigger_old_bpf__open_opts(&opts);
@@ -305,6 +308,8 @@ static int trigger_load(struct trigger *trigger, const struct trigger_config *co
 		return log_error(log, err, "cannot map the trigger's statistics: %s",
 				 strerror(-err));
 	trigger->session->layout = TRIGGER_LAYOUT;
+	trigger->session->linear_width_ns = trigger->skel->rodata->linear_width_ns;
+	trigger->session->linear_row = trigger->linear_row;
 	/* Tells the program the controller's task. */
 	err = trigger_run(trigger->skel->progs.trigger_self);
 	if (err)

@@ -12,7 +12,6 @@
 #include "bpf/trigger.h"
 #include "clock.h"
 #include "sized_struct.h"
-#include "trigger/count.h"
 
 #define SIZE_MIN offsetof(struct perf_poke_report, label)
 
@@ -70,7 +69,7 @@ static uint64_t report_latency_ns(const struct perf_poke_report *report)
 	return now > report->expected_ns ? now - report->expected_ns : 0;
 }
 
-int report_count(struct trigger *trigger, int prog_fd, const struct perf_poke_report *report)
+int report_count(const struct reporter *reporter, const struct perf_poke_report *report)
 {
 	struct perf_poke_report known;
 	int ret = report_read(&known, report), cpu;
@@ -78,23 +77,6 @@ int report_count(struct trigger *trigger, int prog_fd, const struct perf_poke_re
 	if (ret)
 		return ret;
 	cpu = report_cpu(&known);
-	ret = cpu < 0 ? 1
-		      : trigger_count(trigger, PERF_POKE_TRIGGER_REPORT, cpu,
-				      report_latency_ns(&known));
-	return ret > 0 ? report_pass(prog_fd, &known) : ret;
-}
-
-int report_remote(struct trigger_cpu *rows, size_t nr_rows, int prog_fd,
-		  const struct perf_poke_report *report)
-{
-	struct perf_poke_report known;
-	int err = report_read(&known, report), cpu;
-
-	if (err)
-		return err;
-	cpu = report_cpu(&known);
-	if (cpu >= 0 && (size_t)cpu < nr_rows &&
-	    trigger_count_below(&rows[cpu], report_latency_ns(&known)))
-		return 0;
-	return report_pass(prog_fd, &known);
+	ret = cpu < 0 ? 1 : trigger_count(&reporter->counters, cpu, report_latency_ns(&known));
+	return ret > 0 ? report_pass(reporter->prog_fd, &known) : ret;
 }

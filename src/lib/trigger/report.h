@@ -4,17 +4,17 @@
 #define LIB_TRIGGER_REPORT_H
 
 #include "perf_poke.h"
+#include "trigger/count.h"
 
-struct trigger;
-struct trigger_cpu;
+/* A session of this or of another process. */
+struct reporter {
+	int prog_fd; /* negative: it does not watch PERF_POKE_TRIGGER_REPORT */
+	struct trigger_counters counters;
+};
 
-/* Async-signal-safe. Latencies that are no spike are counted without a system call, faster than a
- * write to trace_marker. Returns 1 if it took a spike, 0 if not, or a negative errno as
- * perf_poke__report(). */
-int report_count(struct trigger *trigger, int prog_fd, const struct perf_poke_report *report);
-
-/* The same for a session of another process, whose rows of PERF_POKE_TRIGGER_REPORT are mapped. */
-int report_remote(struct trigger_cpu *rows, size_t nr_rows, int prog_fd,
-		  const struct perf_poke_report *report);
+/* Async-signal-safe. A latency of which no capture is taken is counted without a system call,
+ * faster than a write to trace_marker. Returns 1 if it took a spike, 0 if not, or a negative errno
+ * as perf_poke__report(). */
+int report_count(const struct reporter *reporter, const struct perf_poke_report *report);
 
 #endif

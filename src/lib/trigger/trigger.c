@@ -39,13 +39,14 @@ int trigger_fd(const struct trigger *trigger)
 
 void trigger_arm(struct trigger *trigger)
 {
-	__atomic_store_n(&trigger->skel->bss->armed, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&trigger->skel->data_arming->armed, 1, __ATOMIC_RELEASE);
 }
 
 void trigger_set_threshold(struct trigger *trigger, enum perf_poke_trigger_kind kind,
 			   uint64_t threshold_ns)
 {
-	__atomic_store_n(&trigger->skel->bss->spike_ns[kind], threshold_ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&trigger->skel->data_arming->spike_ns[kind], threshold_ns,
+			 __ATOMIC_RELAXED);
 	for (int i = 0; i < trigger->nr_possible; i++) {
 		struct trigger_cpu *cpu = trigger_find_cpu(trigger, i, kind);
 
@@ -56,18 +57,18 @@ void trigger_set_threshold(struct trigger *trigger, enum perf_poke_trigger_kind 
 
 void trigger_set_floor(struct trigger *trigger, enum perf_poke_trigger_kind kind, uint64_t floor_ns)
 {
-	__atomic_store_n(&trigger->skel->bss->floor_ns[kind], floor_ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&trigger->skel->data_arming->floor_ns[kind], floor_ns, __ATOMIC_RELAXED);
 }
 
 void trigger_set_quiet(struct trigger *trigger, uint64_t until_ns)
 {
-	__atomic_store_n(&trigger->skel->bss->quiet_until_ns, until_ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&trigger->skel->data_arming->quiet_until_ns, until_ns, __ATOMIC_RELAXED);
 }
 
 void trigger_want_control(struct trigger *trigger, int cpu, enum perf_poke_trigger_kind kind,
 			  bool want)
 {
-	uint64_t threshold_ns = want ? 0 : trigger->skel->bss->spike_ns[kind];
+	uint64_t threshold_ns = want ? 0 : trigger->skel->data_arming->spike_ns[kind];
 
 	__atomic_store_n(&trigger_find_cpu(trigger, cpu, kind)->threshold_ns, threshold_ns,
 			 __ATOMIC_RELAXED);
@@ -77,7 +78,7 @@ uint64_t trigger_take(struct trigger *trigger)
 {
 	__u32 expected = 1;
 
-	if (!__atomic_compare_exchange_n(&trigger->skel->bss->armed, &expected, 0, false,
+	if (!__atomic_compare_exchange_n(&trigger->skel->data_arming->armed, &expected, 0, false,
 					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return 0;
 	return __atomic_add_fetch(&trigger->skel->bss->sequence, 1, __ATOMIC_RELAXED);
@@ -109,16 +110,27 @@ int trigger_rtla_fd(const struct trigger *trigger)
 	return trigger->rtla ? bpf_program__fd(trigger->skel->progs.trigger_rtla) : -ENOENT;
 }
 
-int trigger_report_fd(const struct trigger *trigger)
+struct reporter trigger_reporter(const struct trigger *trigger)
 {
 	const struct bpf_program *prog = trigger->skel->progs.report_late;
 
-	return bpf_program__autoload(prog) ? bpf_program__fd(prog) : -ENOENT;
+	return (struct reporter){
+		.prog_fd = bpf_program__autoload(prog) ? bpf_program__fd(prog) : -ENOENT,
+		.counters = {
+			.rows = trigger_find_cpu(trigger, 0, PERF_POKE_TRIGGER_REPORT),
+			.nr_rows = trigger->nr_possible,
+			.linear = trigger->linear,
+			.nr_linear = trigger->linear_size / sizeof(*trigger->linear),
+			.linear_row = trigger->linear_row,
+			.linear_width_ns = trigger->skel->rodata->linear_width_ns,
+			.arming = trigger->skel->data_arming,
+		},
+	};
 }
 
 void trigger_set_disarmed(struct trigger *trigger, bool disarmed)
 {
-	__atomic_store_n(&trigger->skel->bss->disarmed, disarmed, __ATOMIC_RELAXED);
+	__atomic_store_n(&trigger->skel->data_arming->disarmed, disarmed, __ATOMIC_RELAXED);
 }
 
 int trigger_poke(const struct trigger *trigger)
@@ -148,9 +160,11 @@ int trigger_pin(const struct trigger *trigger, const char *folder)
 	} pins[] = {
 		{ bpf_program__fd(skel->progs.trigger_poke), TRIGGER_PIN_POKE },
 		{ bpf_program__fd(skel->progs.trigger_stop), TRIGGER_PIN_STOP },
-		{ trigger_report_fd(trigger), TRIGGER_PIN_REPORT },
+		{ trigger_reporter(trigger).prog_fd, TRIGGER_PIN_REPORT },
 		{ bpf_map__fd(skel->maps.cpus), TRIGGER_PIN_CPUS },
 		{ bpf_map__fd(skel->maps.cpus_more), TRIGGER_PIN_CPUS_MORE },
+		{ bpf_map__fd(skel->maps.linear), TRIGGER_PIN_LINEAR },
+		{ bpf_map__fd(skel->maps.data_arming), TRIGGER_PIN_ARMING },
 		{ bpf_map__fd(skel->maps.targets), TRIGGER_PIN_TARGETS },
 		{ bpf_map__fd(skel->maps.session), TRIGGER_PIN_SESSION },
 	};

@@ -14,6 +14,7 @@
 #include "base/probe.h"
 #include "bpf/poke.h"
 #include "bpf/trigger.h"
+#include "trigger/report.h"
 
 struct perf_poke_stats;
 struct trigger;
@@ -25,6 +26,8 @@ struct trigger;
 #define TRIGGER_PIN_SESSION "session"
 #define TRIGGER_PIN_CPUS "cpus"
 #define TRIGGER_PIN_CPUS_MORE "cpus_more"
+#define TRIGGER_PIN_LINEAR "linear"
+#define TRIGGER_PIN_ARMING "arming"
 #define TRIGGER_PIN_TARGETS "targets"
 #define TRIGGER_PIN_POKE "poke"
 #define TRIGGER_PIN_STOP "stop"
@@ -104,8 +107,8 @@ int trigger_claim(const struct trigger *trigger);
 /* The program for rtla's action, owned by the trigger. -ENOENT: not requested or not supported. */
 int trigger_rtla_fd(const struct trigger *trigger);
 
-/* The program that receives reports, owned by the trigger. -ENOENT: not watched. */
-int trigger_report_fd(const struct trigger *trigger);
+/* The program and the memory that receive reports, owned by the trigger. */
+struct reporter trigger_reporter(const struct trigger *trigger);
 
 /* No spike is taken while this is set. Any thread. */
 void trigger_set_disarmed(struct trigger *trigger, bool disarmed);

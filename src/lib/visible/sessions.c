@@ -9,7 +9,7 @@
 #include "base/map_memory.h"
 #include "bpf/poke.h"
 #include "clock.h"
-#include "trigger/report.h"
+#include "trigger/state.h"
 #include "trigger/stats.h"
 #include "visible/pins.h"
 
@@ -426,9 +426,8 @@ int perf_poke__session_poke(const char *name)
 }
 
 struct perf_poke_reporter {
-	int prog_fd;
-	struct mapping session, cpus_more;
-	size_t nr_cpus;
+	struct reporter to;
+	struct mapping session, cpus_more, linear, arming;
 };
 
 void perf_poke__session_close(struct perf_poke_reporter *reporter)
@@ -437,29 +436,55 @@ void perf_poke__session_close(struct perf_poke_reporter *reporter)
 		return;
 	unmap(&reporter->session);
 	unmap(&reporter->cpus_more);
-	closep(&reporter->prog_fd);
+	unmap(&reporter->linear);
+	unmap(&reporter->arming);
+	closep(&reporter->to.prog_fd);
 	free(reporter);
+}
+
+static int reporter_map(struct perf_poke_reporter *reporter, int dirfd)
+{
+	int err = map_session(&reporter->session, dirfd);
+
+	if (!err)
+		err = map_pin(&reporter->cpus_more, dirfd, TRIGGER_PIN_CPUS_MORE,
+			      sizeof(struct trigger_cpu), PROT_READ | PROT_WRITE);
+	if (!err)
+		err = map_pin(&reporter->linear, dirfd, TRIGGER_PIN_LINEAR, sizeof(uint64_t),
+			      PROT_READ | PROT_WRITE);
+	if (!err)
+		err = map_pin(&reporter->arming, dirfd, TRIGGER_PIN_ARMING,
+			      sizeof(*reporter->to.counters.arming), PROT_READ);
+	return err;
 }
 
 static int reporter_open(struct perf_poke_reporter *reporter, int dirfd)
 {
-	int ret;
+	struct trigger_counters *counters = &reporter->to.counters;
+	const struct trigger_session *session;
+	int nr_cpus = libbpf_num_possible_cpus(), err;
 
-	reporter->prog_fd = open_pin(dirfd, TRIGGER_PIN_REPORT);
-	if (reporter->prog_fd < 0)
-		return reporter->prog_fd == -ENOENT ? -ENXIO : reporter->prog_fd;
-	ret = libbpf_num_possible_cpus();
-	if (ret < 0)
-		return ret;
-	reporter->nr_cpus = (size_t)ret;
-	ret = map_session(&reporter->session, dirfd);
-	if (ret)
-		return ret;
-	ret = map_pin(&reporter->cpus_more, dirfd, TRIGGER_PIN_CPUS_MORE,
-		      sizeof(struct trigger_cpu), PROT_READ | PROT_WRITE);
-	if (!ret && reporter->cpus_more.entries < PERF_POKE_TRIGGER_REPORT * reporter->nr_cpus)
-		ret = -EINVAL;
-	return ret;
+	reporter->to.prog_fd = open_pin(dirfd, TRIGGER_PIN_REPORT);
+	if (reporter->to.prog_fd < 0)
+		return reporter->to.prog_fd == -ENOENT ? -ENXIO : reporter->to.prog_fd;
+	err = nr_cpus < 0 ? nr_cpus : reporter_map(reporter, dirfd);
+	if (err)
+		return err;
+	session = reporter->session.data;
+	*counters = (struct trigger_counters){
+		.rows = (struct trigger_cpu *)reporter->cpus_more.data +
+			(PERF_POKE_TRIGGER_REPORT - 1) * nr_cpus,
+		.nr_rows = (size_t)nr_cpus,
+		.linear = reporter->linear.data,
+		.nr_linear = reporter->linear.entries,
+		.linear_row = session->linear_row,
+		.linear_width_ns = session->linear_width_ns,
+		.arming = reporter->arming.data,
+	};
+	return !counters->linear_width_ns || reporter->cpus_more.entries <
+						     PERF_POKE_TRIGGER_REPORT * counters->nr_rows
+		       ? -EINVAL
+		       : 0;
 }
 
 int perf_poke__session_open(struct perf_poke_reporter **opened, const char *name)
@@ -484,8 +509,5 @@ int perf_poke__session_open(struct perf_poke_reporter **opened, const char *name
 int perf_poke__session_report(struct perf_poke_reporter *reporter,
 			      const struct perf_poke_report *report)
 {
-	struct trigger_cpu *rows = reporter->cpus_more.data;
-
-	return report_remote(&rows[(PERF_POKE_TRIGGER_REPORT - 1) * reporter->nr_cpus],
-			     reporter->nr_cpus, reporter->prog_fd, report);
+	return report_count(&reporter->to, report);
 }

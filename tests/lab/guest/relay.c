@@ -80,7 +80,7 @@ static int relay(struct trigger_bpf *skel, struct ring_buffer *ring, int epoll)
 		}
 		if (read(STDIN_FILENO, line, sizeof(line)) <= 0)
 			return 0;
-		__atomic_store_n(&skel->bss->armed, 1, __ATOMIC_RELEASE);
+		__atomic_store_n(&skel->data_arming->armed, 1, __ATOMIC_RELEASE);
 	}
 }
 

@@ -16,40 +16,44 @@
 #define TURNS 20000
 
 struct fixture {
-	struct trigger trigger;
-	struct trigger_bpf skel;
-	struct trigger_bpf__rodata rodata;
-	struct trigger_bpf__bss bss;
-	struct trigger_cpu more[(TRIGGER_KINDS - 1) * CPUS];
+	struct trigger_counters counters;
+	struct trigger_bpf__data_arming arming;
+	struct trigger_cpu rows[CPUS];
 	uint64_t linear[LINEAR_ENTRIES + 1];
 };
+
+static uint64_t now_ns;
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
+{
+	assert_int_equal(clock, CLOCK_MONOTONIC);
+	*now = (struct timespec){ .tv_nsec = (long)now_ns };
+	return 0;
+}
 
 /* The second CPU is watched, the trigger armed. */
 static struct trigger_cpu *begin(struct fixture *f)
 {
-	struct trigger_cpu *cpu;
+	struct trigger_cpu *cpu = &f->rows[CPU];
 
-	*f = (struct fixture){ .bss.armed = 1 };
-	f->rodata.linear_width_ns = 100;
-	f->skel.rodata = &f->rodata;
-	f->skel.bss = &f->bss;
-	f->trigger = (struct trigger){
-		.skel = &f->skel,
-		.more = f->more,
-		.more_size = sizeof(f->more),
+	*f = (struct fixture){ .arming.armed = 1 };
+	f->counters = (struct trigger_counters){
+		.rows = f->rows,
+		.nr_rows = CPUS,
 		.linear = f->linear,
+		.nr_linear = LINEAR_ENTRIES + 1,
 		.linear_row = LINEAR_ENTRIES + 1,
-		.nr_possible = CPUS,
+		.linear_width_ns = 100,
+		.arming = &f->arming,
 	};
-	cpu = trigger_find_cpu(&f->trigger, CPU, PERF_POKE_TRIGGER_REPORT);
 	cpu->watched = TRIGGER_LINEAR;
-	cpu->threshold_ns = f->bss.spike_ns[PERF_POKE_TRIGGER_REPORT] = THRESHOLD_NS;
+	cpu->threshold_ns = f->arming.spike_ns[PERF_POKE_TRIGGER_REPORT] = THRESHOLD_NS;
 	return cpu;
 }
 
 static int count(struct fixture *f, uint64_t latency_ns)
 {
-	return trigger_count(&f->trigger, PERF_POKE_TRIGGER_REPORT, CPU, latency_ns);
+	return trigger_count(&f->counters, CPU, latency_ns);
 }
 
 TEST(counts_below_the_threshold)
@@ -90,10 +94,10 @@ TEST(leaves_a_control)
 	cpu->threshold_ns = 0;
 	assert_int_equal(count(&f, 250), 1);
 	/* A spike that is not kept is no control. */
-	f.bss.floor_ns[PERF_POKE_TRIGGER_REPORT] = 2 * THRESHOLD_NS;
+	f.arming.floor_ns[PERF_POKE_TRIGGER_REPORT] = 2 * THRESHOLD_NS;
 	assert_int_equal(count(&f, THRESHOLD_NS), 0);
 	assert_int_equal(cpu->spikes, 1);
-	f.bss.disarmed = 1;
+	f.arming.disarmed = 1;
 	assert_int_equal(count(&f, 250), 0);
 	assert_int_equal(cpu->count, 2);
 	assert_int_equal(cpu->spikes, 1);
@@ -104,38 +108,73 @@ TEST(counts_what_cannot_be_taken)
 	static struct fixture f;
 	struct trigger_cpu *cpu = begin(&f);
 
-	f.bss.disarmed = 1;
+	f.arming.disarmed = 1;
 	assert_int_equal(count(&f, THRESHOLD_NS), 0);
-	f.bss.disarmed = f.bss.armed = 0;
+	f.arming.disarmed = f.arming.armed = 0;
 	assert_int_equal(count(&f, THRESHOLD_NS), 0);
 	assert_int_equal(cpu->spikes, 2);
 	assert_int_equal(cpu->unarmed, 2);
-	f.bss.armed = 1;
-	f.bss.floor_ns[PERF_POKE_TRIGGER_REPORT] = 2 * THRESHOLD_NS;
+	f.arming.armed = 1;
+	f.arming.floor_ns[PERF_POKE_TRIGGER_REPORT] = 2 * THRESHOLD_NS;
 	assert_int_equal(count(&f, THRESHOLD_NS), 0);
 	assert_int_equal(cpu->spikes, 3);
 	assert_int_equal(cpu->unarmed, 2);
-	cpu->threshold_ns = f.bss.spike_ns[PERF_POKE_TRIGGER_REPORT] = 3 * THRESHOLD_NS;
+	cpu->threshold_ns = f.arming.spike_ns[PERF_POKE_TRIGGER_REPORT] = 3 * THRESHOLD_NS;
 	assert_int_equal(count(&f, 2 * THRESHOLD_NS), 0);
 	assert_int_equal(cpu->spikes, 3);
 	assert_int_equal(count(&f, 3 * THRESHOLD_NS), 1);
 	assert_int_equal(cpu->count, 4);
 }
 
-TEST(counts_in_rows_alone)
+TEST(counts_while_quiet)
 {
 	static struct fixture f;
 	struct trigger_cpu *cpu = begin(&f);
 
-	/* The linear histogram is not mapped. */
-	assert_false(trigger_count_below(cpu, 250));
-	cpu->watched = TRIGGER_WATCHED;
-	assert_true(trigger_count_below(cpu, THRESHOLD_NS - 1));
-	assert_false(trigger_count_below(cpu, THRESHOLD_NS));
+	now_ns = 5000;
+	f.arming.quiet_until_ns = 5001;
+	assert_int_equal(count(&f, THRESHOLD_NS), 0);
+	assert_int_equal(cpu->spikes, 1);
+	assert_int_equal(cpu->unarmed, 1);
+	now_ns++;
+	assert_int_equal(count(&f, THRESHOLD_NS), 1);
+	f.arming.quiet_until_ns = UINT64_MAX;
+	assert_int_equal(count(&f, THRESHOLD_NS), 0);
+	assert_int_equal(cpu->unarmed, 2);
+	/* No spike: a control may be taken. */
+	cpu->threshold_ns = 0;
+	assert_int_equal(count(&f, THRESHOLD_NS - 1), 1);
+	assert_int_equal(cpu->count, 2);
+}
+
+TEST(counts_no_spike_below_the_threshold)
+{
+	static struct fixture f;
+	struct trigger_cpu *cpu = begin(&f);
+
+	/* Being lowered: that of the CPU is the last. */
+	f.arming.spike_ns[PERF_POKE_TRIGGER_REPORT] = THRESHOLD_NS / 2;
+	assert_int_equal(count(&f, THRESHOLD_NS - 1), 0);
 	assert_int_equal(cpu->count, 1);
-	assert_int_equal(cpu->last_ns, THRESHOLD_NS - 1);
-	cpu->watched = TRIGGER_UNWATCHED;
-	assert_false(trigger_count_below(cpu, 250));
+	assert_int_equal(cpu->spikes, 0);
+}
+
+TEST(writes_nowhere_else)
+{
+	static struct fixture f;
+	struct trigger_cpu *cpu = begin(&f);
+
+	cpu->watched = TRIGGER_LINEAR + 1;
+	f.counters.nr_linear = LINEAR_ENTRIES;
+	assert_int_equal(count(&f, 0), 0);
+	cpu->watched = TRIGGER_LINEAR;
+	assert_int_equal(count(&f, THRESHOLD_NS - 1), 0);
+	assert_int_equal(cpu->count, 2);
+	assert_int_equal(f.linear[LINEAR_ENTRIES], 0);
+	/* Without a linear histogram. */
+	cpu->watched = TRIGGER_WATCHED;
+	assert_int_equal(count(&f, 0), 0);
+	assert_int_equal(f.linear[0], 0);
 }
 
 TEST(refuses_other_cpus)
@@ -143,8 +182,43 @@ TEST(refuses_other_cpus)
 	static struct fixture f;
 
 	begin(&f);
-	assert_int_equal(trigger_count(&f.trigger, PERF_POKE_TRIGGER_REPORT, 0, 1), -ENXIO);
-	assert_int_equal(trigger_count(&f.trigger, PERF_POKE_TRIGGER_REPORT, CPUS, 1), -ENXIO);
+	assert_int_equal(trigger_count(&f.counters, 0, 1), -ENXIO);
+	assert_int_equal(trigger_count(&f.counters, CPUS, 1), -ENXIO);
+}
+
+/* Returns how many are left to the program. */
+static void *count_late(void *arg)
+{
+	uintptr_t left = 0;
+
+	for (uint64_t i = 0; i < TURNS; i++)
+		left += count(arg, THRESHOLD_NS + i % THRESHOLD_NS) == 1;
+	return (void *)left;
+}
+
+TEST(counts_each_spike_or_leaves_it)
+{
+	static struct fixture f;
+	const struct trigger_cpu *cpu = begin(&f);
+	uint64_t left = 0, in_buckets = 0;
+	pthread_t threads[THREADS];
+	void *result;
+
+	for (int i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, count_late, &f), 0);
+	for (int i = 0; i < TURNS; i++)
+		__atomic_store_n(&f.arming.armed, i % 2, __ATOMIC_RELEASE);
+	for (int i = 0; i < THREADS; i++) {
+		pthread_join(threads[i], &result);
+		left += (uintptr_t)result;
+	}
+	for (unsigned int i = 0; i < TRIGGER_BUCKETS; i++)
+		in_buckets += cpu->buckets[i];
+	assert_int_equal(cpu->count + left, THREADS * TURNS);
+	assert_int_equal(cpu->spikes, cpu->count);
+	assert_int_equal(cpu->unarmed, cpu->count);
+	assert_int_equal(in_buckets, cpu->count);
+	assert_int_equal(f.linear[LINEAR_ENTRIES], cpu->count);
 }
 
 static void *count_many(void *arg)

@@ -4,12 +4,13 @@
 
 #include <errno.h>
 #include <linux/bpf.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "bpf/trigger.h"
 #include "test.h"
+#include "trigger/state.h"
 
 static union bpf_attr seen;
 static struct trigger_report args;
@@ -32,6 +33,18 @@ long __wrap_syscall(long number, ...)
 	return seen.test.prog_fd == 99 ? -1 : 0;
 }
 
+/* To a session that is armed and takes any latency. */
+static int pass(int prog_fd, const struct perf_poke_report *report)
+{
+	static struct trigger_cpu rows[CPU_SETSIZE];
+	const struct trigger_bpf__data_arming arming = { .armed = 1 };
+	const struct reporter reporter = { prog_fd, { rows, CPU_SETSIZE, .arming = &arming } };
+
+	for (int i = 0; i < CPU_SETSIZE; i++)
+		rows[i].watched = TRIGGER_WATCHED;
+	return report_count(&reporter, report);
+}
+
 TEST(refuses_what_is_malformed)
 {
 	struct {
@@ -47,13 +60,13 @@ TEST(refuses_what_is_malformed)
 	};
 
 	calls = 0;
-	assert_int_equal(report_remote(NULL, 0, 3, NULL), -EINVAL);
+	assert_int_equal(pass(3, NULL), -EINVAL);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		assert_int_equal(report_remote(NULL, 0, 3, &bad[i]), -EINVAL);
-	assert_int_equal(report_remote(NULL, 0, 3, &longer.report), -EINVAL);
+		assert_int_equal(pass(3, &bad[i]), -EINVAL);
+	assert_int_equal(pass(3, &longer.report), -EINVAL);
 	assert_int_equal(calls, 0);
 	longer.later = 0;
-	assert_int_equal(report_remote(NULL, 0, 3, &longer.report), 0);
+	assert_int_equal(pass(3, &longer.report), 0);
 	assert_int_equal(calls, 1);
 }
 
@@ -69,7 +82,7 @@ TEST(passes_all_on)
 	};
 
 	errno = ENOTTY;
-	assert_int_equal(report_remote(NULL, 0, 4, &report), 0);
+	assert_int_equal(pass(4, &report), 0);
 	assert_int_equal(errno, ENOTTY);
 	assert_int_equal(seen.test.prog_fd, 4);
 	assert_int_equal(seen.test.flags, BPF_F_TEST_RUN_ON_CPU);
@@ -81,16 +94,18 @@ TEST(passes_all_on)
 			    "012345678901234567890123456789012345678901234567890123456789012");
 	report.cpu = -1;
 	report.sz = offsetof(struct perf_poke_report, label);
-	assert_int_equal(report_remote(NULL, 0, 4, &report), 0);
+	assert_int_equal(pass(4, &report), 0);
 	assert_int_equal(seen.test.flags, 0);
 	assert_string_equal(args.label, "");
-	assert_int_equal(report_remote(NULL, 0, 99, &report), -EPERM);
+	assert_int_equal(pass(99, &report), -EPERM);
 	assert_int_equal(errno, ENOTTY);
 }
 
-TEST(makes_no_system_call_below_the_threshold)
+TEST(makes_no_system_call_without_a_capture)
 {
 	static struct trigger_cpu rows[2];
+	struct trigger_bpf__data_arming arming = { .armed = 1 };
+	const struct reporter reporter = { 4, { rows, 2, .arming = &arming } };
 	struct perf_poke_report report = {
 		.sz = sizeof(report), .expected_ns = 5, .actual_ns = 9, .cpu = 1
 	};
@@ -98,13 +113,18 @@ TEST(makes_no_system_call_below_the_threshold)
 	rows[1].watched = TRIGGER_WATCHED;
 	rows[1].threshold_ns = 5;
 	calls = 0;
-	assert_int_equal(report_remote(rows, 2, 4, &report), 0);
+	assert_int_equal(report_count(&reporter, &report), 0);
 	assert_int_equal(rows[1].last_ns, 4);
-	assert_int_equal(calls, 0);
-	report.actual_ns++;
-	assert_int_equal(report_remote(rows, 2, 4, &report), 0);
 	report.cpu = 2;
-	assert_int_equal(report_remote(rows, 2, 4, &report), 0);
-	assert_int_equal(calls, 2);
-	assert_int_equal(rows[1].count, 1);
+	assert_int_equal(report_count(&reporter, &report), -ENXIO);
+	report.cpu = 1;
+	report.actual_ns++;
+	arming.armed = 0;
+	assert_int_equal(report_count(&reporter, &report), 0);
+	assert_int_equal(rows[1].unarmed, 1);
+	assert_int_equal(calls, 0);
+	arming.armed = 1;
+	assert_int_equal(report_count(&reporter, &report), 0);
+	assert_int_equal(calls, 1);
+	assert_int_equal(rows[1].count, 2);
 }
