@@ -152,7 +152,7 @@ static void add_named_task(struct fingerprint *to, const char *name)
 }
 
 /* Whether others ran as soon as the kernel allowed it. A thread that went to sleep had finished its
- * work. */
+ * work. In user space nothing keeps them from it. */
 static bool was_preempted(const struct spike_stack *stack)
 {
 	size_t end = spike_stack_switched(stack);
@@ -161,7 +161,7 @@ static bool was_preempted(const struct spike_stack *stack)
 		if (!strcmp(stack->frames[i].name, "schedule"))
 			return false;
 	}
-	return true;
+	return !stack->frames[end].user;
 }
 
 /* The timer's interrupt hits the culprit, or a function that it calls. If the thread was switched

@@ -451,6 +451,31 @@ TEST(names_a_thread_that_went_on)
 	check_text(&found, "v2 thread task:loop");
 }
 
+/* Wherever in user space it was hit, and wherever it was switched out later; but a trace may show
+ * the function that took most of the time. */
+TEST(knows_user_space_by_the_name_of_the_task)
+{
+	static const char *const switched[] = { "__schedule", "schedule", "do_nanosleep" };
+	struct fingerprint found;
+	struct account account;
+
+	for (int known = 0; known < 2; known++) {
+		const struct step steps[] = { TASK(0, "acme 7"), CALL(95000, "acme_walk"),
+					      RETURN(190000) };
+
+		assert_int_equal(timeline_make(&account, steps, known ? 3 : 1, known), 0);
+		account.facts.thread = true;
+		account.facts.stack.tid = account.facts.holder.tid = 7;
+		account.facts.holder.interrupted = true;
+		account.facts.holder.nr = 1;
+		account.facts.holder.frames[0] =
+			(struct spike_frame){ "acme_poll", "acme", true, false };
+		give_stack(&account, switched, ARRAY_SIZE(switched));
+		fingerprint_of(&found, &account);
+		check_text(&found, known ? "v2 thread acme_walk" : "v2 thread task:acme");
+	}
+}
+
 TEST(has_none_of_a_poke)
 {
 	struct fingerprint found;
