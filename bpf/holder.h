@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The task that has the CPU when the timer of a watched thread expires, or when the thread is
  * woken. While the session is armed, its kernel stack is taken at each such interrupt that hits the
- * kernel outside of the idle task, because only there can a task keep others from the CPU. Its
- * whole stack is taken once the thread is late: at the interrupt, if it was late already, else when
- * the task gives up the CPU. */
+ * kernel outside of the idle task, because only there can a task keep others from the CPU. In user
+ * space, the interrupted address is kept. Its whole stack is taken once the thread is late: at the
+ * interrupt, if it was late already, else when the task gives up the CPU. */
 #ifndef HOLDER_H
 #define HOLDER_H
 
@@ -71,25 +71,40 @@ static __always_inline struct trigger_holder *holder_seen(__u32 cpu, __u64 now)
 	holder->interrupted_size = 0;
 	holder->pid = holder->tid = 0;
 	holder->at_interrupt = 0;
+	holder->user_address = 0;
 	holder->since_ns = now;
 	holder->until_ns = 0;
 	return holder;
 }
 
-/* Kernel addresses are negative. */
-static __always_inline bool interrupts_user(void)
+/* 0: none, or of the kernel, whose addresses are negative. */
+static __always_inline __u64 user_address_of(const struct pt_regs *regs)
 {
-	struct pt_regs *const *at = &__irq_regs ? bpf_this_cpu_ptr(&__irq_regs) : NULL;
-	struct pt_regs *regs = at ? *at : NULL;
 	__s64 address = 0;
 
 	if (regs)
 		bpf_probe_read_kernel(&address, sizeof(address), &PT_REGS_IP(regs));
-	return address > 0;
+	return address > 0 ? address : 0;
 }
 
-/* At the timer's interrupt. user: known to hit user space. */
-static __noinline int holder_interrupted(void *ctx, __u64 now, __u64 irq_ns, __u64 user)
+/* The interrupted address, as above. */
+static __always_inline __u64 interrupted_user(void)
+{
+	struct pt_regs *const *at = &__irq_regs ? bpf_this_cpu_ptr(&__irq_regs) : NULL;
+
+	return user_address_of(at ? *at : NULL);
+}
+
+/* Where the task was when it entered the kernel. */
+static __always_inline __u64 entered_from(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	return task->mm ? user_address_of((struct pt_regs *)bpf_task_pt_regs(task)) : 0;
+}
+
+/* At the timer's interrupt. address: known to be hit in user space; 0: the stack tells. */
+static __noinline int holder_interrupted(void *ctx, __u64 now, __u64 irq_ns, __u64 address)
 {
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
 	struct trigger_holder *holder = holder_seen(bpf_get_smp_processor_id(), now);
@@ -98,9 +113,13 @@ static __noinline int holder_interrupted(void *ctx, __u64 now, __u64 irq_ns, __u
 		return 0;
 	holder->pid = pid_tgid >> 32;
 	holder->tid = pid_tgid;
-	if (armed && !disarmed && !user)
+	holder->user_address = address;
+	if (armed && !disarmed && !address) {
 		holder->interrupted_size =
 			bpf_get_stack(ctx, holder->interrupted, sizeof(holder->interrupted), 0);
+		if (holder->interrupted_size > 0)
+			holder->user_address = entered_from();
+	}
 	if (is_late(irq_ns))
 		holder_stack(ctx, 1);
 	return 0;

@@ -94,7 +94,7 @@ static __always_inline int expire(__u64 *ctx, bool has_threads, bool has_registe
 	}
 	if (waits)
 		holder_interrupted(ctx, expires + latency_ns, latency_ns,
-				   has_registers && interrupts_user());
+				   has_registers ? interrupted_user() : 0);
 	return 0;
 }
 

@@ -162,6 +162,9 @@ struct trigger_holder {
 	__u32 pid, tid;	    /* 0: idle, or not known */
 	__u32 at_interrupt; /* 1: `stack` is from the interrupt too; 0: from where it gave up the
 			       CPU */
+	/* Of the task at the timer's interrupt, which hit it there unless it hit the kernel; 0: not
+	 * known */
+	__u64 user_address;
 	__u64 interrupted[TRIGGER_KERNEL_FRAMES];
 	struct trigger_stack stack; /* kernel_size 0: none */
 };

@@ -236,7 +236,8 @@ struct perf_poke_spike {
 			   a noise its largest part, such as "thread kworker/3:1:77"; "": none */
 	uint64_t noise_most_ns; /**< for a noise: time of its largest part */
 	/** for a late thread: the stack of the thread that had the CPU at the timer's interrupt or
-	 * at the wakeup, unless it is `stack`; see there */
+	 * at the wakeup, unless it is `stack`; see there. If the interrupt hit user space in time,
+	 * only that frame. */
 	const struct perf_poke_frame *const *holder;
 	int holder_pid, holder_tid;
 	size_t nr_holder_frames; /**< 0: unknown, or none */

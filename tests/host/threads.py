@@ -3,6 +3,7 @@
 """The trigger thread: which threads it watches, where they run, and that no latency is negative."""
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -158,19 +159,32 @@ class Holder(common.HostTest):
                 if line["latency_ns"] > HOG_S * 0.8e9:
                     return first.pid, line["path"], spike
 
-    def test_another_one_ran_last(self):
-        """The report names the thread that had the CPU for most of the time, and where it was switched out."""
+    def capture_with_holder(self, wanted):
         cpu = common.find_cpus(1)[0]
         os.sched_setaffinity(0, os.sched_getaffinity(0) - {cpu})
         self.addCleanup(os.sched_setaffinity, 0, os.sched_getaffinity(0) | {cpu})
         # If the interrupt hits the idle task just before, there is no holder.
-        pid, path, spike = next(found for found in iter(lambda: self.capture_behind(cpu), None) if found[2]["holder"])
+        return next(found for found in iter(lambda: self.capture_behind(cpu), None) if found[2]["holder"] and wanted(found[2]["holder"]))
+
+    def test_another_one_ran_last(self):
+        """The report names the thread that had the CPU for most of the time, and what is known of it."""
+        pid, path, spike = self.capture_with_holder(lambda holder: True)
         self.assertNotEqual(spike["stack_tid"], pid)
         self.assertEqual(spike["holder"]["tid"], pid, spike["holder"])
         found = json.loads(common.run_ctl("report", "--json", path).stdout)
-        # The interrupt is in time, and rarely hits user space. Other threads may preempt the thread there.
+        # Other threads may preempt the thread in user space.
         self.assertRegex(found["sentence"], r" %d ran for .* (until it was switched out in |the timer's interrupt hit )" % pid)
         self.assertEqual(found["holder"]["tid"], pid)
+
+    def test_the_interrupt_hit_user_space(self):
+        """Of the frames only that one is known if it was in time. Its file is that of the process."""
+        pid, path, spike = self.capture_with_holder(lambda holder: holder["interrupted"] and len(holder["stack"]) == 1)
+        [frame] = spike["holder"]["stack"]
+        self.assertTrue(frame["user"])
+        with open("/proc/self/maps") as maps:
+            self.assertIn(os.path.basename(frame["file"]), maps.read())
+        found = json.loads(common.run_ctl("report", "--json", path).stdout)
+        self.assertRegex(found["sentence"], r" %d ran for .*; the timer's interrupt hit user space, in .*%s" % (pid, re.escape(os.path.basename(frame["file"]))))
 
 
 class Threads(common.HostTest):

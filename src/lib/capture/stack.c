@@ -130,18 +130,22 @@ static void take_mapping(struct perf_poke_frame *frames, size_t nr, uint32_t pid
 	}
 }
 
-/* If the task has ended, only the kernel's data remains. */
-static void find_mappings(struct perf_poke_frame *frames, size_t nr, uint32_t pid)
+/* False: the task has ended, so only the kernel's data remains. */
+static bool find_mappings(struct perf_poke_frame *frames, size_t nr, uint32_t pid)
 {
 	_cleanup_fclose_ FILE *file = NULL;
 	_cleanup_free_ char *line = NULL;
 	char path[64];
 	size_t size = 0;
+	bool found = false;
 
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", pid);
 	file = fopen(path, "re");
-	while (file && getline(&line, &size, file) > 0)
+	while (file && getline(&line, &size, file) > 0) {
 		take_mapping(frames, nr, pid, line);
+		found = true;
+	}
+	return found;
 }
 
 static void add_user(struct perf_poke_frame *frames, const struct trigger_stack *stack, size_t *nr)
@@ -181,6 +185,20 @@ struct perf_poke_frame *stack_name(const struct trigger_stack *stack,
 	if (*nr)
 		return frames;
 	free(frames);
+	return NULL;
+}
+
+struct perf_poke_frame *stack_name_user(uint64_t address, uint32_t pid)
+{
+	struct perf_poke_frame *frame = calloc(1, sizeof(*frame));
+
+	if (!frame)
+		return NULL;
+	frame->user = true;
+	frame->address = address;
+	if (find_mappings(frame, 1, pid))
+		return frame;
+	free(frame);
 	return NULL;
 }
 

@@ -112,7 +112,8 @@ static const struct perf_poke_frame *const *name_stack(const struct capture_env 
 }
 
 /* If the timer's interrupt hit the kernel, stores its frames, and the user frames of the system
- * call from the whole stack. False: it hit user space. */
+ * call from the whole stack. If it hit user space, stores that frame. False: it is not known, or
+ * the whole stack has it. */
 static bool name_interrupted(const struct capture_env *env, struct capture_stack *to,
 			     const struct trigger_holder *holder)
 {
@@ -127,7 +128,11 @@ static bool name_interrupted(const struct capture_env *env, struct capture_stack
 		return true;
 	stack_free(to->frames, to->nr);
 	*to = (struct capture_stack){};
-	return false;
+	if (!holder->user_address || holder->at_interrupt)
+		return false;
+	to->rows[0] = to->frames = stack_name_user(holder->user_address, holder->pid);
+	to->nr = to->frames != NULL;
+	return to->nr;
 }
 
 /* For a late thread: the task that had the CPU before. */

@@ -46,6 +46,8 @@ FINGERPRINTS = {
 }
 # An idle CPU that polls is sent no interrupt: it looks for calls itself.
 CALLED_UNSEEN = r"call_function_single|flush_smp_call_function_queue"
+# The function that the interrupt hit; if it hit the kernel, any of the program.
+IN_USER = r"user_loop \d+ ran for (.*hit user space, in user_loop_spin\(\) \[user_loop\]|(?!.*hit user space).*(user_loop\+0x|\[user_loop\]))"
 HAS_SENDERS = os.path.exists("/sys/kernel/tracing/events/csd/csd_queue_cpu")
 HAS_TASKLETS = os.path.exists("/sys/kernel/tracing/events/irq/tasklet_entry")
 if not HAS_TASKLETS:
@@ -104,8 +106,7 @@ def kinds():
                      r"late_timer_called.*sent by CPU 0, task \d+ python3, from late_timer_call\(\)" if HAS_SENDERS else CALLED_UNSEEN,
                      "late_timer_called", "call_function|IRQ interference", None if HAS_SENDERS else CALLED_UNSEEN),
         "idle": Kind("irq", late_idle, "the CPU left LAB3 after", "LAB3", "exit from idle"),
-        "user": Kind("thread", UserLoop().spin, r"user_loop \d+ ran for .*(user_loop\+0x|\[user_loop\])", r"user_loop\+0x|user_loop_spin", "user_loop",
-                     "user_loop"),
+        "user": Kind("thread", UserLoop().spin, IN_USER, r"user_loop\+0x|user_loop_spin", "user_loop", "user_loop"),
         "preempt_off": Kind("thread", lambda: late_timer("preempt_off"), r"late_timer_preempt_off\(\)", functions["preempt_off"], "kworker"),
         "syscall": Kind("thread", late_syscall, r"late_timer_syscall\(\) \[late_timer\]", functions["syscall"], r"\bsh:"),
     }

@@ -5,6 +5,7 @@
 
 #include <linux/bpf.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "helpers.h"
 #include "util.h"
@@ -211,6 +212,31 @@ TEST(finds_files_of_user_space)
 	assert_null(frames[1].file);
 	assert_int_equal(frames[1].build_id_size, 0);
 	stack_free(frames, nr);
+}
+
+/* In code of this process, in none, and of processes that have ended: one waits for its parent. */
+TEST(names_one_address_of_user_space)
+{
+	uint64_t here = (uint64_t)(uintptr_t)names_one_address_of_user_space;
+	struct perf_poke_frame *frame = stack_name_user(here, (uint32_t)getpid());
+	pid_t ended;
+
+	assert_true(frame->user && frame->address == here);
+	assert_string_equal(strrchr(frame->file, '/'), "/test-lib-capture-stack");
+	assert_int_equal(frame->build_id_size, sizeof(frame->build_id));
+	stack_free(frame, 1);
+	frame = stack_name_user(16, (uint32_t)getpid());
+	assert_true(frame->user && frame->address == 16);
+	assert_null(frame->file);
+	assert_int_equal(frame->build_id_size, 0);
+	stack_free(frame, 1);
+	assert_null(stack_name_user(here, UINT32_MAX));
+	ended = fork();
+	if (!ended)
+		_exit(0);
+	assert_int_equal(waitid(P_PID, (id_t)ended, &(siginfo_t){}, WEXITED | WNOWAIT), 0);
+	assert_null(stack_name_user(here, (uint32_t)ended));
+	assert_int_equal(waitpid(ended, NULL, 0), ended);
 }
 
 /* The task has ended: only the kernel's record remains. */

@@ -334,6 +334,66 @@ TEST_WITH(knows_if_interrupts_were_off, make_output, remove_output)
 	assert_int_equal(irqs_off(PERF_POKE_TRIGGER_THREAD, 1), -1);
 }
 
+#define HIT 0x10
+#define SWITCHED 0x20
+#define TASK_TID 7
+
+/* The address of the holder's first frame; 0: it has no stack. */
+static uint64_t holder_at(const struct trigger_holder *holder, int last_tid)
+{
+	struct capture *capture = fake_capture(7);
+	const struct perf_poke_spike *spike = &capture->spike;
+	uint64_t address = 0;
+
+	seen = (struct trigger_stacks){ .spike.tid = (uint32_t)last_tid, .holder = *holder };
+	env.trigger = (struct trigger *)&seen;
+	capture->spike.kind = PERF_POKE_TRIGGER_THREAD;
+	capture_write(&env, capture);
+	if (spike->nr_holder_frames) {
+		address = spike->holder[0]->address;
+		assert_int_equal(spike->holder_tid, TASK_TID);
+		assert_int_equal(spike->holder_interrupted, address != SWITCHED);
+	}
+	assert_true(address != HIT || (spike->nr_holder_frames == 1 && spike->holder[0]->user));
+	capture_free(&env, capture);
+	return address;
+}
+
+/* The interrupt hit user space; later the task was switched out in the kernel. */
+TEST_WITH(tells_what_the_interrupt_hit_in_user_space, make_output, remove_output)
+{
+	struct trigger_holder holder = {
+		.since_ns = 1,
+		.pid = (uint32_t)getpid(),
+		.tid = TASK_TID,
+		.user_address = HIT,
+		.stack = { .kernel_size = 8, .kernel = { SWITCHED }, .tid = TASK_TID },
+	};
+
+	assert_int_equal(holder_at(&holder, TASK_TID), HIT);
+	assert_int_equal(holder_at(&holder, TASK_TID + 1), HIT);
+	/* The process has ended. */
+	holder.pid = UINT32_MAX;
+	assert_int_equal(holder_at(&holder, TASK_TID), 0);
+	assert_int_equal(holder_at(&holder, TASK_TID + 1), SWITCHED);
+	/* It is not known what was hit. */
+	holder.pid = (uint32_t)getpid();
+	holder.user_address = 0;
+	assert_int_equal(holder_at(&holder, TASK_TID), 0);
+	/* The kernel was hit, in a system call from that address. */
+	holder.user_address = HIT;
+	holder.interrupted_size = 8;
+	holder.interrupted[0] = HIT + SWITCHED;
+	assert_int_equal(holder_at(&holder, TASK_TID), HIT + SWITCHED);
+	/* The interrupt was late itself, so the whole stack is from there. */
+	holder.interrupted_size = holder.stack.kernel_size = 0;
+	holder.at_interrupt = 1;
+	assert_int_equal(holder_at(&holder, TASK_TID), 0);
+	holder.stack.kernel_size = 8;
+	holder.stack.kernel[0] = HIT + SWITCHED;
+	assert_int_equal(holder_at(&holder, TASK_TID), HIT + SWITCHED);
+}
+
 TEST(history_is_never_negative)
 {
 	struct capture capture = { .spike.time_ns = 5000 };

@@ -250,6 +250,28 @@ static void names_who_had_the_cpu(FILE *file)
 	}
 }
 
+/* In time, so of the frames only that one is known: with symbols, without, and in no file. */
+static void names_what_was_hit_in_user_space(FILE *file)
+{
+	static const struct spike_frame hits[] = {
+		{ "acme_poll", "acme", true, false },
+		{ "libc.so.6+0x12", "", true, false },
+		{ "[0x4321]", "", true, false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(hits); i++) {
+		_cleanup_(account_release) struct account account;
+
+		assert_int_equal(TIMELINE(&account, false, TASK(0, "stress 7")), 0);
+		account.facts.thread = true;
+		account.facts.irq_ns = 10000;
+		account.facts.holder = (struct spike_stack){
+			.frames = { hits[i] }, .nr = 1, .tid = 7, .interrupted = true
+		};
+		say(file, &account);
+	}
+}
+
 /* The reporting thread itself may have been running; the stack is that of the report. */
 static void names_what_was_reported(FILE *file)
 {
@@ -435,7 +457,8 @@ static void names_who_sent(FILE *file)
 GOLDEN(PART(names_who_turned_interrupts_off), PART(names_what_interrupts), PART(names_idle),
        PART(tells_what_is_missing), PART(tells_what_events_do_not_show),
        PART(names_what_the_interrupt_came_upon), PART(names_where_a_thread_was_switched_from),
-       PART(names_who_had_the_cpu), PART(names_what_was_reported), PART(names_who_made_a_noise),
+       PART(names_who_had_the_cpu), PART(names_what_was_hit_in_user_space),
+       PART(names_what_was_reported), PART(names_who_made_a_noise),
        PART(blames_the_hardware_for_a_noise), PART(names_what_is_not_late),
        PART(tells_earlier_tasks_apart), PART(tells_that_there_are_no_times),
        PART(tells_of_what_was_asked_for), PART(names_what_ran_instead_of_a_thread),
