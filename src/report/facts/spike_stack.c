@@ -54,6 +54,11 @@ static bool exits_interrupt(const struct spike_stack *stack)
 	       !strcmp(stack->frames[i].name, "preempt_schedule_irq");
 }
 
+static bool enters_interrupt(const char *name)
+{
+	return !strncmp(name, "asm_sysvec_", 11) || !strcmp(name, "asm_common_interrupt");
+}
+
 /* If the timer's interrupt hit the exit of another interrupt, both were pending and hit the same
  * place. Returns the index of the frame below that interrupt's entry, otherwise 0. */
 static size_t behind_interrupt(const struct spike_stack *stack)
@@ -61,7 +66,7 @@ static size_t behind_interrupt(const struct spike_stack *stack)
 	for (size_t i = 0; i + 1 < stack->nr; i++) {
 		const char *name = stack->frames[i].name;
 
-		if (!strncmp(name, "asm_sysvec_", 11) || !strcmp(name, "asm_common_interrupt"))
+		if (enters_interrupt(name))
 			return stack->frames[i + 1].function ? i + 1 : 0;
 		if (!i && !exits_interrupt(stack))
 			return 0;
@@ -87,9 +92,19 @@ size_t spike_stack_culprit(const struct spike_stack *stack)
 	return found != STACK_NONE && only_passes(stack->frames[found].name) ? STACK_NONE : found;
 }
 
+/* The first frame of the task itself, without other interrupts that hit it, and their softirqs. */
+static size_t find_task(const struct spike_stack *stack)
+{
+	size_t i = stack->nr;
+
+	while (i && !enters_interrupt(stack->frames[i - 1].name))
+		i--;
+	return i;
+}
+
 size_t spike_stack_switched(const struct spike_stack *stack)
 {
-	for (size_t i = 0; i < stack->nr; i++) {
+	for (size_t i = find_task(stack); i < stack->nr; i++) {
 		const struct spike_frame *frame = &stack->frames[i];
 
 		if (frame->user ||

@@ -374,12 +374,25 @@ TEST(is_the_same_wherever_the_interrupt_hit)
 					       "do_syscall_64" };
 	static const char *const callee[] = { "delay_tsc", "acme_spin",	      "acme_walk",
 					      "vfs_write", "__x64_sys_write", "do_syscall_64" };
+	static const char *const softirq[] = { "rcu_core",
+					       "handle_softirqs",
+					       "__irq_exit_rcu",
+					       "sysvec_apic_timer_interrupt",
+					       "asm_sysvec_apic_timer_interrupt",
+					       "acme_walk",
+					       "vfs_write",
+					       "__x64_sys_write",
+					       "do_syscall_64" };
+	static const char *const returned[] = { "__schedule", "schedule",
+						"syscall_exit_to_user_mode", "do_syscall_64" };
 	static const char *const later[] = { "__schedule", "preempt_schedule", "acme_read",
 					     "vfs_read",   "__x64_sys_read",   "do_syscall_64" };
 	static const char *const wanted = "v2 thread acme_walk<[write]";
 
 	check_interrupted(culprit, ARRAY_SIZE(culprit), switched, ARRAY_SIZE(switched), wanted);
 	check_interrupted(callee, ARRAY_SIZE(callee), switched, ARRAY_SIZE(switched), wanted);
+	/* A softirq that was on top of it. */
+	check_interrupted(softirq, ARRAY_SIZE(softirq), returned, ARRAY_SIZE(returned), wanted);
 	/* In another system call by then; and who waits is the culprit, not the delay. */
 	check_interrupted(callee, ARRAY_SIZE(callee), later, ARRAY_SIZE(later),
 			  "v2 thread acme_spin<acme_walk<[write]");
