@@ -167,7 +167,8 @@ class Events(common.HostTest):
         self.assertEqual(os.listdir(self.folder), ["page.html"])
 
     def begun(self):
-        """What begins on the CPU according to perf: (time, name) of interrupts, (time, PID) of tasks."""
+        """What begins on the CPU according to perf: (time, name) of interrupts and work items, (time, PID) of
+        tasks."""
         interrupts, tasks = set(), set()
         for sample in self.samples(self.path):
             if sample["cpu"] != self.facts["spike"]["cpu"]:
@@ -178,6 +179,8 @@ class Events(common.HostTest):
                                   (r"timer:hrtimer_expire_entry .*function=(\S+)", "%s"),
                                   (r"timer:timer_expire_entry .*function=(\S+)", "%s"),
                                   (r"irq:tasklet_entry .*function=(\S+)", "%s"),
+                                  (r"workqueue:workqueue_execute_start .*: function (\S+)", "%s"),
+                                  (r"workqueue:workqueue_execute_start .*: (function) ", "process_one_work%.0s"),
                                   (r"irq:irq_handler_entry irq=(\d+ )name=(.*)", "irq %s%s")):
                 match = re.match(pattern, event + " " + trace)
                 if match:
