@@ -115,7 +115,7 @@ CULPRITS = {"irqs_off": Culprit("irq", "late_timer_irqs_off", "irqs_off", irqs_o
             "softirqs": Culprit("thread", "late_timer_tasklet", "softirq", softirqs),
             "syscall": Culprit("thread", "late_timer_syscall", "thread", syscall),
             "preempt_off": Culprit("thread", "late_timer_preempt_off", "thread", preempt_off,
-                                   r", queued by CPU 0, task \d+ python3, from late_timer_work\(\)")}
+                                   r", queued by CPU 0, task \d+ python3, from late_timer_work[.\w]*\(\)")}
 
 
 def check_story(lines, way, culprit):
