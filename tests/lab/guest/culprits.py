@@ -162,7 +162,8 @@ class Rtla:
         argv = [self.path, "timerlat", "top", "-q", "-k", "-c", str(common.CPU), "--aa-only", str(THRESHOLD_US), "-d", "60s"]
         self.process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         common.wait_for(lambda: self.is_armed() or self.process.poll() is not None, "rtla's thread", 60)
-        time.sleep(0.3)
+        # Only later does it measure.
+        time.sleep(3)
 
     @staticmethod
     def is_armed():
@@ -261,6 +262,8 @@ common.load("late_timer")
 os.sched_setaffinity(0, {cpu for cpu in range(os.cpu_count()) if cpu != common.CPU})
 if not os.path.exists("/sys/kernel/tracing/osnoise"):
     Rtla.path = None
+elif not Rtla.path:
+    print("without rtla: `lab rtla 7.3` fetches it", flush=True)
 all_kinds = kinds()
 if "idle" in all_kinds:
     deep_states()
