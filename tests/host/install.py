@@ -13,7 +13,7 @@ BUILD = os.environ["PERF_POKE_BUILD"]
 VERSION = os.environ["PERF_POKE_VERSION"]
 SOURCE = os.environ["PERF_POKE_SOURCE"]
 CC = os.environ["PERF_POKE_CC"].split()
-UNITS = ["perf-poke.catalog", "perf-poke@.service"] if os.environ["PERF_POKE_SYSTEMD"] == "1" else []
+UNITS = ["perf-poke@.service"] if os.environ["PERF_POKE_SYSTEMD"] == "1" else []
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 
 

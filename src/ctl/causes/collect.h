@@ -19,9 +19,4 @@ int collect(struct causes *causes, struct console *con, const char *path,
  * as collect(). */
 int collect_profiles(struct causes *causes, struct console *con) _must_check_;
 
-/* Adds the entries of sessions in a journal, in the format of `journalctl -o export`. Other entries
- * are skipped. `name` is for messages. Returns as collect(). */
-int collect_journal(struct causes *causes, struct console *con, FILE *file,
-		    const char *name) _must_check_;
-
 #endif

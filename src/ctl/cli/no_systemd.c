@@ -26,7 +26,7 @@ int systemd_journal(int priority, const char *text)
 	return -EOPNOTSUPP;
 }
 
-int systemd_journal_entry(const char *id, const char *message, char *const *fields)
+int systemd_journal_entry(const char *message, char *const *fields)
 {
 	return -EOPNOTSUPP;
 }

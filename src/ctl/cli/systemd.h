@@ -21,11 +21,7 @@ bool systemd_has_journal(void);
 /* Writes one entry of any length with a priority of syslog(3). Returns 0 or a negative errno. */
 int systemd_journal(int priority, const char *text);
 
-/* Of entries that the catalog explains: a capture, and spikes without one. */
-#define SYSTEMD_SPIKE_ID "8007c63591964d50a2e0b619d45c61b6"
-#define SYSTEMD_COUNTED_ID "f1e29bca558148579ab7373bb8697545"
-
-/* Writes an entry with these NAME=VALUE. Returns 0 or a negative errno. */
-int systemd_journal_entry(const char *id, const char *message, char *const *fields);
+/* Writes the entry of a capture, with these NAME=VALUE. Returns 0 or a negative errno. */
+int systemd_journal_entry(const char *message, char *const *fields);
 
 #endif

@@ -14,7 +14,6 @@
 #include "cli/json_line.h"
 #include "cli/output_file.h"
 #include "commands/commands.h"
-#include "store/store.h"
 
 #define TARGET(member) .offset = offsetof(struct causes_args, member)
 
@@ -40,19 +39,10 @@ static int parse_similarity(void *target, const char *value, char **why)
 	return 0;
 }
 
-static int parse_sql(void *target, const char *value, char **why)
-{
-	struct causes_args *args = target;
-
-	args->sql = value;
-	return store_check(value, why);
-}
-
 static const struct option_spec options[] = {
 	{ NULL, 0, OPTION_WORD, .repeatable = true, .parse = parse_path, .metavar = "DIR|ARCHIVE",
 	  .help = "folder with captures at any depth (" FOLDER_DEFAULT "), a\n"
-		  "capture, or an archive; -: a journal on standard input, by\n"
-		  "journalctl -o export" },
+		  "capture, or an archive" },
 	{ "known", 'k', OPTION_STRING, TARGET(known), .metavar = "FILE",
 	  .help = "compare with the causes of this file" },
 	{ "worse", 0, OPTION_COUNT, .max = 1000000, TARGET(worse_percent), .metavar = "PERCENT",
@@ -65,9 +55,6 @@ static const struct option_spec options[] = {
 	{ "html", 0, OPTION_STRING, TARGET(html), .metavar = "FILE",
 	  .help = "write an offline page: a chart over time, and a flame chart\n"
 		  "of the difference from controls for each cause" },
-	{ "sql", 0, OPTION_PARSED, .parse = parse_sql, .metavar = "URL",
-	  .help = "add the captures and causes to a database: sqlite:FILE or\n"
-		  "postgresql://..." },
 	{ "max-size", 0, OPTION_SIZE, .min = 1, .max = UINT64_C(1) << 50, TARGET(collect.max_size),
 	  .metavar = "SIZE", .help = "limit of the unpacked size of an archive (16G)" },
 	{ "force", 'f', OPTION_FLAG, TARGET(force), .help = OUTPUT_FORCE_HELP },
@@ -166,16 +153,6 @@ static int write_file(const struct writing *w, const char *option, const char *p
 	return r;
 }
 
-static int write_database(const struct writing *w)
-{
-	_cleanup_free_ char *why = NULL;
-	int r = store_causes(w->causes, w->args->sql, &why);
-
-	if (r)
-		console_error(w->con, "--sql: %s; nothing is written", why ?: strerror(-r));
-	return r;
-}
-
 static enum exit_code judge_all(const struct causes *causes, const struct known_judge *judge)
 {
 	const struct known_cause *cause;
@@ -195,8 +172,6 @@ static enum exit_code finish(const struct writing *w)
 
 	if (!causes->nr)
 		return causes->unreadable ? EXIT_FAILED : EXIT_NO_SPIKE;
-	if (w->args->sql && write_database(w))
-		return EXIT_FAILED;
 	if (w->args->html && write_file(w, "--html", w->args->html, put_page))
 		return EXIT_FAILED;
 	if (w->args->save && causes->unreadable) {
@@ -215,9 +190,7 @@ static int group_all(struct causes *causes, struct console *con, const struct ca
 	int r = 0;
 
 	for (size_t i = 0; i < args->nr_paths && !r; i++)
-		r = strcmp(args->paths[i], "-")
-			    ? collect(causes, con, args->paths[i], &args->collect)
-			    : collect_journal(causes, con, stdin, "standard input");
+		r = collect(causes, con, args->paths[i], &args->collect);
 	if (!r)
 		r = collect_profiles(causes, con);
 	if (!r)

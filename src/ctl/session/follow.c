@@ -14,9 +14,6 @@
 #include "session/json.h"
 #include "tree.h"
 
-/* Interval of entries for spikes without their own. */
-#define COUNTED_INTERVAL_NS (10 * NSEC_PER_SEC)
-
 void follow_init(struct follow *f, struct console *con, struct results *results,
 		 const struct follow_opts *opts)
 {
@@ -34,7 +31,6 @@ void follow_begin(struct follow *f, const struct perf_poke *pp, bool journal)
 	f->pp = pp;
 	f->session = perf_poke__session(pp) ?: "";
 	f->journal = journal;
-	f->counted.due = clock_ns(CLOCK_MONOTONIC) + COUNTED_INTERVAL_NS;
 }
 
 static void fail(struct follow *f, const char *what, int r)
@@ -88,47 +84,6 @@ static int make_fields(const struct follow *f, const struct perf_poke_capture *c
 	return words_take(&words, fields);
 }
 
-static void write_journal(struct follow *f, const char *id, const char *message, char **fields)
-{
-	int r = systemd_journal_entry(id, message, fields);
-
-	if (r < 0)
-		console_warn(f->con, "--log 'journal': cannot write the entry of a spike: %s",
-			     strerror(-r));
-}
-
-static void tell_counted(struct follow *f, bool last)
-{
-	struct counted_spike worst = { 0 };
-	_cleanup_free_ char *message = NULL;
-	struct results now = { 0 };
-	char **fields = NULL;
-	int r = results_collect(&now, f->pp);
-	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), nr;
-
-	f->counted.due = now_ns + COUNTED_INTERVAL_NS;
-	if (r) {
-		results_release(&now);
-		fail(f, "--log journal", r);
-		return;
-	}
-	nr = counted_take(&f->counted, &now, now_ns, last, &worst);
-	if (!nr)
-		return;
-	r = counted_entry(nr, &worst, f->session, &message, &fields);
-	if (r)
-		fail(f, "--log journal", r);
-	else
-		write_journal(f, SYSTEMD_COUNTED_ID, message, fields);
-	words_freep(&fields);
-}
-
-/* Pokes, captures by rtla's threshold, and controls are not spikes of the session. */
-static bool is_foreign(const struct perf_poke_capture *capture)
-{
-	return capture->spike->poked || capture->spike->rtla || capture->control;
-}
-
 static void run_command(struct follow *f, const struct perf_poke_capture *capture, char **fields,
 			json_object *cause)
 {
@@ -153,14 +108,15 @@ static void tell(struct follow *f, const struct perf_poke_capture *capture, json
 {
 	const char *id = cause ? json_text_of(cause, "fingerprint") : "";
 	char **fields = NULL;
-	int r = make_fields(f, capture, cause, &fields);
+	int r = make_fields(f, capture, cause, &fields), journal_r = 0;
 
 	if (!r && *id)
 		r = metrics_count(&f->metrics, id);
 	if (!r && *id && f->journal)
-		write_journal(f, SYSTEMD_SPIKE_ID, json_text_of(cause, "sentence"), fields);
-	else if (f->journal && !is_foreign(capture))
-		counted_drop(&f->counted, capture->spike);
+		journal_r = systemd_journal_entry(json_text_of(cause, "sentence"), fields);
+	if (journal_r < 0)
+		console_warn(f->con, "--log 'journal': cannot write the entry of a spike: %s",
+			     strerror(-journal_r));
 	if (!r && f->on_capture.command)
 		run_command(f, capture, TAKE_PTR(fields), cause);
 	words_freep(&fields);
@@ -177,15 +133,6 @@ static const struct perf_poke_capture *find(const struct follow *f, const char *
 	return NULL;
 }
 
-/* The capture's spike gets no journal entry of its own. */
-static void drop_entry(struct follow *f, const char *path)
-{
-	const struct perf_poke_capture *capture = find(f, path);
-
-	if (capture && !is_foreign(capture))
-		counted_drop(&f->counted, capture->spike);
-}
-
 /* Removes a capture with a known cause. Returns whether it stays. */
 static bool sift(struct follow *f, const char *path, enum sieve_verdict verdict)
 {
@@ -199,7 +146,6 @@ static bool sift(struct follow *f, const char *path, enum sieve_verdict verdict)
 		return true;
 	}
 	f->results->nr_known++;
-	drop_entry(f, path);
 	if (tree_remove(AT_FDCWD, path))
 		console_warn(f->con, "cannot remove '%s'", path);
 	results_remove_capture(f->results, path);
@@ -236,14 +182,12 @@ void follow_add(struct follow *f, const struct perf_poke_capture *capture)
 
 	f->metrics.due = 0;
 	f->metrics.lost += capture->lost;
-	if (f->journal && !is_foreign(capture))
-		r = counted_capture(&f->counted, capture->spike);
 	/* A poke has no cause. */
 	if (capture->spike->poked) {
 		tell(f, capture, NULL);
 		return;
 	}
-	if (!r && wants_causes(f))
+	if (wants_causes(f))
 		r = sieve_add(&f->sieve, capture->path);
 	if (r)
 		fail(f, f->sieve.opts.known ? "--known" : "capture", r);
@@ -252,14 +196,6 @@ void follow_add(struct follow *f, const struct perf_poke_capture *capture)
 void follow_control(struct follow *f, const struct perf_poke_capture *control)
 {
 	tell(f, control, NULL);
-}
-
-void follow_remove(struct follow *f, const char *path)
-{
-	for (size_t i = 0; i < f->sieve.nr; i++) {
-		if (!strcmp(f->sieve.paths[i], path))
-			drop_entry(f, path);
-	}
 }
 
 void follow_fds(const struct follow *f, struct pollfd fds[FOLLOW_FDS])
@@ -273,9 +209,7 @@ uint64_t follow_due(const struct follow *f)
 {
 	uint64_t due = on_capture_due(&f->on_capture);
 
-	if (f->metrics.path && f->metrics.due < due)
-		due = f->metrics.due;
-	return f->journal && f->counted.due < due ? f->counted.due : due;
+	return f->metrics.path && f->metrics.due < due ? f->metrics.due : due;
 }
 
 static void write_metrics(struct follow *f, bool armed)
@@ -302,8 +236,6 @@ void follow_handle(struct follow *f)
 	on_capture_handle(&f->on_capture, f->con);
 	if (f->metrics.path && clock_ns(CLOCK_MONOTONIC) >= f->metrics.due)
 		write_metrics(f, true);
-	if (f->journal && clock_ns(CLOCK_MONOTONIC) >= f->counted.due)
-		tell_counted(f, false);
 }
 
 static int wait_one(const struct follow *f, int signals)
@@ -336,19 +268,14 @@ void follow_finish(struct follow *f, int signals)
 		handle_sieve(f);
 		on_capture_handle(&f->on_capture, f->con);
 	}
-	for (size_t i = 0; i < f->sieve.nr; i++) {
-		drop_entry(f, f->sieve.paths[i]);
-		if (f->sieve.opts.known)
-			unjudge(f, f->sieve.paths[i], -EINTR);
-	}
+	for (size_t i = 0; i < f->sieve.nr && f->sieve.opts.known; i++)
+		unjudge(f, f->sieve.paths[i], -EINTR);
 	dropped = on_capture_release(&f->on_capture);
 	if (dropped)
 		console_warn(f->con, "--on-capture: interrupted for %zu capture%s", dropped,
 			     dropped > 1 ? "s" : "");
 	if (f->metrics.path)
 		write_metrics(f, false);
-	if (f->journal)
-		tell_counted(f, true);
 }
 
 void follow_release(struct follow *f)
@@ -356,5 +283,4 @@ void follow_release(struct follow *f)
 	on_capture_release(&f->on_capture);
 	sieve_release(&f->sieve);
 	metrics_release(&f->metrics);
-	counted_release(&f->counted);
 }

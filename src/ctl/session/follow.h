@@ -6,7 +6,6 @@
 #include <poll.h>
 
 #include "cli/console.h"
-#include "session/counted.h"
 #include "session/metrics.h"
 #include "session/on_capture.h"
 #include "session/results.h"
@@ -26,12 +25,11 @@ struct follow {
 	struct results *results;
 	const struct perf_poke *pp; /* set when armed */
 	const char *session;
-	bool journal; /* write an entry for each spike */
+	bool journal; /* write an entry for each capture with a cause */
 	bool failed;
 	struct sieve sieve;
 	struct on_capture on_capture;
 	struct metrics metrics;
-	struct counted counted; /* used with `journal` */
 };
 
 void follow_init(struct follow *follow, struct console *con, struct results *results,
@@ -45,9 +43,6 @@ void follow_add(struct follow *follow, const struct perf_poke_capture *capture);
 
 /* Adds a control, which only --on-capture gets. */
 void follow_control(struct follow *follow, const struct perf_poke_capture *control);
-
-/* The capture was removed by --keep-worst or --max-disk; `results` still has it. */
-void follow_remove(struct follow *follow, const char *path);
 
 /* Descriptors to wait for (-1: none), and for how long (CLOCK_MONOTONIC; UINT64_MAX: no limit). */
 void follow_fds(const struct follow *follow, struct pollfd fds[FOLLOW_FDS]);

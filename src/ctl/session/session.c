@@ -123,7 +123,6 @@ static void on_removed(void *ctx, const char *path)
 {
 	struct session *s = ctx;
 
-	follow_remove(&s->follow, path);
 	results_remove_capture(&s->results, path);
 	if (s->con->json)
 		json_print(s->con, json_removed(path));

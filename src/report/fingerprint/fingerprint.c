@@ -156,32 +156,3 @@ int fingerprint_from_json(struct fingerprint *fingerprint, json_object *json)
 	fingerprint_seal(fingerprint);
 	return 0;
 }
-
-/* `kind`, `kind a<b`, and either with ` from sender` at the end. */
-int fingerprint_from_text(struct fingerprint *fingerprint, const char *text)
-{
-	_cleanup_json_ json_object *json = json_object_new_object();
-	_cleanup_free_ char *copy = strdup(text);
-	json_object *chain = json_object_new_array();
-	char version[16], *rest = copy, *word, *frame;
-
-	json_add(json, "chain", chain);
-	if (!copy)
-		return -ENOMEM;
-	snprintf(version, sizeof(version), "v%d", FINGERPRINT_VERSION);
-	word = strsep(&rest, " ");
-	if (strcmp(word, version) || !rest)
-		return -EINVAL;
-	json_add_text(json, "kind", strsep(&rest, " "));
-	word = strsep(&rest, " ");
-	if (word && strcmp(word, "from")) {
-		while ((frame = strsep(&word, "<")))
-			json_object_array_add(chain, json_text(frame));
-		word = strsep(&rest, " ");
-	}
-	if (word && (strcmp(word, "from") || !rest))
-		return -EINVAL;
-	if (word)
-		json_add_text(json, "sender", rest);
-	return fingerprint_from_json(fingerprint, json);
-}

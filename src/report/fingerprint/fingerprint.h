@@ -50,7 +50,4 @@ int fingerprint_from_json(struct fingerprint *fingerprint, json_object *json) _m
 /* Reads a name that fingerprints could have into a buffer of FINGERPRINT_NAME_SIZE. */
 bool fingerprint_read_name(json_object *value, char *buf);
 
-/* Reads the text of fingerprint_text(). Returns 0, -EINVAL or -ENOMEM. */
-int fingerprint_from_text(struct fingerprint *fingerprint, const char *text) _must_check_;
-
 #endif
