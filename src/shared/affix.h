@@ -19,14 +19,4 @@ static inline bool has_suffix(const char *text, const char *suffix)
 	return length >= wanted && !strcmp(text + length - wanted, suffix);
 }
 
-/* Length of the first prefix that the text has; 0: none. */
-static inline size_t prefix_of(const char *text, const char *const *prefixes, size_t nr)
-{
-	for (size_t i = 0; i < nr; i++) {
-		if (has_prefix(text, prefixes[i]))
-			return strlen(prefixes[i]);
-	}
-	return 0;
-}
-
 #endif

@@ -7,33 +7,16 @@
 
 #include "build_id.h"
 #include "io.h"
+#include "kernel_function.h"
 #include "strfmt.h"
 #include "util.h"
-
-/* Entry points of interrupts: callers of these were interrupted. */
-static bool is_interrupt_entry(const char *name)
-{
-	static const char *const entries[] = {
-		"asm_sysvec_", "asm_common_interrupt", "asm_exc_xen_hypervisor_callback",
-		"el1h_64_irq", "el0t_64_irq",
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(entries); i++) {
-		size_t len = strlen(entries[i]);
-
-		if (!strncmp(name, entries[i], len) && (!name[len] || name[len - 1] == '_'))
-			return true;
-	}
-	return false;
-}
 
 /* Calls the program that took the stack. */
 static bool is_caller_of_bpf(const char *name)
 {
-	return !strncmp(name, "bpf_", 4) || !strncmp(name, "__bpf_", 6) ||
-	       !strncmp(name, "__traceiter_", 12) || strstr(name, "_sys_bpf") ||
-	       strstr(name, "hrtimer_run_queues") || !strcmp(name, "hrtimer_run_softirq") ||
-	       !strcmp(name, "hrtimer_interrupt");
+	const char *call = kernel_function_after(name, KERNEL_BEFORE_SYSCALL);
+
+	return kernel_function_find(name, KERNEL_TRIGGER) || (call && !strcmp(call, "bpf"));
 }
 
 /* Number of frames of the interrupt; without one, of the program. */
@@ -47,7 +30,7 @@ static size_t count_own(const struct kallsyms_place *places, size_t nr)
 	if (own == nr)
 		own = 0;
 	for (size_t i = own; i < nr; i++) {
-		if (places[i].start && is_interrupt_entry(places[i].name))
+		if (places[i].start && kernel_function_find(places[i].name, KERNEL_INTERRUPT))
 			return i + 1;
 	}
 	return own;

@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "kernel_function.h"
+
 bool cause_explains(const struct findings *findings, uint64_t time_ns)
 {
 	return time_ns && time_ns >= (findings->latency_ns + 1) / 2;
@@ -228,14 +230,11 @@ static void blame_task(struct cause *cause, const struct findings *findings,
 	}
 }
 
-/* Vectors of interrupts between CPUs. */
-static bool is_from_cpu(const char *vector)
+/* The vector, or its entry point. */
+static bool is_from_cpu(const char *name)
 {
-	/* Intel PT shows the entry point. */
-	if (!strncmp(vector, "asm_sysvec_", 11))
-		vector += 11;
-	return !strncmp(vector, "call_function", 13) || !strncmp(vector, "reschedule", 10) ||
-	       !strcmp(vector, "irq_work");
+	return kernel_function_find(kernel_function_after(name, KERNEL_BEFORE_VECTOR) ?: name,
+				    KERNEL_FROM_CPU);
 }
 
 /* Whether the timer's interrupt interrupted the blamed code. */

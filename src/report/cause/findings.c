@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cause/findings.h"
 
-#include "affix.h"
 #include "array.h"
+#include "kernel_function.h"
 
 #define WINDOW_NS UINT64_C(200000)
 #define CONTROL_MAX_NS UINT64_C(100000000)
@@ -27,17 +27,6 @@ void findings_release(struct findings *findings)
 	free(findings->irqs_off);
 	free(findings->functions);
 	*findings = (struct findings){ 0 };
-}
-
-static bool only_turns_off(const char *name)
-{
-	static const char *const prefixes[] = {
-		"_raw_spin_lock_irq",  "__raw_spin_lock_irq",  "_raw_read_lock_irq",
-		"_raw_write_lock_irq", "native_irq_disable",   "arch_local_irq_",
-		"__raw_read_lock_irq", "__raw_write_lock_irq",
-	};
-
-	return prefix_of(name, prefixes, ARRAY_SIZE(prefixes));
 }
 
 /* The span of this name that is open at that time, or that ended just before with length zero;
@@ -66,7 +55,7 @@ uint32_t findings_irqs_off_by(const struct spans *spans, const struct span *off)
 	uint32_t i = find_named(code, off->begin, off->name);
 
 	while (i != SPAN_NONE && code->spans[i].parent != SPAN_NONE &&
-	       only_turns_off(names_get(spans->names, code->spans[i].name)))
+	       kernel_function_find(names_get(spans->names, code->spans[i].name), KERNEL_IRQS_OFF))
 		i = code->spans[i].parent;
 	return i;
 }

@@ -4,23 +4,9 @@
 #include <linux/perf_event.h>
 #include <string.h>
 
-#include "affix.h"
+#include "kernel_function.h"
 #include "printable.h"
 #include "read.h"
-
-/* Functions that only implement sending: their caller matters. */
-static bool only_sends(const char *name)
-{
-	static const char *const prefixes[] = {
-		"__queue_work", "__smp_call", "__traceiter_", "generic_exec_single",
-		"native_send",	"native_smp", "on_each_cpu",  "perf_trace_",
-		"queue_work",	"smp_call",   "send_call",    "trace_",
-		"x2apic_",	"arch_send",  "default_send", "queue_delayed_work",
-		"mod_delayed",	"kvm_send",   "hv_send",      "xen_smp_send",
-	};
-
-	return prefix_of(name, prefixes, ARRAY_SIZE(prefixes));
-}
 
 static void put_callers(struct sender *sender, struct tracepoints *tracepoints,
 			const struct perfdata_bytes *chain)
@@ -30,7 +16,7 @@ static void put_callers(struct sender *sender, struct tracepoints *tracepoints,
 	while (sender->nr_callers < SENDER_CALLERS_MAX && tracepoints_frame(chain, &at, &address)) {
 		const char *name = tracepoints_function(tracepoints, address);
 
-		if (!name || (!sender->nr_callers && only_sends(name)))
+		if (!name || (!sender->nr_callers && kernel_function_find(name, KERNEL_SENDS)))
 			continue;
 		printable_copy(sender->callers[sender->nr_callers++], sizeof(sender->callers[0]),
 			       name);

@@ -4,46 +4,10 @@
 #include <string.h>
 
 #include "affix.h"
+#include "kernel_function.h"
 #include "util.h"
 
 #define CALLERS_MAX 3
-
-/* Functions that only enable interrupts or preemption, or that run as a consequence: their caller
- * matters. */
-static bool only_turns_on(const char *name)
-{
-	static const char *const prefixes[] = {
-		"_raw_spin_unlock",  "_raw_read_unlock",   "_raw_write_unlock", "__raw_spin_unlock",
-		"__raw_read_unlock", "__raw_write_unlock", "native_irq_enable", "arch_local_irq_",
-		"trace_hardirqs_on", "lockdep_hardirqs_",  "bpf_spin_unlock",	"bpf_local_irq_",
-		"preempt_schedule",  "__local_bh_enable",  "__schedule",	"__cond_resched",
-	};
-
-	return prefix_of(name, prefixes, ARRAY_SIZE(prefixes)) || !strcmp(name, "schedule");
-}
-
-static bool is_idle(const char *name)
-{
-	static const char *const prefixes[] = {
-		"acpi_idle", "acpi_safe_halt", "arch_cpu_idle", "cpu_idle_poll", "cpuidle_",
-		"default_",  "do_idle",	       "intel_idle",	"mwait_idle",	 "native_safe_halt",
-		"poll_idle", "pv_native_safe", "tdx_safe_halt", "xen_safe_halt",
-	};
-
-	return prefix_of(name, prefixes, ARRAY_SIZE(prefixes));
-}
-
-/* Entry and exit code between user space and kernel, which disables interrupts only briefly. */
-static bool only_passes(const char *name)
-{
-	static const char *const prefixes[] = {
-		"asm_",	     "do_int80",   "do_syscall_64",	"el0_",
-		"el0t_",     "entry_",	   "exit_to_user_mode", "irqentry_",
-		"ret_from_", "__do_fast_", "syscall_",		"x64_sys_call",
-	};
-
-	return prefix_of(name, prefixes, ARRAY_SIZE(prefixes));
-}
 
 /* The exit of an interrupt enables interrupts before it schedules. */
 static bool exits_interrupt(const struct spike_stack *stack)
@@ -54,11 +18,6 @@ static bool exits_interrupt(const struct spike_stack *stack)
 	       !strcmp(stack->frames[i].name, "preempt_schedule_irq");
 }
 
-static bool enters_interrupt(const char *name)
-{
-	return !strncmp(name, "asm_sysvec_", 11) || !strcmp(name, "asm_common_interrupt");
-}
-
 /* If the timer's interrupt hit the exit of another interrupt, both were pending and hit the same
  * place. Returns the index of the frame below that interrupt's entry, otherwise 0. */
 static size_t behind_interrupt(const struct spike_stack *stack)
@@ -66,7 +25,7 @@ static size_t behind_interrupt(const struct spike_stack *stack)
 	for (size_t i = 0; i + 1 < stack->nr; i++) {
 		const char *name = stack->frames[i].name;
 
-		if (enters_interrupt(name))
+		if (kernel_function_find(name, KERNEL_INTERRUPT))
 			return stack->frames[i + 1].function ? i + 1 : 0;
 		if (!i && !exits_interrupt(stack))
 			return 0;
@@ -77,7 +36,7 @@ static size_t behind_interrupt(const struct spike_stack *stack)
 static size_t find_turning_on(const struct spike_stack *stack)
 {
 	for (size_t i = behind_interrupt(stack); i < stack->nr && stack->frames[i].function; i++) {
-		if (!only_turns_on(stack->frames[i].name))
+		if (!kernel_function_find(stack->frames[i].name, KERNEL_IRQS_ON))
 			return i;
 	}
 	return STACK_NONE;
@@ -89,7 +48,9 @@ size_t spike_stack_culprit(const struct spike_stack *stack)
 
 	if (stack->irqs_on && !behind_interrupt(stack))
 		return STACK_NONE;
-	return found != STACK_NONE && only_passes(stack->frames[found].name) ? STACK_NONE : found;
+	return found != STACK_NONE && kernel_function_find(stack->frames[found].name, KERNEL_PASSES)
+		       ? STACK_NONE
+		       : found;
 }
 
 /* The first frame of the task itself, without other interrupts that hit it, and their softirqs. */
@@ -97,7 +58,7 @@ static size_t find_task(const struct spike_stack *stack)
 {
 	size_t i = stack->nr;
 
-	while (i && !enters_interrupt(stack->frames[i - 1].name))
+	while (i && !kernel_function_find(stack->frames[i - 1].name, KERNEL_INTERRUPT))
 		i--;
 	return i;
 }
@@ -108,7 +69,8 @@ size_t spike_stack_switched(const struct spike_stack *stack)
 		const struct spike_frame *frame = &stack->frames[i];
 
 		if (frame->user ||
-		    (frame->function && !only_turns_on(frame->name) && !only_passes(frame->name)))
+		    (frame->function &&
+		     !kernel_function_find(frame->name, KERNEL_IRQS_ON | KERNEL_PASSES)))
 			return i;
 	}
 	return STACK_NONE;
@@ -144,7 +106,7 @@ size_t spike_stack_open(const struct spike_stack *stack)
 		return 0;
 	if (found == STACK_NONE)
 		return STACK_NONE;
-	return only_passes(stack->frames[found].name) ? found : STACK_NONE;
+	return kernel_function_find(stack->frames[found].name, KERNEL_PASSES) ? found : STACK_NONE;
 }
 
 size_t spike_stack_find(const struct spike_stack *stack, const char *function)
@@ -188,7 +150,7 @@ bool spike_stack_is_idle(const struct spike_stack *stack)
 {
 	size_t found = find_turning_on(stack);
 
-	return found != STACK_NONE && is_idle(stack->frames[found].name);
+	return found != STACK_NONE && kernel_function_find(stack->frames[found].name, KERNEL_IDLE);
 }
 
 void spike_stack_put_frame(FILE *file, const struct spike_frame *frame)

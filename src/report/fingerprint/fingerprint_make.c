@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "affix.h"
+#include "kernel_function.h"
 
 static void add_frame(struct fingerprint *to, const char *name)
 {
@@ -33,7 +34,7 @@ static bool add_function(struct fingerprint *to, const char *name)
 		return true;
 	fingerprint_function(function, name);
 	role = fingerprint_role(token, function);
-	if (!to->nr && fingerprint_only_waits(function))
+	if (!to->nr && kernel_function_find(function, KERNEL_DELAYS))
 		return true;
 	if (role == FRAME_FUNCTION || !to->nr)
 		add_frame(to, function);

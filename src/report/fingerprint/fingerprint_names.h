@@ -20,9 +20,6 @@ void fingerprint_function(char *buf, const char *name);
 /* The role of a function. For an entry, stores its token, such as `[write]` or `[workqueue]`. */
 enum frame_role fingerprint_role(char *token, const char *function);
 
-/* Whether a function just waits or reads a clock: its caller is the culprit. */
-bool fingerprint_only_waits(const char *function);
-
 /* The token of an interrupt, softirq or exception by a recorder's name for it: the entry function,
  * the vector, or `irq 45 nvme0q1`. */
 void fingerprint_entry(char *token, const char *name);

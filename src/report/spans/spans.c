@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "kernel_function.h"
 
 struct lane_late {
 	uint32_t span;
@@ -244,61 +245,24 @@ uint32_t lane_at_end(const struct lane *lane, uint64_t end)
 	return SPAN_NONE;
 }
 
-static bool is_one_of(const char *name, const char *const *list, size_t nr)
-{
-	for (size_t i = 0; i < nr; i++) {
-		if (!strcmp(name, list[i]))
-			return true;
-	}
-	return false;
-}
-
-/* Names of x86 entries since Linux 5.8. */
 enum span_kind spans_kind_of_entry(const char *function)
 {
-	static const char *const nmis[] = {
-		"asm_exc_nmi",	  "exc_nmi",   "asm_exc_nmi_kvm_vmx", "asm_exc_machine_check",
-		"end_repeat_nmi", "first_nmi", "nested_nmi",	      "repeat_nmi",
-	};
+	const struct kernel_function *row =
+		kernel_function_find(function, KERNEL_NMI | KERNEL_EXCEPTION | KERNEL_INTERRUPT);
 
-	if (is_one_of(function, nmis, ARRAY_SIZE(nmis)))
+	if (row && row->meaning & KERNEL_NMI)
 		return SPAN_NMI;
-	if (!strncmp(function, "asm_exc_", 8) || !strncmp(function, "exc_", 4))
-		return SPAN_EXCEPTION;
-	return SPAN_INTERRUPT;
+	return row && row->meaning & KERNEL_EXCEPTION ? SPAN_EXCEPTION : SPAN_INTERRUPT;
 }
 
 enum span_kind spans_kind_of_function(const char *function)
 {
-	static const char *const softirqs[] = {
-		"__do_softirq",	       "handle_softirqs",   "run_timer_softirq",
-		"net_rx_action",       "net_tx_action",	    "blk_done_softirq",
-		"tasklet_action",      "tasklet_hi_action", "sched_balance_softirq",
-		"rcu_core_si",	       "irq_poll_softirq",  "run_rebalance_domains",
-		"hrtimer_run_softirq",
-	};
-	static const char *const waits[] = {
-		"cpuidle_enter_state",
-		"cpuidle_enter",
-		"default_idle_call",
-		"default_idle",
-		"intel_idle",
-		"intel_idle_irq",
-		"intel_idle_ibrs",
-		"acpi_idle_enter",
-		"acpi_idle_do_entry",
-		"mwait_idle",
-		"mwait_idle_with_hints",
-		"acpi_processor_ffh_cstate_enter",
-		"pv_native_safe_halt",
-		"native_safe_halt",
-		"cpu_idle_poll",
-		"poll_idle",
-	};
+	const struct kernel_function *row =
+		kernel_function_find(function, KERNEL_SOFTIRQ | KERNEL_HALTS);
 
-	if (is_one_of(function, softirqs, ARRAY_SIZE(softirqs)))
-		return SPAN_SOFTIRQ;
-	return is_one_of(function, waits, ARRAY_SIZE(waits)) ? SPAN_IDLE : SPAN_FUNCTION;
+	if (!row)
+		return SPAN_FUNCTION;
+	return row->meaning & KERNEL_SOFTIRQ ? SPAN_SOFTIRQ : SPAN_IDLE;
 }
 
 const char *span_kind_name(enum span_kind kind)
