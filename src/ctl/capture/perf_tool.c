@@ -8,9 +8,9 @@
 #include <sys/wait.h>
 
 #include "cli/options.h"
-#include "pidfd.h"
 #include "printable.h"
 #include "strfmt.h"
+#include "task.h"
 
 #define VARIABLE "PERF_POKE_PERF"
 #define INSTALL                                                                                    \

@@ -15,6 +15,7 @@
 #include "printable.h"
 #include "session/perf_files.h"
 #include "strfmt.h"
+#include "task.h"
 #include "tree.h"
 #include "units.h"
 
@@ -249,25 +250,16 @@ static void format_time(char *text, size_t size, uint64_t wall_ns)
 		 (unsigned int)(wall_ns % NSEC_PER_SEC / 1000000));
 }
 
-static void format_task(char *text, size_t size, const struct perf_poke_spike *spike)
-{
-	if (spike->idle)
-		snprintf(text, size, "idle");
-	else if (*spike->comm)
-		snprintf(text, size, "%s/%d", spike->comm, spike->tid);
-	else
-		snprintf(text, size, "-");
-	printable(text);
-}
-
 static void print_entry(FILE *out, struct list_entry *entry)
 {
 	const struct perf_poke_capture *capture = entry->capture;
 	const struct perf_poke_spike *spike = capture->spike;
-	char when[64], task[96], cpu[16] = "-";
+	char when[64], task[96] = "-", cpu[16] = "-";
 
 	format_time(when, sizeof(when), capture->wall_ns);
-	format_task(task, sizeof(task), spike);
+	if (spike->idle || *spike->comm)
+		task_format(task, sizeof(task), spike->idle, CLEAN(spike->comm), spike->tid,
+			    spike->tid);
 	if (spike->cpu >= 0)
 		snprintf(cpu, sizeof(cpu), "%d", spike->cpu);
 	fprintf(out, "%-23s %4s %8s  %-20s %-8s %8s  %s\n", when, cpu,

@@ -17,7 +17,7 @@
 
 #include "affinity.h"
 #include "late.skel.h"
-#include "pidfd.h"
+#include "task.h"
 
 #define READY_MS 2000
 #define POLL_MS 5

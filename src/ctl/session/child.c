@@ -13,7 +13,7 @@
 #include "cli/ending.h"
 #include "cli/words.h"
 #include "clock.h"
-#include "pidfd.h"
+#include "task.h"
 #include "units.h"
 
 /* Polling interval. */
@@ -277,17 +277,10 @@ static int tell(const struct child *child, const char *word)
 /* Whether a handler is installed; without one, the signal would kill the child. */
 static bool catches(const struct child *child)
 {
-	_cleanup_fclose_ FILE *file = NULL;
-	char path[64], line[256];
-	uint64_t mask = 0;
+	char mask[32];
 
-	snprintf(path, sizeof(path), "/proc/%d/status", child->pid);
-	file = fopen(path, "re");
-	while (file && fgets(line, sizeof(line), file)) {
-		if (!strncmp(line, "SigCgt:", 7))
-			mask = strtoull(line + 7, NULL, 16);
-	}
-	return mask & UINT64_C(1) << (child->config->signal - 1);
+	return !task_status(child->pid, "SigCgt", mask, sizeof(mask)) &&
+	       strtoull(mask, NULL, 16) & UINT64_C(1) << (child->config->signal - 1);
 }
 
 static int await_handler(struct child *child, int interrupt, uint64_t until_ns)

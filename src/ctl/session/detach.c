@@ -8,9 +8,9 @@
 #include "cli/json_line.h"
 #include "cli/options.h"
 #include "cli/systemd.h"
-#include "pidfd.h"
 #include "session/json.h"
 #include "strfmt.h"
+#include "task.h"
 
 /* The child's end of the pipe follows the standard streams. */
 #define CALLER_FD 3

@@ -11,8 +11,8 @@
 #include "cli/words.h"
 #include "clock.h"
 #include "io.h"
-#include "pidfd.h"
 #include "session/spawn.h"
+#include "task.h"
 
 void on_capture_init(struct on_capture *o, const char *command, uint64_t limit_ns)
 {

@@ -10,6 +10,7 @@
 #include "printable.h"
 #include "session/histogram.h"
 #include "strfmt.h"
+#include "task.h"
 #include "units.h"
 
 static void print_row(FILE *file, const struct result_row *row)
@@ -86,22 +87,9 @@ static void print_unpaired(FILE *file, const struct perf_poke_stats *span)
 		fputc('\n', file);
 }
 
-/* Formats the task such as `stress/812` or `idle`. Returns buf. */
 static const char *format_task(char *buf, size_t size, const struct perf_poke_spike *spike)
 {
-	char comm[sizeof(spike->comm) + 1] = "";
-
-	if (spike->idle) {
-		snprintf(buf, size, "idle");
-		return buf;
-	}
-	memcpy(comm, spike->comm, sizeof(spike->comm));
-	printable(comm);
-	if (spike->tid == spike->pid)
-		snprintf(buf, size, "%s/%d", comm, spike->pid);
-	else
-		snprintf(buf, size, "%s/%d, thread %d", comm, spike->pid, spike->tid);
-	return buf;
+	return task_format(buf, size, spike->idle, CLEAN(spike->comm), spike->pid, spike->tid);
 }
 
 /* Each one's share of the time from the interrupt to the last known latency. */

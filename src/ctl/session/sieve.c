@@ -9,8 +9,8 @@
 #include "array.h"
 #include "cli/command.h"
 #include "json_file.h"
-#include "pidfd.h"
 #include "session/spawn.h"
+#include "task.h"
 
 static int spawn(const struct sieve *sieve, int output, pid_t *pid)
 {

@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "io.h"
 #include "options/config.h"
+#include "task.h"
 #include "trigger/kinds.h"
 #include "trigger/threads.h"
 
@@ -350,17 +351,12 @@ static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *s
 /* Gets the name of a reported thread. */
 static void session_name_task(struct perf_poke_spike *spike)
 {
-	char path[64], text[1024];
-	const char *tgid;
+	char comm[TASK_COMM_SIZE], tgid[16];
 
-	snprintf(path, sizeof(path), "/proc/%d/comm", spike->tid);
-	if (!read_text_at(AT_FDCWD, path, text, sizeof(text)))
-		snprintf(spike->comm, sizeof(spike->comm), "%.15s", text);
-	snprintf(path, sizeof(path), "/proc/%d/status", spike->tid);
-	if (read_text_at(AT_FDCWD, path, text, sizeof(text)))
-		return;
-	tgid = strstr(text, "\nTgid:");
-	spike->pid = tgid ? atoi(tgid + strlen("\nTgid:")) : 0;
+	if (!task_comm(spike->tid, comm))
+		snprintf(spike->comm, sizeof(spike->comm), "%s", comm);
+	if (!task_status(spike->tid, "Tgid", tgid, sizeof(tgid)))
+		spike->pid = atoi(tgid);
 }
 
 static struct perf_poke_spike session_spike(const struct config *config,

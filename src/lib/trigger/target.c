@@ -5,30 +5,8 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "pidfd.h"
+#include "task.h"
 #include "utf8.h"
-
-/* Reads a field of /proc/PID/status. */
-static int read_status(int pid, const char *field, char *value, size_t size)
-{
-	_cleanup_fclose_ FILE *file = NULL;
-	_cleanup_free_ char *line = NULL;
-	size_t line_size = 0, len = strlen(field);
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	file = fopen(path, "re");
-	if (!file)
-		return errno == ENOENT ? -ESRCH : -errno;
-	while (getline(&line, &line_size, file) > 0) {
-		if (strncmp(line, field, len) || line[len] != ':')
-			continue;
-		line[strcspn(line, "\n")] = '\0';
-		snprintf(value, size, "%s", line + len + 1 + strspn(line + len + 1, " \t"));
-		return 0;
-	}
-	return -ESRCH;
-}
 
 /* Compares the names of task and program: perf, perf_6.1, perf-6.12 and the like. */
 static bool is_perf(const struct target *target)
@@ -51,7 +29,7 @@ static bool is_perf(const struct target *target)
 static int target_open_pidfd(struct target *target)
 {
 	char text[32];
-	int err = read_status(target->tid, "Tgid", text, sizeof(text));
+	int err = task_status(target->tid, "Tgid", text, sizeof(text));
 
 	if (err)
 		return err;
@@ -71,14 +49,14 @@ static int target_identify(struct target *target, uint64_t *caught)
 
 	err = target_find(target->tid, &target->task);
 	if (!err)
-		err = read_status(target->tid, "Name", target->comm, sizeof(target->comm));
+		err = task_status(target->tid, "Name", target->comm, sizeof(target->comm));
 	if (!err)
-		err = read_status(target->tid, "SigCgt", text, sizeof(text));
+		err = task_status(target->tid, "SigCgt", text, sizeof(text));
 	if (err)
 		return err;
 	utf8_repair(target->comm);
 	*caught = strtoull(text, NULL, 16);
-	err = read_status(target->tid, "Tgid", text, sizeof(text));
+	err = task_status(target->tid, "Tgid", text, sizeof(text));
 	if (!err && atoi(text) != target->tgid)
 		err = -ESRCH;
 	return err ? err : pidfd_signal(target->pidfd, 0);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "io.h"
+#include "task.h"
 
 #define CGROUPS "/sys/fs/cgroup"
 
@@ -21,18 +22,17 @@ static bool is_osnoise(const struct config *config)
 }
 
 /* The CPU of a tracer's thread; -1: another thread. */
-static int thread_cpu(const char *pid, const char *format)
+static int thread_cpu(int tid, const char *format)
 {
-	char path[64], comm[32];
+	char path[64], comm[TASK_COMM_SIZE];
 	int cpu, end = 0;
 
-	snprintf(path, sizeof(path), "/proc/%.10s/comm", pid);
-	if (read_text_at(AT_FDCWD, path, comm, sizeof(comm)))
+	if (task_comm(tid, comm))
 		return -1;
 	if (sscanf(comm, format, &cpu, &end) != 1 || comm[end])
 		return -1;
 	/* Any process can take the name, but only kernel threads have an empty command line. */
-	snprintf(path, sizeof(path), "/proc/%.10s/cmdline", pid);
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", tid);
 	return read_text_at(AT_FDCWD, path, comm, sizeof(comm)) || comm[0] ? -1 : cpu;
 }
 
@@ -45,12 +45,12 @@ static size_t find_threads(const char *format, const int *cpus, size_t nr, int *
 
 	memset(tids, 0, nr * sizeof(*tids));
 	while (proc && (entry = readdir(proc))) {
-		int cpu = isdigit(entry->d_name[0]) ? thread_cpu(entry->d_name, format) : -1;
+		int tid = atoi(entry->d_name), cpu = tid ? thread_cpu(tid, format) : -1;
 
 		for (size_t i = 0; i < nr && cpu >= 0; i++) {
 			if (cpus[i] != cpu || tids[i])
 				continue;
-			tids[i] = atoi(entry->d_name);
+			tids[i] = tid;
 			found++;
 		}
 	}

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 
 #include "affinity.h"
-#include "pidfd.h"
+#include "task.h"
 #include "workload/timerlat_threads.h"
 
 /* From <linux/sched.h>; in glibc since 2.32. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernel_function.h"
+#include "task.h"
 
 bool cause_explains(const struct findings *findings, uint64_t time_ns)
 {
@@ -280,10 +281,12 @@ static bool is_stack_of(const struct spike_stack *stack, int tid)
 const struct spike_stack *cause_switched(const struct cause *cause, const struct findings *findings,
 					 const struct facts *facts)
 {
-	const char *name = findings_name(findings, cause->name), *space = strrchr(name, ' ');
-	int tid = space ? atoi(space + 1) : 0;
-	bool last = is_stack_of(&facts->stack, tid), before = is_stack_of(&facts->holder, tid);
+	bool last, before;
+	int tid;
 
+	task_name_length(findings_name(findings, cause->name), &tid);
+	last = is_stack_of(&facts->stack, tid);
+	before = is_stack_of(&facts->holder, tid);
 	if (!facts->thread || facts->reported)
 		return NULL;
 	/* The stack is from before the task ran. */

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "facts/facts.h"
 
+#include "task.h"
 #include "units.h"
 
 const char *facts_task(const struct facts *facts, char *buf, unsigned int size)
 {
-	if (facts->idle)
-		snprintf(buf, size, "idle");
-	else if (facts->tid == facts->pid)
-		snprintf(buf, size, "%s/%d", facts->comm, facts->pid);
-	else
-		snprintf(buf, size, "%s/%d, thread %d", facts->comm, facts->pid, facts->tid);
-	return buf;
+	return task_format(buf, size, facts->idle, facts->comm, facts->pid, facts->tid);
 }
 
 const char *facts_late(const struct facts *facts)

@@ -5,6 +5,7 @@
 
 #include "affix.h"
 #include "kernel_function.h"
+#include "task.h"
 
 static void add_frame(struct fingerprint *to, const char *name)
 {
@@ -145,10 +146,9 @@ static void make_irqs_off(struct fingerprint *to, const struct cause *cause,
 /* Names of tasks end with a space and the thread id. */
 static void add_named_task(struct fingerprint *to, const char *name)
 {
-	const char *tid = strrchr(name, ' ');
 	char comm[64];
 
-	snprintf(comm, sizeof(comm), "%.*s", tid ? (int)(tid - name) : (int)strlen(name), name);
+	snprintf(comm, sizeof(comm), "%.*s", (int)task_name_length(name, NULL), name);
 	add_task(to, comm);
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "task.h"
 
 /* Deeper stacks lose their outer frames. */
 #define DEPTH_MAX 1024
@@ -160,12 +161,12 @@ static int task_node(const struct walk *walk, const struct span *turn, uint32_t 
 {
 	struct names *names = walk->paths->names;
 	const char *name = names_get(walk->paths->spans->names, turn->name);
-	const char *tid = strrchr(name, ' ');
+	size_t length = task_name_length(name, NULL);
 	_cleanup_free_ char *comm = NULL;
 	uint32_t number = name_of(walk->paths, turn->name);
 
-	if (tid && tid[1] && !tid[1 + strspn(tid + 1, "0123456789")]) {
-		comm = strndup(name, (size_t)(tid - name));
+	if (name[length]) {
+		comm = strndup(name, length);
 		if (!comm)
 			return -ENOMEM;
 		number = names_add(names, comm);

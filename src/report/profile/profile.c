@@ -4,6 +4,7 @@
 #include "affix.h"
 #include "array.h"
 #include "normal/paths.h"
+#include "task.h"
 
 struct make {
 	struct profile *profile;
@@ -68,16 +69,11 @@ static int add_row(struct profile_rows *to, const char *name, uint64_t ns)
 	return 0;
 }
 
-/* Names of tasks may end with a space and the thread id. */
 static void name_task(char *buf, const char *name, bool idle)
 {
-	const char *tid = strrchr(name, ' ');
-	size_t length = strlen(name);
 	char comm[64];
 
-	if (tid && tid[1] && !tid[1 + strspn(tid + 1, "0123456789")])
-		length = (size_t)(tid - name);
-	snprintf(comm, sizeof(comm), "%.*s", (int)length, name);
+	snprintf(comm, sizeof(comm), "%.*s", (int)task_name_length(name, NULL), name);
 	fingerprint_task(buf, idle ? "idle" : comm);
 }
 

@@ -16,6 +16,7 @@
 #include "base/evsel.h"
 #include "io.h"
 #include "recorder/pt/addr_filter.h"
+#include "task.h"
 
 /* Room for the PT event's own records, which are dropped, and for some samples of up to 64 KiB. */
 #define DATA_PAGES 64
@@ -58,7 +59,7 @@ static bool has_perf_events(int proc, const char *pid)
 static void list_holders(char *text, size_t size)
 {
 	_cleanup_closedir_ DIR *proc = opendir("/proc");
-	char path[300], name[32];
+	char name[TASK_COMM_SIZE];
 	struct dirent *entry;
 	size_t len = 0;
 
@@ -67,8 +68,7 @@ static void list_holders(char *text, size_t size)
 		if (!isdigit(entry->d_name[0]) || atoi(entry->d_name) == getpid() ||
 		    !has_perf_events(dirfd(proc), entry->d_name))
 			continue;
-		snprintf(path, sizeof(path), "%s/comm", entry->d_name);
-		if (read_text_at(dirfd(proc), path, name, sizeof(name)))
+		if (task_comm(atoi(entry->d_name), name))
 			continue;
 		if (len + strlen(name) + strlen(entry->d_name) + 5 >= size)
 			break;
