@@ -243,39 +243,22 @@ TEST(finds_what_was_traced)
 TEST_IN_FOLDER(tells_of_the_host)
 {
 	static const char *const wanted[] = {
-		"\"of_capture\":false",
-		"\"system\":\"Debian GNU\\/Linux 12 (bookworm)\"",
-		"\"cmdline\":\"isolcpus=2 quiet\"",
-		"\"microcode\":\"0x2b\"",
-		"\"model\":\"143\"",
-		"\"hypervisor\":false",
-		"\"isolated\":\"2\"",
-		"\"nohz_full\":null",
-		"\"cpufreq\":[{\"cpu\":2,\"driver\":null,\"governor\":\"performance\"",
-		"\"irqs\":[{\"irq\":9,\"affinity\":\"0-1\",\"effective\":null,\"handlers\":[]},{",
-		"{\"irq\":10,\"affinity\":null,\"effective\":null,\"handlers\":[\"eth0\"]}]",
-		"\"realtime\":\"1\"",
-		"{\"name\":\"meltdown\",\"state\":\"Not affected\"}",
+		"\"of_capture\":false",	  "\"cmdline\":\"isolcpus=2 quiet\"",
+		"\"microcode\":\"0x2b\"", "\"model\":\"143\"",
+		"\"stepping\":null",	  "\"isolated\":\"2\"",
+		"\"nohz_full\":null",	  "\"cpufreq_governor\":\"performance\"",
 	};
 	const struct perf_poke_capture capture = { .hostname = "elsewhere" };
 	json_object *facts;
 	const char *text;
 
-	put_file(folder->fd, "etc/os-release",
-		 "NAME=x\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n");
-	put_file(folder->fd, "proc/cmdline", "isolcpus=2 quiet \nmore");
+	put_file(folder->fd, "proc/cmdline", "isolcpus=2 quiet\nmore");
 	put_file(folder->fd, "proc/cpuinfo",
 		 "processor\t: 0\nmodel\t\t: 143\nmodel name\t: X\nmicrocode\t: 0x2b\n"
 		 "flags\t\t: fpu hypervisors\n\nprocessor\t: 1\nmicrocode\t: 0x1\n");
-	put_file(folder->fd, "proc/irq/9/smp_affinity_list", "0-1\n");
-	put_file(folder->fd, "proc/irq/10/eth0/x", "");
-	put_file(folder->fd, "proc/irq/default_smp_affinity", "f\n");
-	put_file(folder->fd, "proc/sys/kernel/version", "#1 SMP PREEMPT_RT Debian 7.3\n");
 	put_file(folder->fd, "sys/devices/system/cpu/isolated", "2\n");
-	put_file(folder->fd, "sys/devices/system/cpu/cpu2/cpufreq/scaling_governor",
+	put_file(folder->fd, "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
 		 "performance\n");
-	put_file(folder->fd, "sys/devices/system/cpu/cpu0/online", "1\n");
-	put_file(folder->fd, "sys/devices/system/cpu/vulnerabilities/meltdown", "Not affected\n");
 	facts = host_facts(folder->fd, &capture);
 	text = json_object_to_json_string_ext(facts, JSON_C_TO_STRING_PLAIN);
 	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
