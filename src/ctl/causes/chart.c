@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 
 #include "array.h"
-#include "capture/normal_load.h"
+#include "capture/comparison_load.h"
 #include "json_add.h"
 
 /* Share of the width that flame.js does not draw. */
@@ -164,9 +164,8 @@ json_object *chart_of_controls(const struct causes *causes, size_t group)
 int chart_of_normal(json_object **chart, const struct causes *causes, size_t group)
 {
 	const char *path = causes->sightings[causes->groups[group].example].path;
-	_cleanup_(account_release) struct account account = { 0 };
-	_cleanup_(normal_release) struct normal normal = { 0 };
-	const struct normal_want want = { .activations = NORMAL_ACTIVATIONS };
+	_cleanup_(comparison_release) struct comparison normal = { 0 };
+	const struct comparison_want want = { .folder = path, .activations = NORMAL_ACTIVATIONS };
 	/* A capture that cannot be compared is no error. */
 	_cleanup_fclose_ FILE *nowhere = fopen("/dev/null", "we");
 	struct console quiet = { .out = nowhere, .err = nowhere };
@@ -176,10 +175,10 @@ int chart_of_normal(json_object **chart, const struct causes *causes, size_t gro
 	*chart = NULL;
 	if (!nowhere || stat(path, &st) || !S_ISDIR(st.st_mode))
 		return 0;
-	r = normal_load(&normal, &account, &quiet, path, &want);
+	r = comparison_load(&normal, &quiet, &want);
 	if (r)
 		return r == -ENOMEM || r == -EINTR ? r : 0;
-	if (normal_is_enough(&normal))
-		*chart = normal_flame(&normal);
+	if (comparison_is_enough(&normal))
+		*chart = comparison_json(&normal, 0, true);
 	return 0;
 }

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 
 #include "capture/account_load.h"
-#include "capture/normal_load.h"
+#include "capture/comparison_load.h"
 #include "cli/ending.h"
 #include "cli/output_file.h"
 #include "export/export.h"
@@ -14,7 +14,7 @@
 
 /* Returns 0, or a negative errno without leaving a file. */
 static int write_file(const struct export_args *args, const struct account *account,
-		      const struct normal *normal)
+		      const struct comparison *comparison)
 {
 	struct output_file output;
 	struct ending ending;
@@ -26,7 +26,7 @@ static int write_file(const struct export_args *args, const struct account *acco
 	if (r)
 		goto out;
 	file = fdopen(dup(output.fd), "w");
-	r = file ? html_write(file, account, normal) : -errno;
+	r = file ? html_write(file, account, comparison) : -errno;
 	if (file && fclose(file))
 		r = r ?: -errno;
 	if (!r)
@@ -66,10 +66,11 @@ static int find_window(const struct export_args *args, const struct view_capture
 enum exit_code export_html(struct console *con, const struct export_args *args,
 			   const struct view_capture *capture)
 {
-	_cleanup_(account_release) struct account account = { 0 }, whole = { 0 };
-	_cleanup_(normal_release) struct normal normal = { 0 };
-	const struct normal_want normal_want = { .symfs = args->symfs,
-						 .activations = NORMAL_ACTIVATIONS };
+	_cleanup_(account_release) struct account account = { 0 };
+	_cleanup_(comparison_release) struct comparison comparison = { 0 };
+	const struct comparison_want normal = { .folder = args->capture,
+						.symfs = args->symfs,
+						.activations = NORMAL_ACTIVATIONS };
 	struct account_want want = { .symfs = args->symfs };
 	int r = find_window(args, capture, &want.window_ns, &want.after_ns);
 
@@ -83,11 +84,11 @@ enum exit_code export_html(struct console *con, const struct export_args *args,
 	if (account_load(&account, con, args->capture, &want))
 		return EXIT_FAILED;
 	if (args->normal) {
-		r = normal_load(&normal, &whole, con, args->capture, &normal_want);
+		r = comparison_load(&comparison, con, &normal);
 		if (r)
 			return r == -EXDEV ? EXIT_USAGE : EXIT_FAILED;
 	}
-	r = write_file(args, &account, args->normal ? &normal : NULL);
+	r = write_file(args, &account, args->normal ? &comparison : NULL);
 	if (r) {
 		console_error(con, "--html '%s': %s", args->html,
 			      r == -EINTR ? "interrupted: nothing is written"

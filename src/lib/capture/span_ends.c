@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "affix.h"
 #include "trigger/span.h"
 
 #define NAME_MAX_SIZE 256
@@ -29,39 +30,23 @@ static void add_symbol(struct json_object *list, const char *symbol)
 		add_function(list, "", text);
 }
 
-/* A tracepoint calls one of these, depending on what else is attached. */
-static void add_tracepoint(struct json_object *list, const char *name)
+/* A tracepoint calls one of these functions, depending on what else is attached; that of a system
+ * call is in the call's function. Returns whether it is at the return. */
+static bool add_tp(struct json_object *list, const struct span_point *point)
 {
 	static const char *const prefixes[] = { "__traceiter_", "__bpf_trace_", "perf_trace_",
 						"trace_event_raw_event_" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
-		add_function(list, prefixes[i], name);
-}
-
-/* For tracepoints of system calls: the function of the call. Returns whether the name has this
- * prefix. */
-static bool add_system_call(struct json_object *list, const char *name, const char *begin)
-{
-	size_t length = strlen(begin);
-
-	if (strncmp(name, begin, length))
-		return false;
-	add_function(list, "__x64_sys_", name + length);
-	return true;
-}
-
-static bool add_tp(struct json_object *list, const struct span_point *point)
-{
+	static const char *const calls[] = { "sys_enter_", "sys_exit_" };
 	const char *name = point->parts[1];
 
-	if (!strcmp(point->parts[0], "syscalls")) {
-		if (add_system_call(list, name, "sys_exit_"))
-			return true;
-		if (add_system_call(list, name, "sys_enter_"))
-			return false;
+	for (size_t i = 0; i < ARRAY_SIZE(calls) && !strcmp(point->parts[0], "syscalls"); i++) {
+		if (has_prefix(name, calls[i])) {
+			add_function(list, "__x64_sys_", name + strlen(calls[i]));
+			return i;
+		}
 	}
-	add_tracepoint(list, name);
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
+		add_function(list, prefixes[i], name);
 	return false;
 }
 

@@ -74,7 +74,8 @@ function showFlame(parts, chart) {
 function showNormalFlame(parts, normal) {
 	const [P99_SELF, SEEN] = [7, 8];
 	showFlame(parts, {
-		nodes: normal.nodes, more_ns: normal.more_ns, here: "here", there: "normally",
+		nodes: normal.nodes.map((n) => [n.parent, n.name, n.kind, n.total_ns, n.here_ns, n.median_total_ns, n.median_ns, n.p99_ns, n.activations]),
+		more_ns: normal.more_ns, here: "here", there: "normally",
 		about: (node) => `p99 ${flameTime(node[P99_SELF])}; ${node[SEEN]} of ${normal.activations} normal activations have it`,
 	});
 }

@@ -296,7 +296,7 @@ static json_object *new_chart(const struct account *account)
 
 struct shown {
 	const struct account *account;
-	const struct normal *normal;
+	const struct comparison *comparison;
 };
 
 static int put_part(FILE *file, const char *name, const void *arg)
@@ -307,8 +307,8 @@ static int put_part(FILE *file, const char *name, const void *arg)
 		return page_put_json(file, account_json(shown->account, FUNCTIONS));
 	if (!strncmp(name, "@CHART@", 7))
 		return page_put_json(file, new_chart(shown->account));
-	if (!strncmp(name, "@NORMAL@", 8) && shown->normal)
-		return page_put_json(file, normal_flame(shown->normal));
+	if (!strncmp(name, "@NORMAL@", 8) && shown->comparison)
+		return page_put_json(file, comparison_json(shown->comparison, 0, true));
 	fputs(!strncmp(name, "@NORMAL@", 8)	   ? "null"
 	      : !strncmp(name, "@FLAME@", 7)	   ? flame
 	      : !strncmp(name, "@DIFFERENCE@", 12) ? difference
@@ -317,9 +317,9 @@ static int put_part(FILE *file, const char *name, const void *arg)
 	return 0;
 }
 
-int html_write(FILE *file, const struct account *account, const struct normal *normal)
+int html_write(FILE *file, const struct account *account, const struct comparison *comparison)
 {
-	const struct shown shown = { account, normal };
+	const struct shown shown = { account, comparison };
 
 	return page_write(file, page, put_part, &shown);
 }

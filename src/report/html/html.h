@@ -4,9 +4,10 @@
 #define REPORT_HTML_H
 
 #include "account/account.h"
-#include "normal/normal.h"
+#include "compare/comparison.h"
 
-/* `normal` may be NULL. Returns 0 or a negative errno. */
-int html_write(FILE *file, const struct account *account, const struct normal *normal) _must_check_;
+/* `comparison` may be NULL. Returns 0 or a negative errno. */
+int html_write(FILE *file, const struct account *account,
+	       const struct comparison *comparison) _must_check_;
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "affix.h"
 #include "array.h"
-#include "normal/paths.h"
+#include "compare/call_tree.h"
 #include "task.h"
 
 struct make {
@@ -137,10 +137,10 @@ static int find_caller(const struct make *make, const char *name, uint32_t *node
 }
 
 /* `of` has the nodes of the callers, which precede it. */
-static int take_node(const struct make *make, const struct paths *paths, uint32_t number,
+static int take_node(const struct make *make, const struct call_tree *paths, uint32_t number,
 		     uint32_t *of)
 {
-	const struct path_node *node = &paths->nodes[number];
+	const struct call_node *node = &paths->nodes[number];
 	const char *name = findings_name(make->findings, node->name);
 	char token[FINGERPRINT_NAME_SIZE];
 	uint32_t parent = of[node->parent];
@@ -156,19 +156,21 @@ static int take_node(const struct make *make, const struct paths *paths, uint32_
 
 static int add_paths(const struct make *make)
 {
-	_cleanup_(paths_release) struct paths paths;
+	_cleanup_(call_tree_release) struct call_tree tree;
 	_cleanup_free_ uint32_t *of = NULL;
-	int r = paths_init(&paths, make->account->spans);
+	int r = call_tree_init(&tree, make->account->spans->names, false);
 
 	if (!r)
-		r = paths_add(&paths, 0, make->begin, make->end);
-	of = calloc(paths.nr_nodes, sizeof(*of));
+		r = call_tree_use(&tree, make->account->spans);
+	if (!r)
+		r = call_tree_add(&tree, make->begin, make->end);
+	of = calloc(tree.nr, sizeof(*of));
 	if (!of)
 		return -ENOMEM;
-	for (uint32_t i = 1; i < paths.nr_nodes && !r; i++)
-		r = take_node(make, &paths, i, of);
-	for (size_t i = 0; i < paths.nr_stays && !r; i++)
-		make->profile->nodes[of[paths.stays[i].node]].self_ns += paths.stays[i].self_ns;
+	for (uint32_t i = 1; i < tree.nr && !r; i++) {
+		r = take_node(make, &tree, i, of);
+		make->profile->nodes[of[i]].self_ns += tree.nodes[i].self_ns;
+	}
 	return r;
 }
 

@@ -3,7 +3,7 @@
  * What ran while a timer was late, by names that are equal across boots, hosts and recorders, to
  * compare spikes with controls.
  *
- * profile/ makes, writes and reads it. It may include normal/.
+ * profile/ makes, writes and reads it. It may include compare/.
  */
 #ifndef REPORT_PROFILE_H
 #define REPORT_PROFILE_H

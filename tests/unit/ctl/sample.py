@@ -59,7 +59,7 @@ def main():
         page = pathlib.Path(folder, "causes.html").read_text()
         cause = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])[0]
         assert cause["flame"] is None and cause["normal"]["activations"] == 15, cause
-        assert max(cause["normal"]["nodes"], key=lambda node: node[4])[1] == "late_timer_spin", cause["normal"]["nodes"]
+        assert max(cause["normal"]["nodes"], key=lambda node: node["here_ns"])["name"] == "late_timer_spin", cause["normal"]["nodes"]
         for name in ("spike.fxt.gz", "spike.html"):
             run(CTL, "export", "-q", spike, "--html" if name.endswith("html") else "-o", spike / name)
             assert (spike / name).stat().st_size > 50000, name

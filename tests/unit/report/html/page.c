@@ -49,8 +49,8 @@ int main(int argc, char **argv)
 	};
 	/* In a tail. */
 	static const uint64_t counts[] = { 16, 0, 71, 836, 190000, 2, 0, 0, 1 };
-	const struct timer timer = {};
-	struct normal normal = {};
+	const struct watched watched = {};
+	struct comparison comparison = {};
 	FILE *file = argc == 3 ? fopen(argv[1], "w") : NULL;
 	int r;
 
@@ -82,13 +82,13 @@ int main(int argc, char **argv)
 	spans_finish(account.spans, end);
 	if (!r)
 		r = account_finish(&account);
+	comparison.here = account;
 	if (!r)
-		r = normal_make(&normal, &account, &timer, 100);
+		r = comparison_make(&comparison, &watched, 100);
 	if (!r)
-		r = html_write(file, &account, &normal);
+		r = html_write(file, &comparison.here, &comparison);
 	if (fclose(file))
 		r = -EIO;
-	normal_release(&normal);
-	account_release(&account);
+	comparison_release(&comparison);
 	return r ? 1 : 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "normal/ends.h"
+#include "compare/activations.h"
 
 #include "decode/events/made_tracepoints.h"
 #include "report/timeline.h"
@@ -23,15 +23,15 @@ TEST_IN_FOLDER(reads_events)
 {
 	const struct made_sample samples[] = { event(BEGUN, 90, 7), event(BEGUN, 95, 8),
 					       event(DONE, 100, 7) };
-	const struct ends ends = { .entry.event = "acme:begun",
-				   .exit.event = "acme:done",
-				   .by_thread = true };
+	const struct watched watched = { .entry.event = "acme:begun",
+					 .exit.event = "acme:done",
+					 .by_thread = true };
 	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
 	struct marks marks = {};
 
 	tracepoints = made_tracepoints_open(folder, formats, 2, samples,
 					    sizeof(samples) / sizeof(*samples), "");
-	assert_int_equal(marks_read(&marks, tracepoints, &ends, 0), 0);
+	assert_int_equal(marks_read(&marks, &watched, tracepoints, 0), 0);
 	assert_int_equal(marks.nr, 3);
 	assert_int_equal(marks.array[0].at, 90);
 	assert_int_equal(marks.array[2].thread, 7);
@@ -39,11 +39,11 @@ TEST_IN_FOLDER(reads_events)
 	free(marks.array);
 }
 
-static struct marks find(struct account *account, const struct ends *ends)
+static struct marks find(struct account *account, const struct watched *watched)
 {
 	struct marks marks = {};
 
-	assert_int_equal(marks_find(&marks, account->spans, ends), 0);
+	assert_int_equal(marks_find(&marks, watched, account->spans), 0);
 	spans_free(account->spans);
 	return marks;
 }
@@ -51,9 +51,11 @@ static struct marks find(struct account *account, const struct ends *ends)
 /* The function waits: it is cut where its thread's turn ends. */
 TEST(finds_a_function_that_sleeps)
 {
-	const struct ends ends = { .entry = { .functions = { "read" }, .nr = 1 },
-				   .exit = { .functions = { "read" }, .nr = 1, .at_return = true },
-				   .by_thread = true };
+	const struct watched watched = {
+		.entry = { .functions = { "read" }, .nr = 1 },
+		.exit = { .functions = { "read" }, .nr = 1, .at_return = true },
+		.by_thread = true
+	};
 	struct account account;
 	struct marks marks;
 
@@ -63,7 +65,7 @@ TEST(finds_a_function_that_sleeps)
 				  TASK(400, "acme 7"), CALL(400, "read"), RETURN(450),
 				  CALL(500, "other"), RETURN(550)),
 			 0);
-	marks = find(&account, &ends);
+	marks = find(&account, &watched);
 	assert_int_equal(marks.nr, 2);
 	assert_int_equal(marks.array[0].at, 200);
 	assert_int_equal(marks.array[1].at, 450);
@@ -74,7 +76,7 @@ TEST(finds_a_function_that_sleeps)
 /* What a tracepoint calls calls the program; a function may call itself. */
 TEST(finds_the_outermost_only)
 {
-	const struct ends ends = {
+	const struct watched watched = {
 		.entry = { .functions = { "__traceiter_begun", "__bpf_trace_begun" }, .nr = 2 },
 		.exit = { .functions = { "drain" }, .nr = 1, .at_return = true },
 	};
@@ -86,7 +88,7 @@ TEST(finds_the_outermost_only)
 				  RETURN(220), RETURN(230), RETURN(240), CALL(300, "drain"),
 				  CALL(310, "drain"), RETURN(320), RETURN(330)),
 			 0);
-	marks = find(&account, &ends);
+	marks = find(&account, &watched);
 	assert_int_equal(marks.nr, 2);
 	assert_int_equal(marks.array[0].at, 200);
 	assert_int_equal(marks.array[1].at, 330);

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "compare/call_tree.h"
+
+#include <string.h>
+
+#include "array.h"
+#include "task.h"
+
+/* Deeper stacks lose their outer frames. */
+#define DEPTH_MAX 1024
+
+struct walk {
+	struct call_tree *tree;
+	const struct lane *code, *tasks;
+	uint64_t begin, end;
+};
+
+int call_tree_init(struct call_tree *tree, struct names *names, bool by_name)
+{
+	*tree = (struct call_tree){ .names = names, .nr = 1, .by_name = by_name };
+	tree->nodes = calloc(1, sizeof(*tree->nodes));
+	return tree->nodes ? 0 : -ENOMEM;
+}
+
+void call_tree_release(struct call_tree *tree)
+{
+	free(tree->of);
+	free(tree->nodes);
+	*tree = (struct call_tree){ 0 };
+}
+
+int call_tree_use(struct call_tree *tree, const struct spans *spans)
+{
+	free(tree->of);
+	tree->spans = spans;
+	tree->of = calloc(spans->lanes[LANE_CODE].nr + 1, sizeof(*tree->of));
+	return tree->of ? 0 : -ENOMEM;
+}
+
+static int find_node(struct call_tree *tree, uint32_t parent, const char *name, uint8_t kind,
+		     uint32_t *node)
+{
+	uint32_t number = names_add(tree->names, name);
+	int r = names_error(tree->names);
+
+	for (*node = tree->nodes[parent].child; *node; *node = tree->nodes[*node].next) {
+		if (tree->nodes[*node].name == number && tree->nodes[*node].kind == kind)
+			return r;
+	}
+	if (!r)
+		r = array_grow(&tree->nodes, tree->nr, sizeof(*tree->nodes));
+	if (r)
+		return r;
+	*node = tree->nr++;
+	tree->nodes[*node] = (struct call_node){
+		.parent = parent, .next = tree->nodes[parent].child, .name = number, .kind = kind
+	};
+	tree->nodes[parent].child = *node;
+	return 0;
+}
+
+/* Tasks are shown by name, without the thread's id. */
+static int task_node(struct walk *walk, uint32_t turn, uint32_t *node)
+{
+	const struct span *task = &walk->tasks->spans[turn];
+	const char *name = names_get(walk->tree->spans->names, task->name);
+	_cleanup_free_ char *comm = strndup(name, task_name_length(name, NULL));
+
+	return comm ? find_node(walk->tree, 0, comm, task->kind, node) : -ENOMEM;
+}
+
+/* The chain of an interrupt does not depend on what it interrupts. */
+static bool begins_chain(const struct span *span)
+{
+	return span->kind == SPAN_INTERRUPT || span->kind == SPAN_SOFTIRQ ||
+	       span->kind == SPAN_NMI || span->kind == SPAN_EXCEPTION;
+}
+
+/* Its caller has been added. */
+static int code_node(const struct walk *walk, uint32_t i)
+{
+	struct call_tree *tree = walk->tree;
+	const struct span *span = &walk->code->spans[i];
+	bool alone = tree->by_name || span->parent == SPAN_NONE || begins_chain(span);
+
+	if (tree->of[i])
+		return 0;
+	return find_node(tree, alone ? 0 : tree->of[span->parent],
+			 names_get(tree->spans->names, span->name), span->kind, &tree->of[i]);
+}
+
+static void enter(const struct walk *walk, uint32_t node, const struct span *span)
+{
+	struct call_node *to = &walk->tree->nodes[node];
+	uint64_t ns = span_within(span, walk->begin, walk->end);
+
+	if (!to->count++)
+		to->begin = span->begin > walk->begin ? span->begin : walk->begin;
+	to->self_ns += ns;
+	to->total_ns += ns;
+}
+
+static void subtract(uint64_t *from, uint64_t ns)
+{
+	*from -= ns < *from ? ns : *from;
+}
+
+/* A caller's own time excludes callees; its total time excludes what interrupted them. */
+static void leave_out(const struct walk *walk, const struct span *span)
+{
+	uint64_t ns = span_within(span, walk->begin, walk->end);
+	const uint32_t *of = walk->tree->of;
+	struct call_node *nodes = walk->tree->nodes;
+	uint32_t i = span->parent;
+
+	subtract(&nodes[of[i]].self_ns, ns);
+	if (!begins_chain(span))
+		return;
+	for (; i != SPAN_NONE; i = walk->code->spans[i].parent) {
+		subtract(&nodes[of[i]].total_ns, ns);
+		/* Already excluded from what was interrupted. */
+		if (begins_chain(&walk->code->spans[i]))
+			break;
+	}
+}
+
+/* An interrupt belongs to one turn of a task. */
+static int leave_out_of_task(struct walk *walk, const struct span *span)
+{
+	uint64_t ns = span_within(span, walk->begin, walk->end);
+	uint32_t turn = lane_at(walk->tasks, span->begin < walk->begin ? walk->begin : span->begin);
+	uint32_t node;
+	int r;
+
+	if (turn == SPAN_NONE)
+		return 0;
+	r = task_node(walk, turn, &node);
+	if (r)
+		return r;
+	subtract(&walk->tree->nodes[node].self_ns, ns);
+	subtract(&walk->tree->nodes[node].total_ns, ns);
+	return 0;
+}
+
+static int add_span(struct walk *walk, uint32_t i)
+{
+	const struct span *span = &walk->code->spans[i];
+	int r = code_node(walk, i);
+
+	if (r)
+		return r;
+	enter(walk, walk->tree->of[i], span);
+	if (span->parent != SPAN_NONE)
+		leave_out(walk, span);
+	else if (!walk->tree->spans->has_functions)
+		return leave_out_of_task(walk, span);
+	return 0;
+}
+
+static int add_tasks(struct walk *walk)
+{
+	const struct lane *tasks = walk->tasks;
+	uint32_t i = lane_at(tasks, walk->begin), node;
+	int r = 0;
+
+	if (i == SPAN_NONE)
+		i = (uint32_t)ARRAY_COUNT_BEFORE(tasks->nr, n, tasks->spans[n].begin < walk->begin);
+	for (; i < tasks->nr && tasks->spans[i].begin < walk->end && !r; i++) {
+		r = task_node(walk, i, &node);
+		if (!r)
+			enter(walk, node, &tasks->spans[i]);
+	}
+	return r;
+}
+
+/* What was called before, outermost first. */
+static int add_open(struct walk *walk)
+{
+	uint32_t open[DEPTH_MAX], nr = 0;
+	int r = 0;
+
+	for (uint32_t i = lane_at(walk->code, walk->begin); i != SPAN_NONE && nr < DEPTH_MAX;
+	     i = walk->code->spans[i].parent)
+		open[nr++] = i;
+	while (nr && !r)
+		r = add_span(walk, open[--nr]);
+	return r;
+}
+
+int call_tree_add(struct call_tree *tree, uint64_t begin, uint64_t end)
+{
+	const struct lane *code = &tree->spans->lanes[LANE_CODE];
+	struct walk walk = { tree, code, &tree->spans->lanes[LANE_TASKS], begin, end };
+	uint32_t i = (uint32_t)ARRAY_COUNT_BEFORE(code->nr, n, code->spans[n].begin <= begin);
+	int r = 0;
+
+	for (uint32_t node = 0; node < tree->nr; node++) {
+		tree->nodes[node].count = 0;
+		tree->nodes[node].self_ns = tree->nodes[node].total_ns = 0;
+	}
+	if (!tree->spans->has_functions)
+		r = add_tasks(&walk);
+	if (!r)
+		r = add_open(&walk);
+	for (; i < code->nr && code->spans[i].begin < end && !r; i++)
+		r = add_span(&walk, i);
+	return r;
+}
