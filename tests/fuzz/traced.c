@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "bundle/traced.h"
+#include "bundle/bundle.h"
 
 #include <string.h>
 

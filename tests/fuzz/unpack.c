@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "bundle/unpack.h"
+#include "bundle/bundle.h"
 
 #include <limits.h>
 #include <stdbool.h>

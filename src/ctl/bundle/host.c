@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "bundle/host.h"
+#include "bundle/bundle.h"
 
 #include <string.h>
 #include <sys/utsname.h>

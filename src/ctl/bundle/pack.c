@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "bundle/pack.h"
+#include "bundle/bundle.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -13,7 +13,7 @@
 #include <zstd.h>
 
 #include "capture/layout.h"
-#include "cli/options.h"
+#include "cli/cli.h"
 #include "strfmt.h"
 
 #define BLOCK_SIZE (256 << 10)

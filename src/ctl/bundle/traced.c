@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "bundle/traced.h"
+#include "bundle/bundle.h"
 
 #include <linux/perf_event.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "array.h"
-#include "cli/options.h"
+#include "cli/cli.h"
 #include "read.h"
 
 struct found {

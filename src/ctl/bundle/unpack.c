@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "bundle/unpack.h"
+#include "bundle/bundle.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "capture/layout.h"
-#include "cli/options.h"
+#include "cli/cli.h"
 #include "units.h"
 
 #define BLOCK_SIZE (128 << 10)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "bundle/unpacked.h"
+#include "bundle/bundle.h"
 
-#include "bundle/unpack.h"
 #include "strfmt.h"
 
 #define MAX_ENTRIES 100000

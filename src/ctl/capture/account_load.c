@@ -6,7 +6,7 @@
 #include "capture/decoding.h"
 #include "capture/fingerprint_file.h"
 #include "capture/user_frames.h"
-#include "cli/ending.h"
+#include "cli/cli.h"
 #include "facts/user_code.h"
 #include "spans/events_spans.h"
 #include "spans/track_spans.h"

@@ -5,7 +5,7 @@
 
 #include "account/account.h"
 #include "capture/view.h"
-#include "cli/console.h"
+#include "cli/cli.h"
 
 struct account_want {
 	uint64_t window_ns; /* before the spike; 0: default */

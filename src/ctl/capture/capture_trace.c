@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "capture/layout.h"
-#include "cli/options.h"
+#include "cli/cli.h"
 #include "io.h"
 #include "read.h"
 #include "strfmt.h"

@@ -4,7 +4,7 @@
 #define CTL_CAPTURE_CAPTURE_TRACE_H
 
 #include "capture/capture_file.h"
-#include "cli/console.h"
+#include "cli/cli.h"
 #include "facts/user_code.h"
 
 /* Opens the capture, for capture_file_close(), also on failure. */

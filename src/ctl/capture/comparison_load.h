@@ -3,7 +3,7 @@
 #ifndef CTL_CAPTURE_COMPARISON_LOAD_H
 #define CTL_CAPTURE_COMPARISON_LOAD_H
 
-#include "cli/console.h"
+#include "cli/cli.h"
 #include "compare/comparison.h"
 
 /* Default of `activations`. */

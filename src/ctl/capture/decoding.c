@@ -8,7 +8,7 @@
 
 #include "calls/flow.h"
 #include "capture/capture_trace.h"
-#include "cli/ending.h"
+#include "cli/cli.h"
 #include "clock.h"
 #include "code/code.h"
 

@@ -7,7 +7,7 @@
 #include "build_id.h"
 #include "calls/calls.h"
 #include "capture/view.h"
-#include "cli/console.h"
+#include "cli/cli.h"
 
 /* Of a trace without times, only the last bytes are decoded. */
 #define DECODING_TAIL (128 * 1024)

@@ -3,7 +3,7 @@
 #ifndef CTL_CAPTURE_FOLDER_H
 #define CTL_CAPTURE_FOLDER_H
 
-#include "cli/console.h"
+#include "cli/cli.h"
 
 /* The default of start's --output. */
 #define FOLDER_DEFAULT "perf-poke.data"

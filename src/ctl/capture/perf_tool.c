@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "cli/options.h"
+#include "cli/cli.h"
 #include "printable.h"
 #include "strfmt.h"
 #include "task.h"

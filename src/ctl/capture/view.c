@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "cli/words.h"
+#include "cli/cli.h"
 #include "clock.h"
 
 /* Intel PT is not limited at its end: after the spike come the trigger and the skid only. Events

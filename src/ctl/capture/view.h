@@ -8,7 +8,7 @@
 
 #include <perf_poke.h>
 
-#include "cli/words.h"
+#include "cli/cli.h"
 #include "util.h"
 
 #define VIEW_WINDOW_PT_NS UINT64_C(200000)

@@ -5,12 +5,12 @@
 #include <sys/stat.h>
 
 #include "array.h"
-#include "bundle/unpacked.h"
+#include "bundle/bundle.h"
 #include "capture/account_load.h"
 #include "capture/capture_file.h"
 #include "capture/fingerprint_file.h"
 #include "capture/layout.h"
-#include "cli/ending.h"
+#include "cli/cli.h"
 #include "strfmt.h"
 
 #define DEPTH_MAX 6

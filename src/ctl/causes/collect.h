@@ -4,7 +4,7 @@
 #define CTL_CAUSES_COLLECT_H
 
 #include "causes/groups.h"
-#include "cli/console.h"
+#include "cli/cli.h"
 
 struct collect_opts {
 	uint64_t max_size; /* of an unpacked archive, in bytes */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli/json_line.h"
+#include "cli/cli.h"
 #include "clock.h"
 #include "cpulist.h"
 #include "printable.h"

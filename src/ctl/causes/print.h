@@ -4,7 +4,7 @@
 #define CTL_CAUSES_PRINT_H
 
 #include "causes/known.h"
-#include "cli/console.h"
+#include "cli/cli.h"
 
 /* `judge` is NULL without a file of known causes. */
 void causes_print(struct console *con, const struct causes *causes,

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "cli/console.h"
+#include "cli/cli.h"
 
+#include <poll.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/ioctl.h>
 
+#include "clock.h"
 #include "printable.h"
+#include "units.h"
 
 static void put_result(struct console *con, enum perf_poke_log_level level, const char *text)
 {
@@ -116,4 +119,133 @@ void console_clear_status(struct console *con)
 	if (con->drawn)
 		fputs("\r\033[K", con->err);
 	con->drawn = false;
+}
+
+json_object *json_line(const char *type)
+{
+	json_object *object = json_object_new_object();
+
+	json_add_text(object, "type", type);
+	return object;
+}
+
+/* json-c escapes only some of the characters that terminals interpret. The others occur in strings
+ * only, so that they can be escaped as well. */
+static char *escape_json(const char *json)
+{
+	char *line = NULL;
+	size_t size, length;
+	FILE *file = open_memstream(&line, &size);
+	uint32_t code;
+
+	if (!file)
+		return NULL;
+	for (; *json; json += length) {
+		length = utf8_decode(json, &code);
+		if (length && printable_code(code))
+			fwrite(json, 1, length, file);
+		else if (length && code > UINT16_MAX)
+			fprintf(file, "\\u%04x\\u%04x", 0xd7c0 + (code >> 10),
+				0xdc00 | (code & 0x3ff));
+		else if (length)
+			fprintf(file, "\\u%04x", code);
+		else
+			fputc('?', file);
+		length = length ?: 1;
+	}
+	fputc('\n', file);
+	fclose(file);
+	return line;
+}
+
+static char *line_text(json_object *object)
+{
+	const int flags = JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE;
+	char *line = escape_json(json_object_to_json_string_ext(object, flags));
+
+	json_object_put(object);
+	return line;
+}
+
+static char *error_text(const char *message)
+{
+	json_object *object = json_line("error");
+
+	json_add_text(object, "message", message);
+	return line_text(object);
+}
+
+void json_print(struct console *con, json_object *object)
+{
+	_cleanup_free_ char *line = line_text(object);
+
+	if (line)
+		console_result(con, line);
+}
+
+void json_use(struct console *con, bool json)
+{
+	con->json = json ? error_text : NULL;
+}
+
+#define SHOW_EVERY_NS NSEC_PER_SEC
+
+void progress_begin(struct progress *progress, struct console *con, const char *what,
+		    uint64_t total)
+{
+	*progress = (struct progress){ .con = con, .what = what, .total = total };
+	progress->shown_ns = clock_ns(CLOCK_MONOTONIC);
+	progress->signals = ending_open();
+}
+
+static void show(struct progress *progress)
+{
+	char line[128];
+
+	if (progress->total)
+		snprintf(line, sizeof(line), "%s: %d%% of %s", progress->what,
+			 (int)(progress->done * 100.0 / (double)progress->total),
+			 FORMAT_SIZE(progress->total));
+	else
+		snprintf(line, sizeof(line), "%s: %s", progress->what, FORMAT_SIZE(progress->done));
+	console_status(progress->con, line);
+}
+
+static int await(const struct progress *progress, int fd, short events, int timeout_ms)
+{
+	struct pollfd fds[] = {
+		{ .fd = progress->signals, .events = POLLIN },
+		{ .fd = fd, .events = events },
+	};
+
+	while (poll(fds, ARRAY_SIZE(fds), timeout_ms) < 0 && errno == EINTR)
+		;
+	return fds[0].revents ? -EINTR : 0;
+}
+
+int progress_wait(void *ctx, int fd, short events)
+{
+	return await(ctx, fd, events, -1);
+}
+
+int progress_add(void *ctx, uint64_t bytes)
+{
+	struct progress *progress = ctx;
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+
+	progress->done += bytes;
+	if (await(progress, -1, 0, 0))
+		return -EINTR;
+	if (now_ns - progress->shown_ns < SHOW_EVERY_NS)
+		return 0;
+	progress->shown_ns = now_ns;
+	if (console_has_status(progress->con))
+		show(progress);
+	return 0;
+}
+
+void progress_end(struct progress *progress)
+{
+	console_clear_status(progress->con);
+	closep(&progress->signals);
 }

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "cli/logger.h"
+#include "cli/cli.h"
 
 #include <string.h>
 #include <sys/stat.h>
 #include <syslog.h>
 #include <time.h>
 
-#include "cli/options.h"
-#include "cli/systemd.h"
 #include "clock.h"
 #include "io.h"
 #include "strfmt.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Stubs for a build without libsystemd. */
-#include "cli/systemd.h"
+#include "cli/cli.h"
 
 bool systemd_is_built(void)
 {

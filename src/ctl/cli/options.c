@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "cli/options.h"
+#include "cli/cli.h"
 
 #include <getopt.h>
 #include <string.h>

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "bundle/archive.h"
+#include "bundle/bundle.h"
 
 #include <string.h>
 #include <sys/stat.h>
 
-#include "bundle/archive_name.h"
 #include "capture/folder.h"
-#include "cli/output_file.h"
+#include "cli/cli.h"
 #include "commands/commands.h"
 #include "strfmt.h"
 

@@ -5,14 +5,13 @@
 #include <time.h>
 
 #include "array.h"
-#include "bundle/unpacked.h"
+#include "bundle/bundle.h"
 #include "capture/folder.h"
 #include "causes/collect.h"
 #include "causes/known.h"
 #include "causes/print.h"
 #include "causes/ranking.h"
-#include "cli/json_line.h"
-#include "cli/output_file.h"
+#include "cli/cli.h"
 #include "commands/commands.h"
 
 #define TARGET(member) .offset = offsetof(struct causes_args, member)

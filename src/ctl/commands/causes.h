@@ -4,7 +4,7 @@
 #define CTL_COMMANDS_CAUSES_H
 
 #include "causes/collect.h"
-#include "cli/command.h"
+#include "cli/cli.h"
 
 struct causes_args {
 	const char **paths; /* to be freed */

@@ -2,8 +2,7 @@
 #include <string.h>
 
 #include "blocks/decode.h"
-#include "cli/command.h"
-#include "cli/json_line.h"
+#include "cli/cli.h"
 #include "commands/commands.h"
 #include "session/json.h"
 

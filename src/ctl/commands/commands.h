@@ -6,7 +6,16 @@
 #ifndef CTL_COMMANDS_COMMANDS_H
 #define CTL_COMMANDS_COMMANDS_H
 
-#include "cli/command.h"
+#include <json-c/json.h>
+#include <perf_poke.h>
+#include <stdio.h>
+
+#include "bundle/bundle.h"
+#include "cli/cli.h"
+#include "fingerprint/fingerprint.h"
+#include "session/follow.h"
+#include "session/results.h"
+#include "session/targets.h"
 
 extern const struct command command_start;
 extern const struct command command_causes;
@@ -26,5 +35,79 @@ extern const struct command command_complete;
 
 /* NULL-terminated. */
 extern const struct command *const commands[];
+
+/* The command `start`: from its command line to the options of a session. */
+struct start_args {
+	struct perf_poke_opts opts;
+	struct target_args targets;
+	uint64_t duration_ns;
+	const char *log; /* NULL: standard error, or the choice of --detach */
+	struct follow_opts follow;
+	bool detach;
+	bool json, top, histogram;
+	bool verbose;
+};
+
+/* Returns as command_options(). Strings other than those of opts are not copied. Call
+ * start_release() even on failure. */
+int start_parse(struct start_args *args, struct console *con, int argc, char **argv) _must_check_;
+
+void start_release(struct start_args *args);
+
+/* Prints a session as text. */
+void status_print(FILE *file, const struct perf_poke_session *session);
+
+/* Selects and sorts the captures of a folder. */
+enum list_order {
+	LIST_BY_TIME,
+	LIST_BY_LATENCY,
+	LIST_BY_CPU,
+	LIST_BY_SIZE,
+};
+
+struct list_args {
+	const char *folder;
+	enum list_order order;
+	const char *cpus; /* NULL: all */
+	uint64_t min_latency_ns;
+	uint64_t since_ns; /* since 1970 */
+	bool why;
+	bool json;
+};
+
+struct list_entry {
+	const struct perf_poke_capture *capture; /* owned */
+	uint64_t size;				 /* bytes */
+	char fingerprint[FINGERPRINT_ID_SIZE];	 /* empty: none, or not found yet */
+	json_object *report;			 /* owned; NULL: not requested, or failed */
+};
+
+/* Returns as command_options(). Strings are not copied. */
+int list_parse(struct list_args *args, struct console *con, int argc, char **argv) _must_check_;
+
+/* Whether a capture matches the options. */
+bool list_wants(const struct list_args *args, const int *cpus, size_t nr_cpus,
+		const struct perf_poke_capture *capture);
+
+/* Ties are sorted by time, then by path. */
+void list_sort(struct list_entry *entries, size_t nr, enum list_order order);
+
+/* Parses local time such as 2026-11-21 or 2026-11-21 07:01[:43], or a time before now such as 2h.
+ * Returns 0 or -EINVAL. */
+int list_parse_since(const char *text, uint64_t now_ns, uint64_t *since_ns) _must_check_;
+
+/* The command `open`. */
+struct open_args {
+	const char *file;
+	const char *output; /* NULL: the name in the archive */
+	uint64_t max_size;
+	bool quiet;
+};
+
+/* Returns as command_options(). Strings are not copied. */
+int open_parse(struct open_args *args, struct console *con, int argc, char **argv) _must_check_;
+
+int archiving_parse(struct archiving_args *args, struct console *con, int argc,
+		    char **argv) _must_check_;
 
 #endif

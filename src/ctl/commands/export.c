@@ -4,7 +4,7 @@
 #include "capture/capture_trace.h"
 #include "capture/decoding.h"
 #include "capture/folder.h"
-#include "cli/output_file.h"
+#include "cli/cli.h"
 #include "commands/commands.h"
 #include "export/export.h"
 #include "export/window.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "commands/list.h"
+#include "commands/commands.h"
 
 #include <string.h>
 #include <time.h>
@@ -8,9 +8,8 @@
 #include "capture/account_load.h"
 #include "capture/fingerprint_file.h"
 #include "capture/folder.h"
-#include "cli/json_line.h"
+#include "cli/cli.h"
 #include "clock.h"
-#include "commands/commands.h"
 #include "cpulist.h"
 #include "printable.h"
 #include "session/perf_files.h"

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "commands/open.h"
+#include "commands/commands.h"
 
 #include <string.h>
 
-#include "bundle/unpack.h"
+#include "bundle/bundle.h"
 #include "capture/capture_file.h"
 #include "capture/layout.h"
-#include "cli/output_file.h"
-#include "cli/partial.h"
-#include "cli/progress.h"
-#include "cli/text.h"
-#include "commands/commands.h"
+#include "cli/cli.h"
 #include "strfmt.h"
 #include "units.h"
 #include "util.h"

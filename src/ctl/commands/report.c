@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <string.h>
 
-#include "bundle/unpacked.h"
+#include "bundle/bundle.h"
 #include "capture/account_load.h"
 #include "capture/comparison_load.h"
 #include "capture/decoding.h"
 #include "capture/folder.h"
-#include "cli/json_line.h"
+#include "cli/cli.h"
 #include "commands/commands.h"
 #include "io.h"
 

@@ -7,8 +7,7 @@
 #include "capture/capture_trace.h"
 #include "capture/folder.h"
 #include "capture/perf_tool.h"
-#include "cli/text.h"
-#include "cli/words.h"
+#include "cli/cli.h"
 #include "commands/commands.h"
 
 #define TARGET(member) .offset = offsetof(struct script_args, member)

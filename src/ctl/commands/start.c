@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "commands/start.h"
+#include "commands/commands.h"
 
 #include <string.h>
 
 #include "causes/known.h"
-#include "cli/json_line.h"
-#include "commands/commands.h"
+#include "cli/cli.h"
 #include "session/adaptive.h"
 #include "session/detach.h"
 #include "session/rtla_hist.h"

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "commands/status.h"
+#include "commands/commands.h"
 
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
 
-#include "cli/json_line.h"
-#include "commands/commands.h"
+#include "cli/cli.h"
 #include "cpulist.h"
 #include "printable.h"
 #include "session/json.h"

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "capture/capture_trace.h"
-#include "cli/ending.h"
+#include "cli/cli.h"
 #include "cpulist.h"
 #include "export/export.h"
 #include "export/window.h"

@@ -8,7 +8,7 @@
 #define CTL_EXPORT_EXPORT_H
 
 #include "capture/view.h"
-#include "cli/command.h"
+#include "cli/cli.h"
 
 struct export_args {
 	const char *capture;

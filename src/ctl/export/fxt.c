@@ -3,8 +3,7 @@
 
 #include "capture/capture_trace.h"
 #include "capture/decoding.h"
-#include "cli/ending.h"
-#include "cli/output_file.h"
+#include "cli/cli.h"
 #include "export/export.h"
 #include "export/window.h"
 #include "fxt/fxt_timeline.h"

@@ -3,8 +3,7 @@
 
 #include "capture/account_load.h"
 #include "capture/comparison_load.h"
-#include "cli/ending.h"
-#include "cli/output_file.h"
+#include "cli/cli.h"
 #include "export/export.h"
 #include "export/window.h"
 #include "html/html.h"

@@ -8,7 +8,7 @@
 #define CTL_SCRIPT_SCRIPT_H
 
 #include "capture/capture_file.h"
-#include "cli/command.h"
+#include "cli/cli.h"
 
 struct script_args {
 	const char *capture;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "selftest/load.h"
+#include "selftest/selftest.h"
 
 #include <linux/perf_event.h>
 #include <poll.h>

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "selftest/run.h"
+#include "selftest/selftest.h"
 
 #include <inttypes.h>
 #include <string.h>
 #include <sys/wait.h>
 
-#include "cli/ending.h"
+#include "cli/cli.h"
 #include "clock.h"
-#include "selftest/decode.h"
 #include "session/placement.h"
 #include "strfmt.h"
 

@@ -10,8 +10,7 @@
 #include <sys/wait.h>
 
 #include "affinity.h"
-#include "cli/ending.h"
-#include "cli/words.h"
+#include "cli/cli.h"
 #include "clock.h"
 #include "task.h"
 #include "units.h"

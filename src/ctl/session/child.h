@@ -5,7 +5,7 @@
 
 #include <sys/types.h>
 
-#include "cli/console.h"
+#include "cli/cli.h"
 #include "session/perf_record.h"
 
 struct child_config {

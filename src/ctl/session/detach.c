@@ -5,9 +5,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "cli/json_line.h"
-#include "cli/options.h"
-#include "cli/systemd.h"
+#include "cli/cli.h"
 #include "session/json.h"
 #include "strfmt.h"
 #include "task.h"

@@ -3,7 +3,7 @@
 #ifndef CTL_SESSION_DETACH_H
 #define CTL_SESSION_DETACH_H
 
-#include "cli/command.h"
+#include "cli/cli.h"
 
 struct detach {
 	const char *where; /* value of --log; NULL: choose */

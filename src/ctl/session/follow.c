@@ -5,10 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli/ending.h"
-#include "cli/json_line.h"
-#include "cli/systemd.h"
-#include "cli/words.h"
+#include "cli/cli.h"
 #include "clock.h"
 #include "json_file.h"
 #include "session/json.h"

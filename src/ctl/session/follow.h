@@ -5,7 +5,7 @@
 
 #include <poll.h>
 
-#include "cli/console.h"
+#include "cli/cli.h"
 #include "session/metrics.h"
 #include "session/on_capture.h"
 #include "session/results.h"

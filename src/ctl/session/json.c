@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "cli/json_line.h"
+#include "cli/cli.h"
 #include "session/adaptive.h"
 
 static void add_numbers(json_object *object, const char *key, const int *numbers, size_t nr)

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "array.h"
-#include "cli/output_file.h"
+#include "cli/cli.h"
 #include "clock.h"
 #include "utf8.h"
 

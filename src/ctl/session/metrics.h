@@ -4,7 +4,7 @@
 #ifndef CTL_SESSION_METRICS_H
 #define CTL_SESSION_METRICS_H
 
-#include "cli/console.h"
+#include "cli/cli.h"
 #include "session/results.h"
 
 struct metrics {

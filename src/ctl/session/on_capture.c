@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 
 #include "array.h"
-#include "cli/words.h"
+#include "cli/cli.h"
 #include "clock.h"
 #include "io.h"
 #include "session/spawn.h"

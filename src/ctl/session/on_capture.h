@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "cli/console.h"
+#include "cli/cli.h"
 
 #define ON_CAPTURE_AT_ONCE 2
 #define ON_CAPTURE_NS UINT64_C(60000000000)

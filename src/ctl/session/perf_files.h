@@ -5,7 +5,7 @@
 
 #include <sys/types.h>
 
-#include "cli/console.h"
+#include "cli/cli.h"
 
 struct perf_file {
 	char *path;

@@ -4,8 +4,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "cli/options.h"
-#include "cli/words.h"
+#include "cli/cli.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 

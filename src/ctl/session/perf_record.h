@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cli/words.h"
+#include "cli/cli.h"
 #include "util.h"
 
 /* Size of the string that wakes perf; see struct perf_poke_target. */

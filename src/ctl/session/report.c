@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "cli/text.h"
+#include "cli/cli.h"
 #include "cpulist.h"
 #include "printable.h"
 #include "session/histogram.h"

@@ -5,9 +5,7 @@
 #include <poll.h>
 #include <string.h>
 
-#include "cli/ending.h"
-#include "cli/json_line.h"
-#include "cli/systemd.h"
+#include "cli/cli.h"
 #include "clock.h"
 #include "cpulist.h"
 #include "session/adaptive.h"

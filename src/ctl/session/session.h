@@ -8,7 +8,7 @@
 #ifndef CTL_SESSION_SESSION_H
 #define CTL_SESSION_SESSION_H
 
-#include "cli/command.h"
+#include "cli/cli.h"
 #include "session/follow.h"
 #include "session/targets.h"
 

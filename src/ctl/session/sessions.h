@@ -3,7 +3,7 @@
 #ifndef CTL_SESSION_SESSIONS_H
 #define CTL_SESSION_SESSIONS_H
 
-#include "cli/command.h"
+#include "cli/cli.h"
 
 struct session_entry {
 	char *name;

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 
 #include "array.h"
-#include "cli/command.h"
+#include "cli/cli.h"
 #include "json_file.h"
 #include "session/spawn.h"
 #include "task.h"

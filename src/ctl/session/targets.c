@@ -3,7 +3,7 @@
 
 #include <signal.h>
 
-#include "cli/options.h"
+#include "cli/cli.h"
 #include "cpulist.h"
 
 /* Above normal tasks, as in placement.c. perf copies gigabytes at this priority and must not delay

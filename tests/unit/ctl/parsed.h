@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/console.h"
+#include "cli/cli.h"
 #include "test.h"
 #include "util.h"
 

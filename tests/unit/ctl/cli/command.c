@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "cli/command.h"
+#include "cli/cli.h"
 #include "test.h"
 
 #include <perf_poke.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "cli/ending.h"
+#include "cli/cli.h"
 #include "test.h"
 
 TEST(catches_all_but_an_ignored_hangup)

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "cli/logger.h"
+#include "cli/cli.h"
 
 #include <string.h>
 #include <syslog.h>
 
-#include "cli/console.h"
-#include "cli/json_line.h"
-#include "cli/systemd.h"
 #include "helpers.h"
 #include "session/json.h"
 

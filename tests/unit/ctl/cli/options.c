@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "cli/options.h"
+#include "cli/cli.h"
 #include "test.h"
 
 #include <string.h>
@@ -153,14 +153,14 @@ TEST(refuses)
 	}
 }
 
-struct words {
+struct word_args {
 	bool flag;
 	const char *first;
 	const char *second;
 	char **rest;
 };
 
-#define WORD(member) .offset = offsetof(struct words, member)
+#define WORD(member) .offset = offsetof(struct word_args, member)
 
 static const struct option_spec word_specs[] = {
 	{ NULL, 0, OPTION_WORD, .required = true, WORD(first), .metavar = "FIRST", .help = "one" },
@@ -169,13 +169,13 @@ static const struct option_spec word_specs[] = {
 	{ NULL, 0, OPTION_REST, WORD(rest), .metavar = "-- REST", .help = "what follows" },
 };
 
-static int parse_words(char **argv, struct words *words, char **error)
+static int parse_words(char **argv, struct word_args *words, char **error)
 {
 	int argc = 0;
 
 	while (argv[argc])
 		argc++;
-	*words = (struct words){ 0 };
+	*words = (struct word_args){ 0 };
 	return options_parse(word_specs, ARRAY_SIZE(word_specs), argc, argv, words, error);
 }
 
@@ -185,7 +185,7 @@ static int parse_words(char **argv, struct words *words, char **error)
 TEST(takes_words)
 {
 	_cleanup_free_ char *error = NULL;
-	struct words w;
+	struct word_args w;
 
 	assert_int_equal(PARSE_WORDS(&w, &error, "a", "-f", "-", "--", "-f", "--", "x"), 0);
 	assert_true(w.flag);
@@ -207,7 +207,7 @@ TEST(takes_words)
 TEST(refuses_words)
 {
 	_cleanup_free_ char *none = NULL, *empty = NULL, *third = NULL;
-	struct words w;
+	struct word_args w;
 
 	assert_int_equal(PARSE_WORDS(&w, &none, "-f", "--", "a"), -EINVAL);
 	assert_string_equal(none, "FIRST is required");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "cli/systemd.h"
+#include "cli/cli.h"
 #include "test.h"
 
 #include <sys/socket.h>

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "bundle/archive.h"
+#include "bundle/bundle.h"
 
 #include <string.h>
 #include <sys/stat.h>
 
-#include "bundle/host.h"
-#include "bundle/pack.h"
-#include "bundle/traced.h"
-#include "bundle/unpack.h"
-#include "cli/output_file.h"
+#include "cli/cli.h"
 #include "commands/commands.h"
-#include "commands/open.h"
 #include "helpers.h"
 #include "parsed.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "commands/list.h"
-
 #include "commands/commands.h"
+
 #include "parsed.h"
 
 #define NS_PER_S UINT64_C(1000000000)

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "commands/start.h"
+#include "commands/commands.h"
 
 #include <signal.h>
 
-#include "commands/commands.h"
 #include "parsed.h"
 
 #define PARSED_WORDS "perf-poke-ctl", "start"

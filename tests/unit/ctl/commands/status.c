@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "commands/status.h"
+#include "commands/commands.h"
 
 #include <errno.h>
 
-#include "commands/commands.h"
 #include "test.h"
 #include "util.h"
 

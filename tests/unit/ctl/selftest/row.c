@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "selftest/row.h"
+#include "selftest/selftest.h"
 #include "test.h"
 
 #include <stdlib.h>

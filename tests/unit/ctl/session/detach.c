@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "cli/json_line.h"
+#include "cli/cli.h"
 #include "helpers.h"
 #include "strfmt.h"
 

@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-#include "cli/console.h"
-#include "cli/json_line.h"
+#include "cli/cli.h"
 #include "session/adaptive.h"
 #include "test.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "cli/text.h"
+#include "cli/cli.h"
 #include "test.h"
 
 static void check_word(const char *text, const char *expected)

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The command line: commands, options, results, messages and files. It may include src/shared and
+ * the public library only.
+ */
+#ifndef CTL_CLI_CLI_H
+#define CTL_CLI_CLI_H
+
+#include <perf_poke.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "json_add.h"
+#include "option_value.h"
+#include "util.h"
+
+/* The target of --log: a file to append to, or the journal. */
+enum logger_kind {
+	LOGGER_NONE,
+	LOGGER_FILE,
+	LOGGER_JOURNAL,
+};
+
+struct logger {
+	enum logger_kind kind;
+	int fd;	     /* of LOGGER_FILE */
+	bool failed; /* a write failed */
+};
+
+/* `where` is a path or "journal". Returns 0, or a negative errno with *why (allocated). */
+int logger_open(struct logger *log, const char *where, char **why) _must_check_;
+
+/* Opens a file in a folder that others can write to: refuses symbolic links, files of other users
+ * and files with several names. Returns 0 or a negative errno. */
+int logger_open_at(struct logger *log, int dirfd, const char *name) _must_check_;
+
+void logger_release(struct logger *log);
+
+/* Writes a message without newline. A file gets the time and the PID in front. */
+void logger_line(struct logger *log, enum perf_poke_log_level level, const char *line);
+
+/* Writes a result verbatim, in one piece. */
+void logger_result(struct logger *log, enum perf_poke_log_level level, const char *text);
+
+/* Service manager and journal. Without libsystemd both are reported as absent. */
+bool systemd_is_built(void);
+
+/* Whether NOTIFY_SOCKET is set. */
+bool systemd_wants_notify(void);
+
+/* sd_notify(3), if NOTIFY_SOCKET is set. */
+void systemd_notify(const char *format, ...) _printf_(1, 2);
+
+/* Whether journald is running. */
+bool systemd_has_journal(void);
+
+/* Writes one entry of any length with a priority of syslog(3). Returns 0 or a negative errno. */
+int systemd_journal(int priority, const char *text);
+
+/* Writes the entry of a capture, with these NAME=VALUE. Returns 0 or a negative errno. */
+int systemd_journal_entry(const char *message, char *const *fields);
+
+/* Output of a command: results go to `out`, messages to `err`. With --log, messages go to the log
+ * instead; a detached session writes results there too. */
+struct console {
+	FILE *out;
+	FILE *err;
+	struct logger log; /* when open, replaces `err` */
+	bool detached;	   /* `log` replaces `out` too */
+	/* With --json, formats an error as an allocated line; see json_use(). Errors then go to
+	 * `out` too, and `err` takes no info messages. */
+	char *(*json)(const char *error);
+	bool verbose;  /* `err` takes debug messages too */
+	bool drawn;    /* the status line is visible */
+	size_t errors; /* messages at error level so far */
+};
+
+void console_log(struct console *con, enum perf_poke_log_level level, const char *msg);
+void console_error(struct console *con, const char *format, ...) _printf_(2, 3);
+void console_warn(struct console *con, const char *format, ...) _printf_(2, 3);
+void console_info(struct console *con, const char *format, ...) _printf_(2, 3);
+
+/* Writes and flushes a result, which ends in a newline. */
+void console_result(struct console *con, const char *text);
+
+/* Whether standard output failed. A full log does not count: nobody may be watching it. */
+bool console_is_deaf(const struct console *con);
+
+/* Whether there is a terminal for a status line. */
+bool console_has_status(const struct console *con);
+
+/* Draws the status line in place; any other output clears it. */
+void console_status(struct console *con, const char *text);
+void console_clear_status(struct console *con);
+
+/* Output of --json: one object a line. Times are nanoseconds; their keys end in _ns. */
+/* A new object with this "type". */
+json_object *json_line(const char *type);
+
+/* Writes and flushes one line, safe for a terminal. Takes the object. */
+void json_print(struct console *con, json_object *object);
+
+/* Switches the console to JSON if --json was given. */
+void json_use(struct console *con, bool json);
+
+/* Progress of a long copy: shown on a terminal after a second, and cancelled by Ctrl-C. */
+struct progress {
+	struct console *con;
+	const char *what;
+	uint64_t total; /* bytes; 0: unknown */
+	uint64_t done;
+	uint64_t shown_ns; /* time of the last update, or of the start */
+	int signals;	   /* from ending_open() */
+};
+
+/* From now on, the signals of ending.h cancel the work instead of killing the process. */
+void progress_begin(struct progress *progress, struct console *con, const char *what,
+		    uint64_t total);
+
+/* Return 0, or -EINTR if cancelled. progress_wait() waits for fd like poll(). */
+int progress_add(void *progress, uint64_t bytes);
+int progress_wait(void *progress, int fd, short events);
+
+/* The signals stay blocked, so that cleanup is not interrupted. */
+void progress_end(struct progress *progress);
+
+/* Signals that terminate a command: SIGINT, SIGTERM, and SIGHUP unless ignored (nohup). */
+void ending_set(sigset_t *set);
+
+/* Blocks the signals permanently. Returns a non-blocking signalfd, or a negative errno. */
+int ending_open(void);
+
+/* Takes the signals that have come so far. A negative descriptor has none. */
+void ending_drain(int fd);
+
+/* Between ending_catch() and ending_release() the signals set ending_asked. It is never reset: a
+ * signal may arrive between two phases of a command. */
+extern volatile sig_atomic_t ending_asked;
+
+struct ending {
+	struct sigaction old[3];
+};
+
+void ending_catch(struct ending *ending);
+void ending_release(const struct ending *ending);
+
+/* An incomplete file or folder under a hidden name. */
+struct partial {
+	char *path;
+	int fd;
+	int place; /* the parent folder, with a shared lock */
+};
+
+extern const struct partial partial_none;
+
+/*
+ * Creates a file or folder next to `beside`. Removes leftovers of killed processes first, unless
+ * somebody else holds the lock of the parent folder; sessions take the same lock. Returns 0 or a
+ * negative errno. Call partial_release() even on failure.
+ */
+int partial_file(struct partial *partial, const char *beside) _must_check_;
+int partial_folder(struct partial *partial, const char *beside) _must_check_;
+
+/* It has been renamed. */
+void partial_keep(struct partial *partial);
+
+/* Removes it unless it was kept. */
+void partial_release(struct partial *partial);
+
+/* An output file, published by rename once it is complete. It replaces an existing file only with
+ * --force. */
+struct output_file {
+	const char *path;	/* not a copy */
+	struct partial partial; /* until published */
+	int fd;
+	bool force;
+};
+
+#define OUTPUT_FORCE_HELP "overwrite an existing file"
+
+/* All return 0 or a negative errno: -EEXIST if the file exists and `force` is not set. Call
+ * output_file_close() after output_file_open(), even if that failed. */
+int output_file_open(struct output_file *file, const char *path, bool force) _must_check_;
+int output_file_publish(struct output_file *file) _must_check_;
+
+/* Removes the file unless it was published. */
+void output_file_close(struct output_file *file);
+
+bool output_file_exists(const char *path);
+
+/* Renames `partial` in dirfd to path. */
+int output_file_rename(int dirfd, const char *partial, const char *path, bool force) _must_check_;
+
+/* Message for an error of these functions. */
+const char *output_file_strerror(int err);
+
+/* Options of a command: one table row each, for parsing, --help and completion. */
+#define OPTIONS_NS_PER_H UINT64_C(3600000000000)
+
+/* For the notes of a command with times. */
+#define OPTIONS_TIMES "Times take ns, us, ms, s, m, h or d; a bare number is microseconds"
+
+struct option_spec {
+	const char *name; /* without dashes */
+	char short_name;  /* or 0 */
+	enum option_kind kind;
+	bool required;
+	bool repeatable;
+	uint64_t min, max;			/* of times, sizes and counts */
+	const struct perf_poke_choice *choices; /* help NULL: covered by the option's help */
+	size_t nr_choices;
+	/* Or the values of an axis of the library; see OPTIONS_AXIS(). */
+	const struct perf_poke_choice *(*choice)(enum perf_poke_axis axis, size_t i);
+	enum perf_poke_axis axis;
+	/* Returns 0, or a negative errno with *why: what the value is or should be. */
+	int (*parse)(void *target, const char *value, char **why);
+	size_t offset;	     /* of the variable in the target */
+	const char *metavar; /* the value's name in help */
+	const char *help;    /* may have several lines */
+};
+
+#define OPTIONS_AXIS(name) .choice = perf_poke__choice, .axis = PERF_POKE_AXIS_##name
+
+/*
+ * Parses argv into target with getopt_long(3): long names may be abbreviated, letters joined.
+ * argv[0] is skipped; argv[argc] is NULL. Strings are not copied. Not thread-safe.
+ *
+ * Returns 0, 1 for --help, -EINVAL with *error (allocated, one line), or -ENOMEM.
+ */
+int options_parse(const struct option_spec *specs, size_t nr, int argc, char **argv, void *target,
+		  char **error) _must_check_;
+
+#define options_explain say_why
+
+/* The i-th value of an option; NULL past the end. */
+const struct perf_poke_choice *options_choice(const struct option_spec *spec, size_t i);
+
+/* Copies the rows, allocated; one of kind OPTION_SESSION becomes all options of the library. NULL:
+ * no memory. */
+struct option_spec *options_expand(const struct option_spec *specs, size_t nr, size_t *nr_all);
+
+void options_help(FILE *file, const struct option_spec *specs, size_t nr);
+
+/* Commands of perf-poke-ctl and their dispatch. */
+enum exit_code {
+	EXIT_FINE = 0,
+	EXIT_FAILED = 1,
+	EXIT_USAGE = 2,
+	EXIT_NO_SPIKE = 3,
+	EXIT_NEW_CAUSE = 4,
+};
+
+struct command {
+	const char *name;
+	const char *summary;   /* one line of the command list; NULL: unlisted */
+	const char *arguments; /* after the name in the usage line */
+	const char *notes;     /* after the options in --help */
+	const struct option_spec *options;
+	size_t nr_options;
+	/* argv[0] is the program, argv[1] the command. */
+	enum exit_code (*run)(struct console *con, int argc, char **argv);
+};
+
+/* For the two members of struct command. */
+#define COMMAND_OPTIONS(rows) .options = (rows), .nr_options = ARRAY_SIZE(rows)
+
+/* Parses options into target. Returns 0, 1 after printing --help, or a negative errno after
+ * printing the error. */
+int command_options(const struct command *cmd, struct console *con, int argc, char **argv,
+		    void *target) _must_check_;
+
+/* The exit code for a result of command_options() other than 0. */
+enum exit_code command_options_exit(int r);
+
+/* Runs the command that argv names; the list ends with NULL. */
+enum exit_code command_dispatch(const struct command *const *commands, int argc, char **argv);
+
+/* Builds the argv of a command. */
+/* All zero is empty. */
+struct words {
+	char **argv;
+	size_t nr;
+	bool failed;
+};
+
+/* Appends a word; a failure is reported by words_take(). */
+void words_add(struct words *words, const char *format, ...) _printf_(2, 3);
+
+/* Moves the NULL-terminated words to *argv, for words_freep(). Returns 0 or -ENOMEM. */
+int words_take(struct words *words, char ***argv) _must_check_;
+
+void words_freep(char ***argv);
+
+/* Quotes a word for a shell where needed, into an allocated string. Characters that are unsafe on a
+ * terminal become $'\\ooo'. Returns 0 or -ENOMEM. */
+int text_shell_word(const char *s, char **word) _must_check_;
+
+#endif
