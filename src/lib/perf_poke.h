@@ -284,6 +284,8 @@ struct perf_poke_capture {
 	const struct perf_poke_bucket *buckets;
 	size_t nr_buckets; /**< 0: unknown */
 	bool control;	   /**< no spike, but a latency taken at a random moment */
+	uint64_t floor_ns; /**< with keep_worst, minimum latency of a capture at that time; 0: the
+			    * threshold */
 };
 
 /** perf_poke__poll() and perf_poke__stop() call this for each capture. */
@@ -1008,6 +1010,20 @@ int perf_poke__capture_number(const struct perf_poke_capture *capture, const cha
  * Since: 0.1
  */
 const char *perf_poke__capture_text(const struct perf_poke_capture *capture, const char *path);
+
+/**
+ * The fields of a capture as a JSON object, in which `spike` is an object too. Their names are
+ * those of struct perf_poke_capture and struct perf_poke_spike, except `trigger` (the kind's name),
+ * `size_bytes`, `wall_time_ns` and `priority`; addresses are texts, frames are as in
+ * perf-poke-capture(5), buckets [low_ns, high_ns, count]. Unknown values are null or missing. Any
+ * thread.
+ *
+ * @param capture  of a callback, or from perf_poke__capture_open()
+ *
+ * Returns: a string for free(); NULL: no memory
+ * Since: 0.1
+ */
+char *perf_poke__capture_json(const struct perf_poke_capture *capture);
 
 /**
  * Restore kernel settings that killed sessions changed (timerlat, idle states). Each session does

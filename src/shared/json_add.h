@@ -59,12 +59,12 @@ static inline void json_add_known(json_object *object, const char *key, uint64_t
 	json_add(object, key, value == unknown ? NULL : json_object_new_uint64(value));
 }
 
-static inline void json_add_address(json_object *object, const char *key, uint64_t value)
+static inline json_object *json_address(uint64_t value)
 {
 	char text[32];
 
 	snprintf(text, sizeof(text), "0x%" PRIx64, value);
-	json_add_text(object, key, text);
+	return json_object_new_string(text);
 }
 
 static inline void json_push_text(json_object *list, const char *value)

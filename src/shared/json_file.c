@@ -122,40 +122,6 @@ bool json_task(json_object *value, int *id)
 	return *id >= 0 && *id < INT_MAX;
 }
 
-static bool read_value(json_object *value, const struct json_field *field)
-{
-	switch (field->kind) {
-	case JSON_NUMBER:
-		return json_number(value, field->to);
-	case JSON_TASK:
-		return json_task(value, field->to);
-	case JSON_FLAG:
-		*(bool *)field->to = json_object_get_boolean(value);
-		return json_object_is_type(value, json_type_boolean);
-	case JSON_TEXT:
-		snprintf(field->to, field->size, "%s", json_object_get_string(value));
-		return json_object_is_type(value, json_type_string);
-	}
-	return false;
-}
-
-int json_read_fields(json_object *json, const struct json_field *fields, size_t nr, char **why)
-{
-	static const char *const kinds[] = { "a non-negative integer", "a task id", "true or false",
-					     "a string" };
-
-	for (const struct json_field *field = fields; field < fields + nr; field++) {
-		json_object *value = json_find(json, field->path);
-
-		if (!value && field->required)
-			return say_why(why, -EINVAL, "%s is missing", field->path);
-		if (value && !read_value(value, field))
-			return say_why(why, -EINVAL, "%s is not %s", field->path,
-				       kinds[field->kind]);
-	}
-	return 0;
-}
-
 int json_read_date(json_object *json, const char *path, uint64_t *wall_ns, char **why)
 {
 	json_object *value = json_find(json, path);

@@ -36,16 +36,6 @@ bool json_number(json_object *value, uint64_t *number);
 /* A task id. */
 bool json_task(json_object *value, int *id);
 
-/* A member. `required` ones must not be missing or null. */
-struct json_field {
-	const char *path;
-	enum { JSON_NUMBER, JSON_TASK, JSON_FLAG, JSON_TEXT } kind;
-	void *to; /* uint64_t, int, bool, or char[size], which is truncated */
-	size_t size;
-	bool required;
-};
-
-int json_read_fields(json_object *json, const struct json_field *fields, size_t nr, char **why);
 /* Nanoseconds since 1970 of a date such as 2026-11-21T07:01:43.881833Z. Missing: unchanged. */
 int json_read_date(json_object *json, const char *path, uint64_t *wall_ns, char **why);
 

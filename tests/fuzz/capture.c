@@ -5,18 +5,23 @@
 #include "fuzz.h"
 
 /* What is below perf_poke__capture_open(), without a folder for each input. */
+#include "capture/fields.c"
 #include "capture/read.c"
 
 #include "capture/capture_file.c"
 #include "printable.h"
 
 /* Tables of the library, of which the rest is not needed. */
-const char *perf_poke__name(enum perf_poke_axis axis, int value)
+const struct trigger_row *trigger_row(size_t kind)
 {
-	static const char *const names[] = { "irq", "thread", "user", "wakeup" };
+	static const struct trigger_row rows[] = {
+		{ .choice.name = "irq" },
+		{ .choice.name = "thread" },
+		{ .choice.name = "user" },
+		{ .choice.name = "wakeup" },
+	};
 
-	must(axis == PERF_POKE_AXIS_TRIGGER && value >= 0);
-	return (size_t)value < ARRAY_SIZE(names) ? names[value] : NULL;
+	return kind < ARRAY_SIZE(rows) ? &rows[kind] : NULL;
 }
 
 const struct perf_poke_choice *perf_poke__choice(enum perf_poke_axis axis, size_t i)
@@ -29,11 +34,6 @@ const struct perf_poke_choice *perf_poke__choice(enum perf_poke_axis axis, size_
 
 	must(axis == PERF_POKE_AXIS_RECORDER);
 	return i < ARRAY_SIZE(rows) ? &rows[i] : NULL;
-}
-
-int capture_json_policy(const char *name)
-{
-	return strcmp(name, "fifo") ? -1 : 1;
 }
 
 /* Reads all of the text, and it has some. */
@@ -81,6 +81,14 @@ static void check_paths(const struct perf_poke_capture *told)
 	}
 }
 
+static void check_json(const struct perf_poke_capture *told)
+{
+	_cleanup_free_ char *text = perf_poke__capture_json(told), *why = NULL;
+	_cleanup_json_ json_object *json = NULL;
+
+	must(text && !json_file_parse(&json, text, strlen(text), &why));
+}
+
 static void check_saved(const struct saved *saved)
 {
 	const struct perf_poke_spike *spike = &saved->spike;
@@ -97,6 +105,7 @@ static void check_saved(const struct saved *saved)
 	check_stack(spike->stack, spike->nr_frames);
 	check_stack(spike->holder, spike->nr_holder_frames);
 	check_buckets(&saved->told);
+	check_json(&saved->told);
 	check_paths(&saved->told);
 }
 

@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "cpulist.h"
 #include "printable.h"
+#include "session/json.h"
 #include "session/perf_files.h"
 #include "strfmt.h"
 #include "task.h"
@@ -54,10 +55,8 @@ static const char notes[] =
 	"2 usage.\n"
 	"\n"
 	"With --json, each line of standard output is an object:\n"
-	"  {\"type\":\"capture\"}  path, recorder, wall_time_ns (since 1970), sequence, poked,\n"
-	"                      control, cpu, time_ns, latency_ns, expected_ns, actual_ns,\n"
-	"                      function_name, idle, pid, tid, comm, history_ns, kernel, hostname,\n"
-	"                      size_bytes, fingerprint (null: not known yet; --why finds it);\n"
+	"  {\"type\":\"capture\"}  as of start, with kernel, hostname, size_bytes (of all\n"
+	"                      files), fingerprint (null: not known yet; --why finds it);\n"
 	"                      with --why: sentence and cause as in report (null on error)\n"
 	"  {\"type\":\"error\"}    message\n";
 
@@ -296,33 +295,13 @@ static int explain(struct list *list)
 	return 0;
 }
 
-/* Keys are those of the capture line of `start`. */
+/* The capture line of `start`, and more. */
 static json_object *new_line(const struct list_entry *entry, bool why)
 {
 	static const char *const reasons[] = { "sentence", "cause" };
-	const struct perf_poke_capture *capture = entry->capture;
-	const struct perf_poke_spike *spike = capture->spike;
-	json_object *object = json_line("capture");
+	json_object *object = json_capture(entry->capture);
 
-	json_add_text(object, "path", capture->path);
-	json_add_text(object, "recorder", capture->recorder);
-	json_add_u64(object, "wall_time_ns", capture->wall_ns);
-	json_add_u64(object, "sequence", spike->sequence);
-	json_add_bool(object, "poked", spike->poked);
-	json_add_bool(object, "control", capture->control);
-	json_add_int(object, "cpu", spike->cpu);
-	json_add_u64(object, "time_ns", spike->time_ns);
-	json_add_u64(object, "latency_ns", spike->latency_ns);
-	json_add_u64(object, "expected_ns", spike->expected_ns);
-	json_add_u64(object, "actual_ns", spike->actual_ns);
-	json_add_name(object, "function_name", spike->function_name);
-	json_add_bool(object, "idle", spike->idle);
-	json_add_int(object, "pid", spike->pid);
-	json_add_int(object, "tid", spike->tid);
-	json_add_name(object, "comm", spike->comm);
-	json_add_known(object, "history_ns", capture->history_ns, UINT64_MAX);
-	json_add_name(object, "kernel", capture->kernel);
-	json_add_name(object, "hostname", capture->hostname);
+	/* Of all its files. */
 	json_add_u64(object, "size_bytes", entry->size);
 	json_add_name(object, "fingerprint", entry->fingerprint);
 	for (size_t i = 0; why && i < ARRAY_SIZE(reasons); i++)

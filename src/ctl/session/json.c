@@ -74,62 +74,28 @@ json_object *json_detached(const char *session, int pid, const char *log)
 	return object;
 }
 
-static void add_spike(json_object *object, const struct perf_poke_spike *spike)
+/* Without lists, which are long: stacks, and the histogram. */
+static void add_fields(json_object *object, json_object *fields)
 {
-	char comm[sizeof(spike->comm) + 1] = "";
-
-	memcpy(comm, spike->comm, sizeof(spike->comm));
-	json_add_u64(object, "sequence", spike->sequence);
-	json_add_bool(object, "poked", spike->poked);
-	json_add_bool(object, "rtla", spike->rtla);
-	json_add_int(object, "cpu", spike->cpu);
-	json_add_int(object, "ran_cpu", spike->ran_cpu);
-	json_add_bool(object, "ran_watched", spike->ran_watched);
-	json_add_u64(object, "time_ns", spike->time_ns);
-	json_add_u64(object, "latency_ns", spike->latency_ns);
-	json_add_u64(object, "expected_ns", spike->expected_ns);
-	json_add_u64(object, "actual_ns", spike->actual_ns);
-	json_add_address(object, "timer", spike->timer);
-	json_add_address(object, "function", spike->function);
-	json_add_text(object, "function_name", spike->function_name);
-	json_add_bool(object, "idle", spike->idle);
-	json_add_int(object, "pid", spike->pid);
-	json_add_int(object, "tid", spike->tid);
-	json_add_text(object, "comm", comm);
-	json_add_text(object, "trigger", spike->poked ? NULL : kind_name(spike->kind));
-	json_add_text(object, "label", spike->label[0] ? spike->label : NULL);
-	json_add_known(object, "irq_ns", spike->irq_ns, 0);
-	json_add_known(object, "thread_ns", spike->thread_ns, 0);
-	json_add_known(object, "user_ns", spike->user_ns, 0);
-}
-
-/* Intel PT only. */
-static void add_trace(json_object *object, const struct perf_poke_capture *capture)
-{
-	if (!capture->trace_bytes)
+	if (!fields)
 		return;
-	json_add_u64(object, "trace_bytes", capture->trace_bytes);
-	json_add_known(object, "bytes_after_spike", capture->bytes_after_spike, UINT64_MAX);
-	json_add_bool(object, "bytes_after_spike_exact", capture->bytes_after_spike_exact);
+	json_object_object_foreach (fields, key, value) {
+		if (!json_object_is_type(value, json_type_array) &&
+		    !json_object_is_type(value, json_type_object))
+			json_add(object, key, json_object_get(value));
+	}
 }
 
 json_object *json_capture(const struct perf_poke_capture *capture)
 {
+	_cleanup_free_ char *text = perf_poke__capture_json(capture);
+	json_object *fields = text ? json_tokener_parse(text) : NULL;
 	json_object *object = json_line("capture");
 
 	json_add_text(object, "error", capture->error ? strerror(-capture->error) : NULL);
-	json_add_text(object, "path", capture->path);
-	json_add_text(object, "recorder", capture->recorder);
-	if (capture->control)
-		json_add_bool(object, "control", true);
-	add_spike(object, capture->spike);
-	json_add_u64(object, "skid_ns", capture->skid_ns);
-	json_add_u64(object, "blind_ns", capture->blind_ns);
-	json_add_known(object, "history_ns", capture->history_ns, UINT64_MAX);
-	json_add_u64(object, "events", capture->events);
-	json_add_u64(object, "lost", capture->lost);
-	json_add_u64(object, "size_bytes", capture->size);
-	add_trace(object, capture);
+	add_fields(object, fields);
+	add_fields(object, json_object_object_get(fields, "spike"));
+	json_object_put(fields);
 	return object;
 }
 

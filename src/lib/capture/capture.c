@@ -2,14 +2,34 @@
 #include "capture/capture.h"
 
 #include "capture/stack.h"
+#include "clock.h"
 
-uint64_t capture_history_ns(const struct capture *capture)
+struct perf_poke_capture capture_told(const struct capture_env *env, const struct capture *capture)
 {
-	uint64_t oldest_ns = capture->facts.oldest_ns;
+	const struct snapshot_facts *facts = &capture->facts;
+	uint64_t time_ns = capture->spike.time_ns;
 
-	if (!oldest_ns)
-		return UINT64_MAX;
-	return oldest_ns < capture->spike.time_ns ? capture->spike.time_ns - oldest_ns : 0;
+	return (struct perf_poke_capture){
+		.sz = sizeof(struct perf_poke_capture),
+		.error = capture->error,
+		.path = capture->path,
+		.spike = &capture->spike,
+		.wall_ns = clock_wall_ns(time_ns),
+		.recorder = env->recorder->ops->choice.name,
+		.skid_ns = capture->still_ns - time_ns,
+		.blind_ns = capture->armed_ns - time_ns,
+		.history_ns = !facts->oldest_ns		   ? UINT64_MAX
+			      : facts->oldest_ns < time_ns ? time_ns - facts->oldest_ns
+							   : 0,
+		.events = facts->events,
+		.lost = facts->lost,
+		.size = facts->size,
+		.trace_bytes = facts->trace_bytes,
+		.bytes_after_spike = facts->bytes_after_spike,
+		.bytes_after_spike_exact = facts->bytes_after_spike_exact,
+		.control = capture->control,
+		.floor_ns = capture->floor_ns,
+	};
 }
 
 void capture_free(const struct capture_env *env, struct capture *capture)

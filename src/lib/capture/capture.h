@@ -58,17 +58,14 @@ struct capture_env {
 	const char *workload; /* its name */
 };
 
-/* Time that the trace covers before the spike; UINT64_MAX: unknown. */
-uint64_t capture_history_ns(const struct capture *capture);
+/* What is told of it, which refers to it. */
+struct perf_poke_capture capture_told(const struct capture_env *env, const struct capture *capture);
 
 /* Sets capture->error, and path on success. Any thread. */
 void capture_write(const struct capture_env *env, struct capture *capture);
 
 /* Writes capture.json, see perf-poke-capture(5), into the folder dirfd. */
 int capture_json_write(const struct capture_env *env, const struct capture *capture, int dirfd);
-
-/* The SCHED_ constant of a name in capture.json; -1: unknown. */
-int capture_json_policy(const char *name);
 
 void capture_free(const struct capture_env *env, struct capture *capture);
 

@@ -50,24 +50,7 @@ static void note_loss(struct perf_poke *pp, int error)
 
 static void tell_caller(struct perf_poke *pp, struct capture *done)
 {
-	const struct perf_poke_capture capture = {
-		.sz = sizeof(capture),
-		.error = done->error,
-		.path = done->path,
-		.spike = &done->spike,
-		.wall_ns = clock_wall_ns(done->spike.time_ns),
-		.recorder = pp->recorder_ops->choice.name,
-		.skid_ns = done->still_ns - done->spike.time_ns,
-		.blind_ns = done->armed_ns - done->spike.time_ns,
-		.history_ns = capture_history_ns(done),
-		.events = done->facts.events,
-		.lost = done->facts.lost,
-		.size = done->facts.size,
-		.trace_bytes = done->facts.trace_bytes,
-		.bytes_after_spike = done->facts.bytes_after_spike,
-		.bytes_after_spike_exact = done->facts.bytes_after_spike_exact,
-		.control = done->control,
-	};
+	const struct perf_poke_capture capture = capture_told(&pp->env, done);
 
 	if (done->note) {
 		pp->moved = pp->complete > !done->error;

@@ -8,6 +8,7 @@
 
 #include "base/caps.h"
 #include "base/hotplug.h"
+#include "capture/spike.h"
 #include "clock.h"
 #include "io.h"
 #include "options/config.h"
@@ -348,54 +349,6 @@ static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *s
 	return 0;
 }
 
-/* Gets the name of a reported thread. */
-static void session_name_task(struct perf_poke_spike *spike)
-{
-	char comm[TASK_COMM_SIZE], tgid[16];
-
-	if (!task_comm(spike->tid, comm))
-		snprintf(spike->comm, sizeof(spike->comm), "%s", comm);
-	if (!task_status(spike->tid, "Tgid", tgid, sizeof(tgid)))
-		spike->pid = atoi(tgid);
-}
-
-static struct perf_poke_spike session_spike(const struct config *config,
-					    const struct trigger_spike *seen)
-{
-	bool poked = seen->what == TRIGGER_POKE;
-	struct perf_poke_spike spike = {
-		.sz = sizeof(spike),
-		.sequence = seen->sequence,
-		.time_ns = seen->time_ns,
-		.latency_ns = seen->latency_ns,
-		.expected_ns = seen->expected_ns,
-		.actual_ns = seen->actual_ns,
-		.function = seen->function,
-		.timer = seen->timer,
-		.cpu = poked ? -1 : (int)seen->cpu,
-		.pid = seen->pid,
-		.tid = seen->tid,
-		.idle = !seen->tid,
-		.poked = poked,
-		.rtla = seen->by_rtla,
-		.kind = (enum perf_poke_trigger_kind)seen->kind,
-		.threshold_ns = seen->by_rtla ? 0 : config->thresholds[seen->kind],
-		.irq_ns = seen->irq_ns,
-		.thread_ns = seen->thread_ns,
-		.user_ns = seen->user_ns,
-		.ran_cpu = poked ? -1 : (int)seen->ran_cpu,
-		.ran_watched = seen->ran_watched,
-		.policy = -1,
-		.irqs_off = -1,
-	};
-
-	memcpy(spike.comm, seen->comm, sizeof(spike.comm));
-	snprintf(spike.label, sizeof(spike.label), "%.*s", TRIGGER_LABEL_SIZE - 1, seen->label);
-	if (spike.tid && !spike.pid)
-		session_name_task(&spike);
-	return spike;
-}
-
 static int session_take_spikes(struct perf_poke *pp)
 {
 	struct perf_poke_spike spike;
@@ -404,7 +357,7 @@ static int session_take_spikes(struct perf_poke *pp)
 
 	if (ret <= 0)
 		return ret;
-	spike = session_spike(&pp->config, &seen);
+	spike = spike_of(&pp->config, &seen);
 	return session_capture(pp, &spike, &seen);
 }
 

@@ -19,7 +19,7 @@ import logging
 import os
 import types
 import weakref
-from typing import Callable, Iterator, NamedTuple, Union
+from typing import Any, Callable, Iterator, NamedTuple, Union
 
 from . import _library as lib
 
@@ -65,47 +65,19 @@ class Holder(NamedTuple):
     stack: tuple[Frame, ...]
 
 
-@dataclasses.dataclass(frozen=True)
-class Spike:
-    """What was late; see struct perf_poke_spike. Times are CLOCK_MONOTONIC."""
+class Spike(types.SimpleNamespace):
+    """What was late: the fields `spike` of perf_poke__capture_json(), such as latency_ns. Times are CLOCK_MONOTONIC."""
 
-    sequence: int
-    trigger: str
-    cpu: int
-    latency_ns: int
-    threshold_ns: int
-    expected_ns: int
-    actual_ns: int
-    time_ns: int
-    function_name: str | None
-    pid: int
-    tid: int
-    comm: str
-    idle: bool
-    poked: bool
-    label: str
     stack: tuple[Frame, ...]
     holder: Holder | None
 
 
-@dataclasses.dataclass(frozen=True)
-class Capture:
-    """A capture; see struct perf_poke_capture. None: not known."""
+class Capture(types.SimpleNamespace):
+    """A capture: the fields of perf_poke__capture_json(), such as recorder and skid_ns. None: not known."""
 
     path: str
     spike: Spike
-    wall_ns: int
-    recorder: str
-    skid_ns: int
-    blind_ns: int
-    history_ns: int | None
-    events: int
-    lost: int
-    size: int
-    kernel: str | None
-    hostname: str | None
-    control: bool = False  # no spike, see the option `controls`
-    buckets: tuple[Bucket, ...] = ()  # of a capture on disk: latencies up to the spike
+    buckets: tuple[Bucket, ...]  # of a capture on disk: latencies up to the spike
 
     def number(self, path: str) -> int | None:
         """Of capture.json, which it reads again: names joined by dots, such as "hardware.idle_states.0.exit_latency_ns",
@@ -155,63 +127,20 @@ def _raise(code: int, prefix: str = "") -> None:
     raise Error(-code, prefix + message)
 
 
-def _frame(frame: lib.Frame) -> Frame:
-    return Frame(frame.address, lib.text(frame.symbol), lib.text(frame.file), frame.offset, frame.user)
+def _stack(frames: list[dict[str, Any]] | None) -> tuple[Frame, ...]:
+    return tuple(Frame(int(frame["address"], 16), frame.get("symbol"), frame["file" if frame["user"] else "module"],
+                       frame["offset"] or 0, frame["user"]) for frame in frames or ())
 
 
-def _stack(frames: ctypes._Pointer[ctypes._Pointer[lib.Frame]], count: int) -> tuple[Frame, ...]:
-    return tuple(_frame(frames[i].contents) for i in range(count))
-
-
-def _holder(spike: lib.Spike) -> Holder | None:
-    if not spike.nr_holder_frames:
-        return None
-    return Holder(spike.holder_pid, spike.holder_tid, spike.holder_interrupted, _stack(spike.holder, spike.nr_holder_frames))
-
-
-def _spike(spike: lib.Spike) -> Spike:
-    return Spike(
-        sequence=spike.sequence,
-        trigger=lib.text_of("name", lib.AXIS_TRIGGER, spike.kind) or "?",
-        cpu=spike.cpu,
-        latency_ns=spike.latency_ns,
-        threshold_ns=spike.threshold_ns,
-        expected_ns=spike.expected_ns,
-        actual_ns=spike.actual_ns,
-        time_ns=spike.time_ns,
-        function_name=lib.text(spike.function_name),
-        pid=spike.pid,
-        tid=spike.tid,
-        comm=lib.text(spike.comm) or "",
-        idle=spike.idle,
-        poked=spike.poked,
-        label=lib.text(spike.label) or "",
-        stack=_stack(spike.stack, spike.nr_frames),
-        holder=_holder(spike),
-    )
-
-
-def _bucket(bucket: lib.Bucket) -> Bucket:
-    return Bucket(bucket.low_ns, None if bucket.high_ns == lib.UNKNOWN else bucket.high_ns, bucket.count)
-
-
-def _capture(capture: lib.Capture) -> Capture:
-    return Capture(
-        path=lib.text(capture.path) or "",
-        spike=_spike(capture.spike.contents),
-        wall_ns=capture.wall_ns,
-        recorder=lib.text(capture.recorder) or "",
-        skid_ns=capture.skid_ns,
-        blind_ns=capture.blind_ns,
-        history_ns=None if capture.history_ns == lib.UNKNOWN else capture.history_ns,
-        events=capture.events,
-        lost=capture.lost,
-        size=capture.size,
-        kernel=lib.text(capture.kernel),
-        hostname=lib.text(capture.hostname),
-        control=capture.control,
-        buckets=tuple(_bucket(capture.buckets[i]) for i in range(capture.nr_buckets)),
-    )
+def _capture(found: ctypes._Pointer[lib.Capture]) -> Capture:
+    fields = lib.fields(found)
+    spike = fields["spike"]
+    spike["stack"] = _stack(spike["stack"])
+    spike["holder"] = Holder(spike["holder_pid"], spike["holder_tid"], spike["holder_interrupted"],
+                             _stack(spike["holder"])) if "holder" in spike else None
+    fields["spike"] = Spike(**spike)
+    fields["buckets"] = tuple(Bucket(*row) for row in fields["buckets"])
+    return Capture(**fields)
 
 
 @contextlib.contextmanager
@@ -234,7 +163,7 @@ def _collector(found: list[Capture]) -> Callable[[object, ctypes._Pointer[lib.Ca
     def collect(_: object, capture: ctypes._Pointer[lib.Capture]) -> None:
         # What could not be written has been logged.
         if not capture.contents.error:
-            found.append(_capture(capture.contents))
+            found.append(_capture(capture))
 
     return collect
 
@@ -259,7 +188,7 @@ def options() -> list[Option]:
 def read(path: str | os.PathLike[str]) -> Capture:
     """A capture on disk; Error if it is not one."""
     with _opened(path) as found:
-        return _capture(found.contents)
+        return _capture(found)
 
 
 def captures(folder: str | os.PathLike[str] = "perf-poke.data") -> Iterator[Capture]:
@@ -328,7 +257,7 @@ class Session:
     def _take(self) -> list[Capture]:
         taken = self._found[:]
         self._found.clear()
-        self._taken += sum(not capture.control for capture in taken)
+        self._taken += sum(not getattr(capture, "control", False) for capture in taken)
         return taken
 
     def poll(self, timeout: float | None = None) -> list[Capture]:

@@ -7,11 +7,12 @@ head is known; the rest are zero bytes that perf_poke__opts_set() fills.
 from __future__ import annotations
 
 import ctypes
+import json
 import os
-from ctypes import POINTER, c_bool, c_char, c_char_p, c_double, c_int, c_size_t, c_uint8, c_uint64, c_void_p
+from typing import Any
+from ctypes import POINTER, c_bool, c_char, c_char_p, c_double, c_int, c_size_t, c_uint64, c_void_p
 
 OPTS_SIZE = 4096
-UNKNOWN = 2**64 - 1
 AXIS_TRIGGER = 1
 LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG = range(4)
 
@@ -25,36 +26,10 @@ class Option(ctypes.Structure):
                 ("required", c_bool), ("repeatable", c_bool)]
 
 
-class Frame(ctypes.Structure):
-    _fields_ = [("address", c_uint64), ("symbol", c_char_p), ("file", c_char_p), ("offset", c_uint64), ("user", c_bool),
-                ("build_id_size", c_size_t), ("build_id", c_uint8 * 20)]
-
-
-class Spike(ctypes.Structure):
-    _fields_ = [("sz", c_size_t), ("sequence", c_uint64), ("time_ns", c_uint64), ("latency_ns", c_uint64),
-                ("expected_ns", c_uint64), ("actual_ns", c_uint64), ("function", c_uint64), ("timer", c_uint64),
-                ("function_name", c_char_p), ("cpu", c_int), ("pid", c_int), ("tid", c_int), ("comm", c_char * 16),
-                ("idle", c_bool), ("poked", c_bool), ("rtla", c_bool), ("kind", c_int), ("threshold_ns", c_uint64),
-                ("irq_ns", c_uint64), ("thread_ns", c_uint64), ("user_ns", c_uint64), ("has_noise", c_bool),
-                ("noise_irq_ns", c_uint64), ("noise_softirq_ns", c_uint64), ("noise_thread_ns", c_uint64),
-                ("noise_nmi_ns", c_uint64), ("ran_cpu", c_int), ("ran_watched", c_bool),
-                ("stack", POINTER(POINTER(Frame))), ("stack_pid", c_int), ("stack_tid", c_int), ("nr_frames", c_size_t),
-                ("branches", c_void_p), ("nr_branches", c_size_t), ("irqs_off", c_int), ("policy", c_int),
-                ("rt_priority", c_int), ("nice", c_int), ("label", c_char * 64), ("noise_most_ns", c_uint64),
-                ("holder", POINTER(POINTER(Frame))), ("holder_pid", c_int), ("holder_tid", c_int),
-                ("nr_holder_frames", c_size_t), ("holder_interrupted", c_bool)]
-
-
-class Bucket(ctypes.Structure):
-    _fields_ = [("low_ns", c_uint64), ("high_ns", c_uint64), ("count", c_uint64)]
-
-
 class Capture(ctypes.Structure):
-    _fields_ = [("sz", c_size_t), ("error", c_int), ("path", c_char_p), ("spike", POINTER(Spike)), ("wall_ns", c_uint64),
-                ("recorder", c_char_p), ("skid_ns", c_uint64), ("blind_ns", c_uint64), ("history_ns", c_uint64),
-                ("events", c_uint64), ("lost", c_uint64), ("size", c_uint64), ("trace_bytes", c_uint64),
-                ("bytes_after_spike", c_uint64), ("bytes_after_spike_exact", c_bool), ("kernel", c_char_p),
-                ("hostname", c_char_p), ("buckets", POINTER(Bucket)), ("nr_buckets", c_size_t), ("control", c_bool)]
+    """The head; capture_json() has the rest."""
+
+    _fields_ = [("sz", c_size_t), ("error", c_int)]
 
 
 class Stats(ctypes.Structure):
@@ -106,6 +81,7 @@ _FUNCTIONS: dict[str, tuple[type | None, list[type]]] = {
     "captures": (c_int, [c_char_p, PathFn, c_void_p]),
     "capture_open": (c_int, [POINTER(POINTER(Capture)), c_char_p]),
     "capture_close": (None, [POINTER(Capture)]),
+    "capture_json": (c_void_p, [POINTER(Capture)]),
     "capture_number": (c_int, [POINTER(Capture), c_char_p, POINTER(c_uint64)]),
     "capture_text": (c_char_p, [POINTER(Capture), c_char_p]),
 }
@@ -115,6 +91,8 @@ for _name, (_returns, _takes) in _FUNCTIONS.items():
     _function = getattr(_library, "perf_poke__" + _name)
     _function.restype = _returns
     _function.argtypes = _takes
+_free = ctypes.CDLL(None).free
+_free.argtypes = [c_void_p]
 
 
 def call(name: str, *arguments: object) -> int:
@@ -135,6 +113,17 @@ def text(value: bytes | None) -> str | None:
 def text_of(name: str, *arguments: object) -> str | None:
     """Calls a function that returns a string."""
     return text(getattr(_library, "perf_poke__" + name)(*arguments))
+
+
+def fields(capture: ctypes._Pointer[Capture]) -> dict[str, Any]:
+    """Those of capture_json(), which is freed."""
+    found = _library.perf_poke__capture_json(capture)
+    if not found:
+        raise MemoryError
+    try:
+        return dict(json.loads(ctypes.string_at(found)))
+    finally:
+        _free(found)
 
 
 def option(i: int) -> Option | None:

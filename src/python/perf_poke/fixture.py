@@ -88,7 +88,7 @@ def overruns(request: pytest.FixtureRequest, tmp_path: pathlib.Path) -> Iterator
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_call(item: pytest.Item) -> None:
     """After the test itself, unless it has failed."""
-    captures = [capture for watch in item.stash.get(_WATCHES, []) for capture in watch.finish() if not capture.control]
+    captures = [capture for watch in item.stash.get(_WATCHES, []) for capture in watch.finish() if not getattr(capture, "control", False)]
     if not captures:
         return
     for capture in captures:

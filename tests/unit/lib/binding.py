@@ -37,12 +37,12 @@ CAPTURE = {
 }
 # The hook of the fixture, with a session's captures given.
 OVERRUNS = """
-import dataclasses, sys, types
+import sys, types
 import perf_poke, pytest
 from perf_poke import fixture
 capture = perf_poke.read(sys.argv[1])
 for control in True, False:
-    watch = types.SimpleNamespace(finish=lambda: [dataclasses.replace(capture, control=control)])
+    watch = types.SimpleNamespace(finish=lambda: [perf_poke.Capture(**{**vars(capture), "control": control})])
     item = types.SimpleNamespace(stash={fixture._WATCHES: [watch]}, user_properties=[], add_report_section=lambda *_: None)
     try:
         fixture.pytest_runtest_call(item)
@@ -50,8 +50,7 @@ for control in True, False:
     except pytest.fail.Exception as failed:
         print(failed)
 """
-STRUCTS = {"option": lib.Option, "choice": lib.Choice, "frame": lib.Frame, "spike": lib.Spike, "bucket": lib.Bucket,
-           "capture": lib.Capture, "stats": lib.Stats, "report": lib.Report, "opts": lib.OptsHead}
+STRUCTS = {"option": lib.Option, "choice": lib.Choice, "capture": lib.Capture, "stats": lib.Stats, "report": lib.Report, "opts": lib.OptsHead}
 
 
 class Binding(unittest.TestCase):

@@ -319,7 +319,7 @@ void pt_describe(const struct recorder *recorder, struct json_object *json)
 	rings_describe(senders, nr, list);
 	json_add(json, "events", list);
 	json_add_text(json, "freeze", recorder_freeze_name(pt->freeze));
-	json_add_address(json, "config", pt->config.config);
+	json_add(json, "config", json_address(pt->config.config));
 	json_add_bool(json, "kcore", !pt->symbols.kcore_error);
 }
 

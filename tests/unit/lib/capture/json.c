@@ -73,17 +73,24 @@ static struct json_object *get(struct json_object *json, const char *path)
 	return json;
 }
 
-/* The text at each path, with ' for ". */
+/* With ' for ". */
+static char *golden_text(struct json_object *json)
+{
+	char *text = strdup(json_object_to_json_string_ext(json, JSON_C_TO_STRING_NOSLASHESCAPE));
+
+	for (char *quote = text; (quote = strchr(quote, '"'));)
+		*quote = '\'';
+	return text;
+}
+
+/* The text at each path. */
 static void check(struct capture *capture, const char *const expected[][2])
 {
 	struct json_object *json = written(capture);
 
 	for (size_t i = 0; expected[i][0]; i++) {
-		_cleanup_free_ char *text = strdup(json_object_to_json_string_ext(
-			get(json, expected[i][0]), JSON_C_TO_STRING_NOSLASHESCAPE));
+		_cleanup_free_ char *text = golden_text(get(json, expected[i][0]));
 
-		for (char *quote = text; (quote = strchr(quote, '"'));)
-			*quote = '\'';
 		assert_string_equal(text, expected[i][1]);
 	}
 	json_object_put(json);
@@ -106,6 +113,7 @@ static struct capture *example(void)
 		.pid = 4321,
 		.tid = 4322,
 		.comm = "kworker/3:1",
+		.threshold_ns = 30000,
 	};
 	capture->still_ns = capture->spike.time_ns + 12345;
 	capture->armed_ns = capture->spike.time_ns + 67890;
@@ -145,6 +153,28 @@ static const char golden[] =
 	"null,"
 	"'command_line':['perf-poke-ctl','start','--output=a\\'b\\\\c\\n']}";
 
+/* As programs get them. */
+static const char golden_fields[] =
+	"{'floor_ns':41000,'skid_ns':12345,'blind_ns':67890,'history_ns':700000,'events':1234,"
+	"'lost':5,'recorder':'fake','spike':{'sequence':9,'cpu':3,'ran_cpu':0,'ran_watched':true,"
+	"'latency_ns':83500,'time_ns':1000000000000,'expected_ns':18,"
+	"'actual_ns':9007199254740993,'function_name':'hrtimer_wakeup',"
+	"'function':'0xffffffff81234567','timer':'0xffff888100abcdef','pid':4321,'tid':4322,"
+	"'comm':'kworker/3:1','policy':'fifo','priority':42,'nice':-3,'idle':false,"
+	"'poked':false,'rtla':false,'trigger':'noise','label':null,'irq_ns':null,"
+	"'thread_ns':null,'user_ns':null,'noise_irq_ns':6,'noise_softirq_ns':7,"
+	"'noise_thread_ns':8,'noise_nmi_ns':9,'noise_most_ns':0,'irqs_off':true,"
+	"'stack_pid':4321,'stack_tid':4322,"
+	"'stack':[{'address':'0xffffffffc0000017','symbol':'acme_flush','module':'acme',"
+	"'offset':7,'user':false},"
+	"{'address':'0xffffffffc1000000','symbol':null,'module':null,'offset':null,'user':false},"
+	"{'address':'0x401234','file':'/bin/"
+	"a','build_id':'ab000000000000000000000000000000000000cd','offset':4660,'user':true},"
+	"{'address':'0x10','file':null,'build_id':null,'offset':null,'user':true}],"
+	"'holder_pid':5,'holder_tid':6,'holder_interrupted':true,'holder':["
+	"{'address':'0x10','file':null,'build_id':null,'offset':null,'user':true}],"
+	"'threshold_ns':30000}}";
+
 static void forget(struct json_object *json, const char *key, const char *expected)
 {
 	if (expected)
@@ -152,7 +182,8 @@ static void forget(struct json_object *json, const char *key, const char *expect
 	json_object_object_add(json, key, NULL);
 }
 
-TEST_WITH(holds_all, set_up, remove_output)
+/* With all that it may have. */
+static struct capture *full_example(void)
 {
 	static const struct perf_poke_frame frames[] = {
 		{ 0xffffffffc0000017, "acme_flush", "acme", 7 },
@@ -163,9 +194,6 @@ TEST_WITH(holds_all, set_up, remove_output)
 	static const struct perf_poke_frame *const stack[] = { frames, frames + 1, frames + 2,
 							       frames + 3 };
 	struct capture *capture = example();
-	struct json_object *json;
-	struct utsname names;
-	_cleanup_free_ char *text = NULL;
 
 	capture->spike.policy = 1;
 	capture->spike.rt_priority = 42;
@@ -196,6 +224,16 @@ TEST_WITH(holds_all, set_up, remove_output)
 	};
 	capture->stats.sum.spikes = 2;
 	capture->stats.sum.unarmed = 1;
+	return capture;
+}
+
+TEST_WITH(holds_all, set_up, remove_output)
+{
+	struct capture *capture = full_example();
+	struct json_object *json;
+	struct utsname names;
+	_cleanup_free_ char *text = NULL;
+
 	json = written(capture);
 	assert_string_equal(capture->spike.function_name, "hrtimer_wakeup");
 	uname(&names);
@@ -211,11 +249,44 @@ TEST_WITH(holds_all, set_up, remove_output)
 	forget(json, "machine", NULL);
 	assert_string_equal(json_object_get_string(get(json, "kernel.version")), names.version);
 	forget(json, "kernel", NULL);
-	text = strdup(json_object_to_json_string_ext(json, JSON_C_TO_STRING_NOSLASHESCAPE));
-	for (char *quote = text; (quote = strchr(quote, '"'));)
-		*quote = '\'';
+	text = golden_text(json);
 	assert_string_equal(text, golden);
 	json_object_put(json);
+	capture_free(&env, capture);
+}
+
+/* Each field, and those of the files are not told before. */
+TEST_WITH(is_read_as_it_was_written, set_up, remove_output)
+{
+	static const char *const others[] = { "wall_time_ns", "size_bytes", "kernel",
+					      "hostname",     "buckets",    "path" };
+	struct capture *capture = full_example();
+	const struct perf_poke_capture *found;
+	struct perf_poke_capture told;
+	struct json_object *json[2];
+	_cleanup_free_ char *text = NULL;
+
+	capture->spike.expected_ns = 18;
+	capture->spike.kind = PERF_POKE_TRIGGER_NOISE;
+	capture->spike.ran_watched = true;
+	capture_write(&env, capture);
+	told = capture_told(&env, capture);
+	assert_int_equal(perf_poke__capture_open(&found, capture->path), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(json); i++) {
+		_cleanup_free_ char *text = perf_poke__capture_json(i ? found : &told);
+
+		json[i] = json_tokener_parse(text);
+		assert_non_null(json[i]);
+		for (size_t j = 0; j < ARRAY_SIZE(others); j++)
+			json_object_object_del(json[i], others[j]);
+	}
+	text = golden_text(json[0]);
+	assert_string_equal(text, golden_fields);
+	assert_string_equal(json_object_to_json_string(json[0]),
+			    json_object_to_json_string(json[1]));
+	json_object_put(json[0]);
+	json_object_put(json[1]);
+	perf_poke__capture_close(found);
 	capture_free(&env, capture);
 }
 
@@ -225,7 +296,7 @@ TEST_WITH(tells_what_is_other, set_up, remove_output)
 	struct capture *capture = example();
 
 	capture->spike.rtla = true;
-	/* rtla's threshold was exceeded, not ours. */
+	capture->spike.threshold_ns = 0;
 	check(capture, (const char *[][2]){ { "spike.rtla", "true" },
 					    { "spike.trigger", "'irq'" },
 					    { "threshold_ns", "null" },

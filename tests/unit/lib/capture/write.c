@@ -394,16 +394,21 @@ TEST_WITH(tells_what_the_interrupt_hit_in_user_space, make_output, remove_output
 	assert_int_equal(holder_at(&holder, TASK_TID), HIT + SWITCHED);
 }
 
-TEST(history_is_never_negative)
+static uint64_t history_of(const struct capture *capture)
+{
+	return capture_told(&env, capture).history_ns;
+}
+
+TEST_WITH(history_is_never_negative, make_output, remove_output)
 {
 	struct capture capture = { .spike.time_ns = 5000 };
 
 	/* Nothing is known of it. */
-	assert_int_equal(capture_history_ns(&capture), UINT64_MAX);
+	assert_int_equal(history_of(&capture), UINT64_MAX);
 	capture.facts.oldest_ns = 1000;
-	assert_int_equal(capture_history_ns(&capture), 4000);
+	assert_int_equal(history_of(&capture), 4000);
 	capture.facts.oldest_ns = 5000;
-	assert_int_equal(capture_history_ns(&capture), 0);
+	assert_int_equal(history_of(&capture), 0);
 	capture.facts.oldest_ns = 6000;
-	assert_int_equal(capture_history_ns(&capture), 0);
+	assert_int_equal(history_of(&capture), 0);
 }

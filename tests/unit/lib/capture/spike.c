@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* Who made a noise. */
-#include "capture/noise.h"
+#include "capture/spike.h"
 
 #include "test.h"
 
@@ -10,7 +10,7 @@ static struct perf_poke_spike explain(const struct trigger_noise_parts *parts)
 {
 	struct perf_poke_spike spike = { .kind = PERF_POKE_TRIGGER_NOISE };
 
-	noise_explain(&spike, parts);
+	spike_explain_noise(&spike, parts);
 	assert_true(spike.has_noise);
 	return spike;
 }
