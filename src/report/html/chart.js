@@ -17,19 +17,15 @@
 		return Math.round(ns) + "ns";
 	};
 
-	// Numbers of seven bits a byte, the lowest first; a span is six of them.
+	// A span is six numbers, of which the first is its begin after the one before.
 	const decode = (lane) => {
-		const text = atob(lane.data), nr = lane.spans;
+		const text = lane.data, nr = lane.spans;
 		const begin = new Float64Array(nr), end = new Float64Array(nr), insns = new Float64Array(nr), cycles = new Float64Array(nr);
 		const name = new Uint32Array(nr), depth = new Uint16Array(nr), flags = new Uint8Array(nr);
 		let at = 0, time = 0, deepest = 0;
 		const next = () => {
-			let value = 0, scale = 1, byte;
-			do {
-				byte = text.charCodeAt(at++);
-				value += (byte & 127) * scale;
-				scale *= 128;
-			} while (byte & 128);
+			let value = 0, digit;
+			while ((digit = text.charCodeAt(at++) - 48) >= 0) value = 10 * value + digit;
 			return value;
 		};
 		for (let i = 0; i < nr; i++) {

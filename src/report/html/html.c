@@ -11,136 +11,72 @@
 #include "units.h"
 
 #define FUNCTIONS 200
-/* Six numbers of up to 64 bits. */
-#define SPAN_SIZE_MAX 60
 #define DEPTH_SHIFT 6
 #define FLAG_CUT 16
 #define FLAG_USER 32
 
 _Static_assert(SPAN_NR_KINDS <= FLAG_CUT, "kinds fit below the flags");
 
-struct bytes {
-	unsigned char *data;
-	size_t nr, room;
-};
-
-static int bytes_reserve(struct bytes *bytes, size_t nr)
-{
-	size_t room = bytes->room ?: 4096;
-	unsigned char *grown;
-
-	while (room - bytes->nr < nr)
-		room *= 2;
-	if (room == bytes->room)
-		return 0;
-	grown = realloc(bytes->data, room);
-	if (!grown)
-		return -ENOMEM;
-	bytes->data = grown;
-	bytes->room = room;
-	return 0;
-}
-
-/* LEB128: seven bits a byte, lowest first. */
-static void add_number(struct bytes *bytes, uint64_t value)
-{
-	while (value > 127) {
-		bytes->data[bytes->nr++] = (unsigned char)(value | 128);
-		value >>= 7;
-	}
-	bytes->data[bytes->nr++] = (unsigned char)value;
-}
-
-static int add_span(struct bytes *bytes, const struct span *span, uint64_t before)
+/* Six numbers, of which chart.js reads the digits. */
+static void put_span(FILE *file, const struct span *span, uint64_t before)
 {
 	uint32_t flags = span->kind | (span->cut ? FLAG_CUT : 0) | (span->user ? FLAG_USER : 0);
-	int r = bytes_reserve(bytes, SPAN_SIZE_MAX);
 
-	if (r)
-		return r;
-	add_number(bytes, span->begin - before);
-	add_number(bytes, span->end - span->begin);
-	add_number(bytes, span->name);
-	add_number(bytes, flags | (uint32_t)span->depth << DEPTH_SHIFT);
-	add_number(bytes, span->cut ? 0 : span->insns);
-	add_number(bytes, span->cut ? 0 : span->cycles);
-	return 0;
+	fprintf(file, "%" PRIu64 " %" PRIu64 " %" PRIu32 " %" PRIu32 " %" PRIu64 " %" PRIu64 " ",
+		span->begin - before, span->end - span->begin, span->name,
+		flags | (uint32_t)span->depth << DEPTH_SHIFT, span->cut ? 0 : span->insns,
+		span->cut ? 0 : span->cycles);
 }
 
-static char *to_base64(const struct bytes *bytes)
+/* Closes the file of the data. NULL if out of memory. */
+static json_object *new_chart_lane(const char *title, uint64_t spans, FILE *file, char **data)
 {
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	char *text = malloc((bytes->nr + 2) / 3 * 4 + 1);
-	char *to = text;
+	json_object *object;
 
-	if (!text)
+	if (!file || fclose(file))
 		return NULL;
-	for (size_t i = 0; i < bytes->nr; i += 3) {
-		uint32_t group = (uint32_t)bytes->data[i] << 16;
-
-		if (i + 1 < bytes->nr)
-			group |= (uint32_t)bytes->data[i + 1] << 8;
-		if (i + 2 < bytes->nr)
-			group |= bytes->data[i + 2];
-		*to++ = digits[group >> 18];
-		*to++ = digits[group >> 12 & 63];
-		*to++ = i + 1 < bytes->nr ? digits[group >> 6 & 63] : '=';
-		*to++ = i + 2 < bytes->nr ? digits[group & 63] : '=';
-	}
-	*to = '\0';
-	return text;
-}
-
-static json_object *new_chart_lane(const char *title, uint64_t spans, const char *data)
-{
-	json_object *object = json_object_new_object();
-
+	object = json_object_new_object();
 	json_add_text(object, "title", title);
 	json_add_u64(object, "spans", spans);
-	json_add(object, "data", json_object_new_string(data));
+	json_add(object, "data", json_object_new_string(*data));
 	return object;
 }
 
 static json_object *new_lane(const struct spans *spans, enum lane_number number, const char *title)
 {
 	const struct lane *lane = &spans->lanes[number];
-	_cleanup_free_ char *text = NULL;
-	struct bytes bytes = { 0 };
+	_cleanup_free_ char *data = NULL;
+	size_t size;
+	FILE *file = open_memstream(&data, &size);
 	uint64_t before = spans->begin;
-	int r = 0;
 
-	for (uint32_t i = 0; i < lane->nr && !r; i++) {
+	for (uint32_t i = 0; i < lane->nr && file; i++) {
 		struct span span = lane->spans[i];
 
 		/* Clip spans that began before the window. */
 		if (span.begin < spans->begin)
 			span.begin = spans->begin;
-		r = add_span(&bytes, &span, before);
+		put_span(file, &span, before);
 		before = span.begin;
 	}
-	text = r ? NULL : to_base64(&bytes);
-	free(bytes.data);
-	if (!text)
-		return NULL;
-	return new_chart_lane(title, lane->nr, text);
+	return new_chart_lane(title, lane->nr, file, &data);
 }
 
 /* A stack for each sample, outermost frame on top, without duration. */
 static json_object *new_samples(const struct spans *spans)
 {
 	const struct samples *samples = &spans->samples;
-	_cleanup_free_ char *text = NULL;
-	struct bytes bytes = { 0 };
+	_cleanup_free_ char *data = NULL;
+	size_t size;
+	FILE *file = open_memstream(&data, &size);
 	uint64_t before = spans->begin, nr = 0;
-	int r = 0;
 
-	for (size_t i = 0; i < samples->nr && !r; i++) {
+	for (size_t i = 0; i < samples->nr && file; i++) {
 		const struct sampled *sample = &samples->list[i];
 
 		if (sample->at < spans->begin || sample->at > spans->end)
 			continue;
-		for (uint32_t depth = 0; depth < sample->nr && !r; depth++) {
+		for (uint32_t depth = 0; depth < sample->nr; depth++, nr++) {
 			const struct span span = {
 				.begin = sample->at,
 				.end = sample->at,
@@ -149,14 +85,11 @@ static json_object *new_samples(const struct spans *spans)
 				.depth = (uint16_t)depth,
 			};
 
-			r = add_span(&bytes, &span, before);
+			put_span(file, &span, before);
 			before = sample->at;
-			nr++;
 		}
 	}
-	text = r ? NULL : to_base64(&bytes);
-	free(bytes.data);
-	return text ? new_chart_lane("samples", nr, text) : NULL;
+	return new_chart_lane("samples", nr, file, &data);
 }
 
 static int add_lane(json_object *list, json_object *lane)
