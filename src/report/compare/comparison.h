@@ -61,9 +61,6 @@ int comparison_make(struct comparison *comparison, const struct watched *watched
 		    size_t max) _must_check_;
 void comparison_release(struct comparison *comparison);
 
-/* One line without newline, to be freed. NULL if out of memory. */
-char *comparison_sentence(const struct comparison *comparison);
-
 void comparison_print(FILE *file, const struct comparison *comparison, size_t top);
 
 /* With all nodes, for a flame chart, or without. */

@@ -8,6 +8,8 @@
 
 #define CALLERS_MAX 3
 #define NOT_KNOWN "-"
+/* A kind and a name fit in their column. */
+#define NODE_MAX 64
 
 static const char *name_of(const struct comparison *comparison, uint32_t name)
 {
@@ -42,27 +44,29 @@ static const char *stack_name(const struct account *account)
 	return fingerprint->frames[0];
 }
 
-static bool is_function(const struct call_node *node)
+/* Such as `acme_flush`, followed by `call`, or `thread stress`. Returns buf. */
+static const char *format_node(char *buf, const struct comparison *comparison,
+			       const struct call_node *node, const char *call)
 {
-	return node->kind == SPAN_FUNCTION || node->kind == SPAN_SYSCALL;
+	bool function = node->kind == SPAN_FUNCTION || node->kind == SPAN_SYSCALL;
+
+	snprintf(buf, NODE_MAX, "%s%s%s%s",
+		 function ? "" : span_kind_name((enum span_kind)node->kind), function ? "" : " ",
+		 CLEAN_TO(40, name_of(comparison, node->name)), function ? call : "");
+	return buf;
 }
 
 /* Such as `acme_flush() < acme_write()`. */
 static void put_chain(FILE *file, const struct comparison *comparison, uint32_t at)
 {
-	for (int nr = 0; at; at = comparison->tree.nodes[at].parent, nr++) {
-		const struct call_node *node = &comparison->tree.nodes[at];
-		bool function = is_function(node);
+	const struct call_node *nodes = comparison->tree.nodes;
+	char buf[NODE_MAX];
 
-		if (nr == CALLERS_MAX) {
-			fputs(" < ...", file);
-			return;
-		}
-		fprintf(file, "%s%s%s%s%s", nr ? " < " : "",
-			function ? "" : span_kind_name((enum span_kind)node->kind),
-			function ? "" : " ", CLEAN_TO(40, name_of(comparison, node->name)),
-			function ? "()" : "");
-	}
+	for (int nr = 0; at && nr < CALLERS_MAX; at = nodes[at].parent, nr++)
+		fprintf(file, "%s%s", nr ? " < " : "",
+			format_node(buf, comparison, &nodes[at], "()"));
+	if (at)
+		fputs(" < ...", file);
 }
 
 static void put_most(FILE *file, const struct comparison *comparison)
@@ -132,7 +136,8 @@ static void put_few(FILE *file, const struct comparison *comparison)
 			COMPARISON_MIN);
 }
 
-char *comparison_sentence(const struct comparison *comparison)
+/* One line without newline. NULL if out of memory. */
+static char *new_sentence(const struct comparison *comparison)
 {
 	char *text = NULL;
 	size_t size;
@@ -170,7 +175,8 @@ static void print_time(FILE *file, const struct comparison *comparison, const ch
 		snprintf(more, sizeof(more), "%c%s", less ? '-' : '+',
 			 FORMAT_TIME(less ? time->median_ns - time->here_ns
 					  : time->here_ns - time->median_ns));
-	fprintf(file, "  %-49s %9s", name, time->known ? FORMAT_TIME(time->median_ns) : NOT_KNOWN);
+	fprintf(file, "  %-49.49s %9s", name,
+		time->known ? FORMAT_TIME(time->median_ns) : NOT_KNOWN);
 	if (!comparison->against)
 		fprintf(file, " %9s", time->known ? FORMAT_TIME(time->p99_ns) : NOT_KNOWN);
 	fprintf(file, " %9s %9s", time->here_known ? FORMAT_TIME(time->here_ns) : NOT_KNOWN, more);
@@ -195,14 +201,11 @@ static void print_differences(FILE *file, const struct comparison *comparison, s
 	for (size_t i = 0; i < comparison->nr_differences && i < top; i++) {
 		const struct compared_node *compared = &comparison->differences[i];
 		const struct call_node *node = &comparison->functions.nodes[compared->node];
-		bool function = is_function(node);
-		char name[128], in[32];
+		char name[NODE_MAX], in[32];
 
-		snprintf(name, sizeof(name), "%s%s%.60s",
-			 function ? "" : span_kind_name((enum span_kind)node->kind),
-			 function ? "" : " ", name_of(comparison, node->name));
 		snprintf(in, sizeof(in), "%u", compared->seen);
-		print_time(file, comparison, CLEAN_TO(49, name), &compared->self);
+		print_time(file, comparison, format_node(name, comparison, node, ""),
+			   &compared->self);
 		fprintf(file, " %7s\n",
 			!compared->seen	      ? "new"
 			: !node->count	      ? "missing"
@@ -216,7 +219,7 @@ static void print_differences(FILE *file, const struct comparison *comparison, s
 void comparison_print(FILE *file, const struct comparison *comparison, size_t top)
 {
 	const struct facts *facts = &comparison->here.facts;
-	_cleanup_free_ char *sentence = comparison_sentence(comparison);
+	_cleanup_free_ char *sentence = new_sentence(comparison);
 
 	if (comparison->against)
 		fprintf(file, "\nagainst %s\n  %s\n", CLEAN(comparison->there.capture),
@@ -301,7 +304,7 @@ static json_object *new_steps(const struct comparison *comparison)
 json_object *comparison_json(const struct comparison *comparison, size_t top, bool nodes)
 {
 	uint32_t thread = comparison->activations.thread;
-	_cleanup_free_ char *sentence = comparison_sentence(comparison);
+	_cleanup_free_ char *sentence = new_sentence(comparison);
 	json_object *object = json_object_new_object(), *list;
 
 	json_add_text(object, "sentence", sentence ? printable(sentence) : NULL);
