@@ -293,7 +293,7 @@ static int pace_ahead(struct blocks *blocks)
 	return blocks_set_time(blocks, tsc);
 }
 
-/* Merges the last item into the run before it, or begins a run with it. */
+/* Merges the last item into the run before it. */
 static void join_run(struct blocks *blocks)
 {
 	struct decode_item *item = blocks->open;
@@ -305,8 +305,6 @@ static void join_run(struct blocks *blocks)
 	    item_join_run(item - 1, item)) {
 		blocks->open = item - 1;
 		blocks->nr--;
-	} else {
-		item_begin_run(item);
 	}
 }
 

@@ -3,12 +3,10 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include <intel-pt.h>
 
 #include "code/code.h"
-#include "symbols/lines.h"
 
 static enum decode_end end_of_cond(const struct code_block *code, uint64_t to)
 {
@@ -44,63 +42,18 @@ uint64_t item_next_mark(const uint64_t marks[DECODE_MARKS], uint64_t time)
 /* Limit for counts of 32 bits. */
 #define COUNT_MAX (UINT32_MAX / 4)
 
-/* Bits of the lines from `first` to `last`, or to the end of the page. */
-static uint64_t lines_between(uint64_t page, uint64_t first, uint64_t last)
-{
-	uint64_t end = page * LINES_IN_PAGE + LINES_IN_PAGE - 1;
-
-	if (last < end)
-		end = last;
-	return UINT64_MAX >> (LINES_IN_PAGE - 1 - end % LINES_IN_PAGE) &
-	       UINT64_MAX << first % LINES_IN_PAGE;
-}
-
-/* False: too many pages; then the item's lines are undefined. */
-static bool add_lines(struct decode_item *item, const struct code_block *code)
-{
-	uint64_t line = code->first / LINE_SIZE;
-	uint64_t last = (code->last + (code->length ?: 1) - 1) / LINE_SIZE;
-
-	while (line <= last) {
-		uint64_t page = line / LINES_IN_PAGE;
-		size_t i = 0;
-
-		while (i < DECODE_PAGES && item->lines[i].lines && item->lines[i].page != page)
-			i++;
-		if (i == DECODE_PAGES)
-			return false;
-		item->lines[i].page = page;
-		item->lines[i].lines |= lines_between(page, line, last);
-		line = (page + 1) * LINES_IN_PAGE;
-	}
-	return true;
-}
-
-void item_begin_run(struct decode_item *item)
-{
-	if (item->code->symbol && !add_lines(item, item->code))
-		memset(item->lines, 0, sizeof(item->lines));
-}
-
 static bool is_next(const struct decode_item *run, const struct decode_item *item)
 {
-	return run->kind == DECODE_BLOCK && run->end <= DECODE_JUMP && run->lines->lines &&
-	       run->code->symbol == item->code->symbol && run->to == item->first &&
-	       run->pid == item->pid && run->tid == item->tid &&
+	return run->kind == DECODE_BLOCK && run->end <= DECODE_JUMP && run->code &&
+	       run->code->symbol && run->code->symbol == item->code->symbol &&
+	       run->to == item->first && run->pid == item->pid && run->tid == item->tid &&
 	       (run->insns | run->cycles | item->cycles) < COUNT_MAX;
 }
 
 bool item_join_run(struct decode_item *run, const struct decode_item *item)
 {
-	struct decode_lines before[DECODE_PAGES];
-
 	if (!is_next(run, item))
 		return false;
-	memcpy(before, run->lines, sizeof(before));
-	if (!add_lines(run, item->code)) {
-		memcpy(run->lines, before, sizeof(before));
-		return false;
-	}
 	run->code = item->code;
 	run->insns += item->insns;
 	run->cycles += item->cycles;

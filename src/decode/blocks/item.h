@@ -15,9 +15,6 @@ enum decode_kind {
 	DECODE_ERROR, /* decoding failed up to the next item of the CPU */
 };
 
-/* Maximum number of pages with code of a run. */
-#define DECODE_PAGES 2
-
 /* How a block ended. */
 enum decode_end {
 	DECODE_ON, /* continues at `to` */
@@ -44,12 +41,6 @@ enum untraced {
 	UNTRACED_NR,
 };
 
-/* Executed 64-byte lines in 4 KiB of code, one bit each. */
-struct decode_lines {
-	uint64_t page; /* address / 4096 */
-	uint64_t lines;
-};
-
 /* A block, or a run of blocks described by the last one. */
 struct decode_item {
 	uint64_t time; /* end of the block, in ns of perf's clock; never decreases */
@@ -59,8 +50,7 @@ struct decode_item {
 		const struct code_block *code; /* of a block; NULL: no code before */
 		uint64_t offset;	       /* error: offset in the CPU's trace */
 	};
-	uint64_t first;				 /* begin of the block or run */
-	struct decode_lines lines[DECODE_PAGES]; /* of a run; .lines 0: end */
+	uint64_t first; /* begin of the block or run */
 	uint32_t insns;
 	uint32_t cycles;  /* core cycles since the CPU's last item with a count; 0: no count */
 	int32_t cpu;	  /* -1: unknown */
@@ -80,9 +70,6 @@ enum decode_end item_end(const struct code_block *code, uint64_t to);
 
 /* The first mark after a time. */
 uint64_t item_next_mark(const uint64_t marks[DECODE_MARKS], uint64_t time);
-
-/* Makes the block the first of a possible run. */
-void item_begin_run(struct decode_item *item);
 
 /* Appends the block to a run. False: it does not fit; nothing has changed. */
 bool item_join_run(struct decode_item *run, const struct decode_item *item);

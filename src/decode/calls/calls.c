@@ -39,7 +39,6 @@ void calls_free(struct calls *calls)
 		next_cpu = cpu->next;
 		free(cpu);
 	}
-	lines_release(&calls->env.lines);
 	free(calls);
 }
 
@@ -189,7 +188,7 @@ static void trace_begins(struct calls *calls, struct cpu *cpu, const struct call
 	else
 		resync(calls, cpu, symbol);
 	cpu->off = cpu->left = false;
-	cpu->ip = cpu->begin = ip;
+	cpu->ip = ip;
 	cpu->sequential = false;
 }
 
@@ -208,33 +207,12 @@ static bool is_next(const struct cpu *cpu, const struct calls_event *event)
 	return ip >= cpu->ip && ip - cpu->ip < CALLS_STRAIGHT_MAX;
 }
 
-/* Accounts for code executed since the last branch. */
-static void touch_until(struct cpu *cpu, uint64_t end)
-{
-	if (end > cpu->begin)
-		stack_touch(&cpu->thread->stack, cpu->begin, end - 1);
-}
-
-static void touch_lines(struct stack *stack, const struct decode_lines lines[DECODE_PAGES])
-{
-	for (size_t i = 0; i < DECODE_PAGES && lines[i].lines; i++)
-		stack_touch_page(stack, lines[i].page, lines[i].lines);
-}
-
 static void on_insn(struct calls *calls, struct cpu *cpu, const struct calls_event *event)
 {
 	const struct symbol *symbol = be_at(calls, cpu, event, event->from);
 
 	calls_count(calls, cpu, event->insns, event->cycles);
 	change_irqs(calls, cpu, event->irqs, symbol);
-	/* Counts a whole run at once. */
-	if (event->lines) {
-		touch_until(cpu, event->from);
-		touch_lines(&cpu->thread->stack, event->lines);
-		cpu->begin = UINT64_MAX;
-	} else if (cpu->begin == UINT64_MAX) {
-		cpu->begin = event->from;
-	}
 	cpu->ip = event->last ?: event->from;
 	cpu->sequential = true;
 }
@@ -363,14 +341,11 @@ static void trace_ends(struct calls *calls, struct cpu *cpu, const struct calls_
 static void on_branch(struct calls *calls, struct cpu *cpu, const struct calls_event *event)
 {
 	uint32_t flags = event->flags;
-	/* The interrupted instruction was not executed. */
-	uint64_t end = event->from + (flags & CALLS_ASYNC ? 0 : event->length ?: 1);
 
 	be_at(calls, cpu, event, event->from);
 	if (!cpu->thread->stack.nr)
 		return;
 	calls_count(calls, cpu, event->insns, event->cycles);
-	touch_until(cpu, end);
 	if (!event->to)
 		trace_ends(calls, cpu, event);
 	else if (flags & CALLS_INTERRUPT && !(flags & CALLS_RETURN))
@@ -383,7 +358,7 @@ static void on_branch(struct calls *calls, struct cpu *cpu, const struct calls_e
 		on_call(calls, cpu, event);
 	else
 		on_jump(calls, cpu, event);
-	cpu->ip = cpu->begin = event->to;
+	cpu->ip = event->to;
 	cpu->sequential = false;
 }
 
@@ -452,13 +427,11 @@ bool calls_run(struct calls *calls, const struct decode_item *item)
 {
 	struct cpu *cpu = calls->cpu;
 	const struct frame *top;
-	struct stack *stack;
 
 	if (!cpu || cpu->number != item->cpu || !cpu->thread || cpu->thread->tid != item->tid ||
 	    cpu->ip != item->first || cpu->sequential || cpu->off || item->time > calls->quiet)
 		return false;
-	stack = &cpu->thread->stack;
-	top = stack_top(stack);
+	top = stack_top(&cpu->thread->stack);
 	if (!top || top->kind == FRAME_UNTRACED ||
 	    !is_in(top->symbol, item->first, item->code->symbol))
 		return false;
@@ -466,8 +439,6 @@ bool calls_run(struct calls *calls, const struct decode_item *item)
 		calls->last = item->time;
 	cpu->now.time = cpu->ended = item->time;
 	calls_count(calls, cpu, item->insns, item->cycles);
-	touch_lines(stack, item->lines);
-	cpu->begin = UINT64_MAX;
 	cpu->ip = item->code->last;
 	cpu->sequential = true;
 	return true;
@@ -480,7 +451,7 @@ bool calls_stay(struct calls *calls, uint64_t to, const struct symbol *symbol)
 
 	if (!is_in(top->symbol, to, symbol))
 		return false;
-	cpu->ip = cpu->begin = to;
+	cpu->ip = to;
 	cpu->sequential = false;
 	return true;
 }

@@ -33,8 +33,7 @@ struct calls_event {
 	uint8_t untraced;	     /* enum untraced: what follows if `to` is 0 */
 	const struct symbol *symbol; /* of `from`; NULL: call resolve() */
 	enum irq_change irqs;
-	uint64_t insns, cycles;		  /* since the last event with the same count */
-	const struct decode_lines *lines; /* of a run, see struct decode_item; else NULL */
+	uint64_t insns, cycles; /* since the last event with the same count */
 };
 
 enum calls_axis {

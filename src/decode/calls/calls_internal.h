@@ -13,7 +13,6 @@ struct calls {
 	struct cpu_names cpu_names;
 	struct cpu *cpus, *cpu; /* all, and the current one */
 	struct thread *threads;
-	uint32_t nr_threads;
 	struct symbol unknown;
 	uint64_t last;	/* ns */
 	uint64_t quiet; /* until then advance() changes only the time */

@@ -58,7 +58,6 @@ static struct thread *new_thread(struct calls *calls, const struct cpu *cpu, int
 	name_thread(calls, thread, tid < 0 ? "[unknown]" : comm ?: "?",
 		    numbered ? tid : cpu->number);
 	thread->stack.env = &calls->env;
-	thread->stack.id = ++calls->nr_threads;
 	thread->stack.track = new_track(calls, thread, cpu->number);
 	if (!thread->stack.track) {
 		free(thread);

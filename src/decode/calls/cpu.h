@@ -23,7 +23,6 @@ struct cpu {
 	struct counts counts, origin;
 	struct moment now;
 	uint64_t ip;		    /* where execution continues; 0: unknown */
-	uint64_t begin;		    /* begin of the code since the last branch */
 	uint64_t ended;		    /* end of the trace, while off */
 	bool off, sequential, left; /* left: ended by a return to untraced code */
 	uint8_t untraced;	    /* enum untraced, while off */

@@ -117,7 +117,7 @@ static void add_rows(struct flow *flow, const struct decode_item *item)
 
 	for (uint32_t i = 0; i < code->nr_rows; i++) {
 		const struct code_row *row = &code->rows[i];
-		bool is_run = item->lines->lines;
+		bool is_run = code->symbol;
 
 		calls_add(flow->calls, &(struct calls_event){
 					       .time = item->time,
@@ -131,7 +131,6 @@ static void add_rows(struct flow *flow, const struct decode_item *item)
 					       .irqs = (enum irq_change)row->irqs,
 					       .insns = is_run ? item->insns : row->insns,
 					       .cycles = i ? 0 : item->cycles,
-					       .lines = is_run ? item->lines : NULL,
 				       });
 	}
 }
@@ -192,7 +191,7 @@ void flow_add(struct flow *flow, const struct decode_item *items, size_t nr)
 
 		flow->item = item;
 		flow->next = i + 1 < nr ? item + 1 : NULL;
-		if (item->kind != DECODE_BLOCK || !item->lines->lines ||
+		if (item->kind != DECODE_BLOCK || !item->code || !item->code->symbol ||
 		    !calls_run(flow->calls, item))
 			add(flow, item);
 		else if (item->end > DECODE_JUMP ||

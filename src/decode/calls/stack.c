@@ -14,7 +14,6 @@ int stack_env_new(struct stack_env *env, struct timeline *timeline, struct names
 	env->key.insns = names_add(names, "instructions");
 	env->key.cycles = names_add(names, "cycles");
 	env->key.ipc = names_add(names, "IPC");
-	env->key.icache = names_add(names, "icache bytes");
 	env->key.span = names_add(names, "time");
 	env->key.before = names_add(names, "began before the trace");
 	env->key.unfinished = names_add(names, "unfinished");
@@ -65,8 +64,6 @@ static void begin_frame(struct stack *stack, struct frame *frame, const struct m
 	frame->before = false;
 	frame->time = now->time;
 	frame->counts = stack->counts;
-	frame->touches = stack->touches;
-	frame->lines = 0;
 }
 
 void stack_restart(struct stack *stack, const struct moment *now, bool whole)
@@ -136,8 +133,6 @@ static void end_slice(struct stack *stack, const struct frame *frame, const stru
 						 .key = env->key.ipc,
 						 .number = (double)insns / (double)cycles };
 	}
-	args[nr++] = (struct track_arg){ .key = env->key.icache,
-					 .u64 = (uint64_t)frame->lines * LINE_SIZE };
 	if (frame->before)
 		args[nr++] = (struct track_arg){ .type = TRACK_ARG_BOOL,
 						 .key = env->key.before,
@@ -154,9 +149,7 @@ static void end_slice(struct stack *stack, const struct frame *frame, const stru
 static void pop_one(struct stack *stack, const struct moment *now, bool unfinished)
 {
 	struct frame frame = stack->frames[--stack->nr];
-	struct frame *outer = stack_top(stack) ?: &stack->root;
 
-	outer->lines += frame.lines;
 	end_slice(stack, &frame, now, unfinished);
 }
 
@@ -190,7 +183,6 @@ void stack_uncover(struct stack *stack, const struct moment *now, const struct s
 	frame->kind = FRAME_CALL;
 	frame->back = 0;
 	frame->before = true;
-	stack->root.lines = 0;
 	track_begin_late(stack->track, category(stack->env, frame), name(stack, frame));
 	if (stack->cpu)
 		track_begin_late(stack->cpu, category(stack->env, frame), name(stack, frame));
@@ -225,61 +217,6 @@ bool stack_is_in_interrupt(const struct stack *stack)
 			return true;
 	}
 	return false;
-}
-
-/* The line is new to all frames that began after it was last executed, which are the innermost
- * ones. Frames pass their counts to the outer frame when they end. So the line is added to the
- * innermost frame, and subtracted from the frame around the new ones. */
-static void count_line(struct stack *stack, uint64_t last)
-{
-	size_t low = ARRAY_COUNT_BEFORE(stack->nr, i, stack->frames[i].touches < last);
-	struct frame *outer = &stack->root;
-
-	if (low < stack->nr)
-		stack_top(stack)->lines++;
-	else if (stack->nr || stack->root.touches < last)
-		return;
-	else
-		stack->root.lines++;
-	if (low)
-		stack->frames[low - 1].lines--;
-	else if (outer->touches < last)
-		outer->lines--;
-}
-
-void stack_touch_page(struct stack *stack, uint64_t number, uint64_t lines)
-{
-	uint64_t since = (stack_top(stack) ?: &stack->root)->touches, now = ++stack->touches;
-	struct line_page *page = stack->page;
-
-	if (!page || page->number != number)
-		page = lines_find(&stack->env->lines, stack->id, number);
-	if (!page) {
-		stack->env->r = -ENOMEM;
-		return;
-	}
-	stack->page = page;
-	for (; lines; lines &= lines - 1) {
-		uint64_t *last = &page->last[__builtin_ctzll(lines)];
-
-		/* All frames contain the lines of the innermost frame. */
-		if (*last <= since)
-			count_line(stack, *last);
-		*last = now;
-	}
-}
-
-void stack_touch(struct stack *stack, uint64_t first, uint64_t last)
-{
-	uint64_t line = first / LINE_SIZE, end = last / LINE_SIZE;
-
-	while (line <= end) {
-		uint64_t page = line / LINES_IN_PAGE, low = line % LINES_IN_PAGE;
-		uint64_t high = end / LINES_IN_PAGE == page ? end % LINES_IN_PAGE : 63;
-
-		stack_touch_page(stack, page, UINT64_MAX >> (63 - high) & UINT64_MAX << low);
-		line += high - low + 1;
-	}
 }
 
 void stack_finish(struct stack *stack, const struct moment *now)

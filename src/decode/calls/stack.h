@@ -4,7 +4,6 @@
 #define DECODE_STACK_H
 
 #include "calls/timeline.h"
-#include "symbols/lines.h"
 #include "symbols/symbol.h"
 
 /* Deeper stacks have frames without returns. */
@@ -29,19 +28,16 @@ struct frame {
 	uint64_t back; /* return address; 0: unknown */
 	uint64_t time; /* ns */
 	struct counts counts;
-	uint64_t touches; /* the thread's count of lines when the frame began */
-	int64_t lines; /* touched since, without those that inner frames have not passed on yet */
 };
 
 /* Shared by all stacks. */
 struct stack_env {
 	struct timeline *timeline;
-	struct lines lines;
 	struct {
 		uint32_t kernel, user, interrupt, syscall, untraced;
 	} category;
 	struct {
-		uint32_t insns, cycles, ipc, icache, span, before, unfinished;
+		uint32_t insns, cycles, ipc, span, before, unfinished;
 	} key;
 	uint32_t untraced; /* name */
 	int r;
@@ -51,14 +47,11 @@ struct stack {
 	struct stack_env *env;
 	struct track *track;
 	struct track *cpu; /* the track of its CPU; or NULL */
-	uint32_t id;	   /* from 1 */
 	struct frame *frames;
 	size_t nr, room;
 	struct counts counts; /* of the thread */
-	uint64_t touches;
-	struct line_page *page; /* last page executed; NULL: none yet */
-	struct frame root;	/* counts when the stack became known */
-	bool whole;		/* it was empty then */
+	struct frame root;    /* counts when the stack became known */
+	bool whole;	      /* it was empty then */
 };
 
 /* A time, and its position on the axis. */
@@ -90,10 +83,6 @@ size_t stack_find_return(const struct stack *stack, uint64_t to);
 /* The same by function. */
 size_t stack_find_function(const struct stack *stack, const struct symbol *symbol);
 bool stack_is_in_interrupt(const struct stack *stack);
-
-/* Counts executed code: addresses, both inclusive; or lines of a page, one bit each. */
-void stack_touch(struct stack *stack, uint64_t first, uint64_t last);
-void stack_touch_page(struct stack *stack, uint64_t page, uint64_t lines);
 
 /* Ends all frames at the end of the trace. */
 void stack_finish(struct stack *stack, const struct moment *now);

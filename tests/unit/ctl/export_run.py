@@ -75,7 +75,6 @@ class ExportTest(Export):
                   if piece.name == "leaf" and not piece.args.get("unfinished")]
         self.assertEqual(len(leaves), LOOPS)
         self.assertEqual({piece.args["instructions"] for piece in leaves}, {2})
-        self.assertEqual({piece.args["icache bytes"] for piece in leaves}, {64})
 
     def test_lost(self):
         """Losses recorded by the kernel."""

@@ -32,7 +32,6 @@ static struct decode_item run_from(const struct code_block *code, uint64_t to)
 {
 	struct decode_item run = block(code, 10);
 
-	item_begin_run(&run);
 	run.to = to;
 	run.end = DECODE_JUMP;
 	return run;
@@ -43,8 +42,6 @@ TEST(joins_blocks_of_one_function)
 	struct code_block first = code_at(0x1030, &function), next = code_at(0x1fe8, &function);
 	struct decode_item run = run_from(&first, 0x1fe8), item = block(&next, 20);
 
-	assert_int_equal(run.lines[0].page, 1);
-	assert_int_equal(run.lines[0].lines, 3);
 	assert_true(item_join_run(&run, &item));
 	assert_ptr_equal(run.code, &next);
 	assert_int_equal(run.first, 0x1030);
@@ -54,9 +51,6 @@ TEST(joins_blocks_of_one_function)
 	/* The run's end is shown. */
 	assert_int_equal(run.to, 0);
 	assert_int_equal(run.end, DECODE_ON);
-	assert_int_equal(run.lines[0].lines, 3 | UINT64_C(1) << 63);
-	assert_int_equal(run.lines[1].page, 2);
-	assert_int_equal(run.lines[1].lines, 1);
 }
 
 TEST(joins_nothing_else)
@@ -78,21 +72,6 @@ TEST(joins_nothing_else)
 	item.first = 0x2000;
 	run.end = DECODE_CALL;
 	assert_false(item_join_run(&run, &item));
-}
-
-TEST(joins_as_many_pages_as_it_can_tell)
-{
-	struct code_block pages[] = { code_at(0x1000, &function), code_at(0x5000, &function),
-				      code_at(0x3000, &function) };
-	struct decode_item run = run_from(&pages[0], 0x5000), item = block(&pages[1], 20);
-	struct decode_item same;
-
-	assert_true(item_join_run(&run, &item));
-	run.to = 0x3000;
-	same = run;
-	item = block(&pages[2], 30);
-	assert_false(item_join_run(&run, &item));
-	assert_memory_equal(&run, &same, sizeof(run));
 }
 
 TEST(tells_the_next_mark)

@@ -4,7 +4,7 @@
 Usage: calls.py FEED"""
 import unittest
 
-from program import CALL, INSN, LINE, OFF, ON, RESTORED, RETURN, SIZE, SYSCALL, CallsTest
+from program import CALL, INSN, OFF, ON, RESTORED, RETURN, SIZE, SYSCALL, CallsTest
 
 
 class Stacks(CallsTest):
@@ -21,39 +21,10 @@ class Stacks(CallsTest):
         p.end()
         self.assertEqual(self.show(), ["a 1001-1012", "  b 1004-1011", "    c 1008-1009"])
         slices = {piece.name: piece for piece in self.trace.check()["task 11"]}
-        self.assertEqual(slices["b"].args, {"time": "0.000001004,0.000001011", "instructions": 7, "cycles": 14, "IPC": 0.5,
-                                            "icache bytes": 2 * LINE})
-        self.assertEqual(slices["c"].args["icache bytes"], LINE)
+        self.assertEqual(slices["b"].args, {"time": "0.000001004,0.000001011", "instructions": 7, "cycles": 14, "IPC": 0.5})
         self.assertEqual(slices["a"].args["instructions"], 10)
         self.assertTrue(slices["a"].args["unfinished"])
         self.assertEqual(self.gaps, 0)
-
-    def test_icache_of_nested_calls(self):
-        """A line counts once in each slice that executed it, wherever it was before."""
-        p = self.program
-        p.begin("a")
-        for _ in range(2):
-            back = p.call("b")
-            for _ in range(3):
-                inner = p.call("c")
-                p.run(20)  # 21 instructions: 2 lines
-                p.ret(inner)
-            p.ret(back)
-        p.run(1)
-        p.end()
-        found = [(piece.name, piece.args["icache bytes"] // LINE) for piece in self.tracks()["task 11"]]
-        self.assertEqual(found, 2 * [*3 * [("c", 2)], ("b", 3)] + [("a", 4)])
-
-    def test_icache_of_what_is_interrupted(self):
-        """The interrupted instruction has not been executed yet."""
-        p = self.program
-        p.begin("a")
-        p.run(LINE // INSN)
-        p.interrupt("irq")
-        p.run(1)
-        p.end()
-        lines = {piece.name: piece.args["icache bytes"] // LINE for piece in self.tracks()["task 11"]}
-        self.assertEqual(lines, {"a": 2, "irq": 1})
 
     def test_unmatched_returns(self):
         """Returned-to functions began where the trace did."""
@@ -71,8 +42,6 @@ class Stacks(CallsTest):
         outer = [piece for piece in self.trace.check()["task 11"] if piece.name == "a"][0]
         self.assertTrue(outer.args["began before the trace"])
         self.assertEqual(outer.args["instructions"], 8)
-        lines = {piece.name: piece.args["icache bytes"] // LINE for piece in self.trace.check()["task 11"]}
-        self.assertEqual(lines, {"a": 4, "b": 3, "c": 1, "d": 1})
 
     def test_tail_call(self):
         p = self.program

@@ -16,7 +16,6 @@ SIZE = 0x200  # of a function
 CALL, RETURN, ASYNC, INTERRUPT, SYSCALL = 1, 2, 4, 8, 16
 SAME, OFF, ON, RESTORED = range(4)
 INSN = 4  # length of each
-LINE = 64
 NAMES = ("symbol", "comm")
 
 
