@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* struct calls: the input is a byte that chooses options, then events as records of 8 bytes. */
+/* struct calls: the input is a byte that chooses options, then items as records of 8
+ * bytes. */
 #include <dirent.h>
 #include <string.h>
 #include <zlib.h>
 
+#include "blocks/decode.h"
 #include "calls/calls.h"
+#include "code/code.h"
 #include "fuzz.h"
 #include "fxt/fxt.h"
 #include "fxt/fxt_timeline.h"
@@ -16,6 +19,7 @@
 #define MAX_SIZE 16384
 #define START UINT64_C(0xffffffff81000000)
 #define FUNCTION_SIZE 256
+#define BATCH 7 /* items */
 
 enum choice {
 	CHOOSE_AXIS = 3, /* 3: time */
@@ -27,9 +31,13 @@ enum choice {
 	CHOOSE_TABLES = 128, /* small ones */
 };
 
-/* The upper bits of a place are a function, the lower ones the offset in it; or it is invalid. */
+/* The upper bits of a place are a function, the lower ones the offset in it; or it is invalid. The
+ * kind is an enum decode_end, or one more; bits of `more` are the rows of code, its length, changes
+ * of interrupts, and the branch. Bit 5 of the task: no code. */
+enum { BEGIN = DECODE_LOST + 1, LOSS, NR_KINDS };
+
 struct event {
-	uint8_t flags, task, from, to;
+	uint8_t kind, task, from, to;
 	int16_t time; /* since the last one */
 	uint8_t counts, more;
 };
@@ -47,10 +55,11 @@ struct seen {
 	uint64_t begins, ends;
 };
 
-static struct symbol symbols[4];
+static struct symbol symbols[4], unknown;
 
 static void make_symbols(struct names *names)
 {
+	unknown.name = unknown.base = names_add(names, "[unknown]");
 	for (uint32_t i = 0; i < ARRAY_SIZE(symbols); i++) {
 		char name[] = "f0";
 
@@ -74,20 +83,21 @@ static uint64_t place(uint8_t number)
 	return START + FUNCTION_SIZE * (number >> 5) + 4 * (number & 31);
 }
 
-static const struct symbol *resolve(void *arg, const struct calls_event *event, uint64_t ip)
+const struct symbol *decode_symbol(struct decode *decode, const struct decode_item *item,
+				   uint64_t ip)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(symbols); i++) {
 		if (symbol_has(&symbols[i], ip))
 			return &symbols[i];
 	}
-	return NULL;
+	return &unknown;
 }
 
-static const char *comm(void *arg, const struct calls_event *event)
+const char *decode_comm(struct decode *decode, int tid, uint64_t time)
 {
 	static const char *const comms[] = { "task", "other", "\xff\x1b[2J", NULL };
 
-	return comms[event->time >> 8 & 3];
+	return comms[time >> 8 & 3];
 }
 
 static void choose(struct options *options, uint8_t choice, const char *path)
@@ -96,9 +106,7 @@ static void choose(struct options *options, uint8_t choice, const char *path)
 		.timeline = { .end = UINT64_MAX },
 		.calls = { .axis = (choice & CHOOSE_AXIS) % 3,
 			   .threads_only = choice & CHOOSE_THREADS,
-			   .spike_cpu = -1,
-			   .resolve = resolve,
-			   .comm = comm },
+			   .spike_cpu = -1 },
 		.fxt = { .path = path },
 	};
 	options->timeline.counted = options->calls.axis != CALLS_TIME;
@@ -191,50 +199,90 @@ static void check_folder(const char *path, bool well)
 	must(well == !!nr);
 }
 
-static void add(struct calls *calls, const struct event *from, uint64_t *time)
+/* Straight code of the item: instructions of 4 bytes in one or two rows. */
+static void make_code(struct decode_item *item, const struct event *from, struct code_block *code,
+		      struct code_row *rows)
 {
-	bool insn = from->flags & CALLS_INSN;
-	struct calls_event event = {
-		.cpu = from->task & 3,
-		.pid = (from->task >> 2 & 7) - 1,
-		.tid = (from->task >> 2 & 7) - 1,
-		.flags = insn ? CALLS_INSN : from->flags,
-		.from = place(from->from),
-		.to = insn ? 0 : place(from->to),
-		.length = from->more & 7,
-		.insns = from->counts & 15,
-		.cycles = from->counts >> 4,
-	};
+	uint32_t insns = 1 + (from->counts & 15);
+
+	item->first = code->first = place(from->from);
+	code->rows = rows;
+	code->nr_rows = 1 + (from->more & 1);
+	code->insns = item->insns = insns * code->nr_rows;
+	code->length = from->more & 2 ? 4 : 0;
+	code->branch = (from->more >> 4 & 7) + (from->more >> 7);
+	for (uint32_t i = 0; i < code->nr_rows; i++) {
+		uint64_t first = code->first + 4 * i * insns;
+
+		code->last = first + 4 * (insns - 1);
+		rows[i] = (struct code_row){
+			.first = first,
+			.last = code->last,
+			.symbol = decode_symbol(NULL, item, first),
+			.insns = insns,
+			.irqs = i + 1 == code->nr_rows ? from->more >> 2 & 3 : IRQ_SAME,
+		};
+	}
+	if (code->nr_rows == 1 && rows->irqs == IRQ_SAME)
+		code->symbol = rows->symbol;
+	item->code = code;
+}
+
+static void make_item(struct decode_item *item, const struct event *from, uint64_t *time,
+		      struct code_block *code, struct code_row *rows)
+{
+	uint8_t kind = from->kind % NR_KINDS;
 
 	if (from->time == INT16_MIN)
 		*time = UINT64_MAX;
 	else if (from->time >= 0 || *time >= (uint64_t)-from->time)
 		*time += (uint64_t)(int64_t)from->time;
-	event.time = *time;
-	if (insn) {
-		event.irqs = (enum irq_change)(from->more >> 4 & 3);
-		event.last = from->more & 8 ? event.from + 4 * from->to : 0;
-	}
-	calls_add(calls, &event);
+	*item = (struct decode_item){
+		.kind = kind == BEGIN  ? DECODE_BEGIN
+			: kind == LOSS ? DECODE_ERROR
+				       : DECODE_BLOCK,
+		.end = kind < BEGIN ? kind : 0,
+		.time = *time,
+		.cpu = from->task & 3,
+		.pid = (from->task >> 2 & 7) - 1,
+		.tid = (from->task >> 2 & 7) - 1,
+		.to = place(from->to),
+		.cycles = from->counts >> 4,
+	};
+	if (item->kind != DECODE_BLOCK)
+		return;
+	if (from->task & 32)
+		item->from = place(from->from);
+	else
+		make_code(item, from, code, rows);
+	if (item->end == DECODE_DISABLED || item->end == DECODE_ASYNC_DISABLED)
+		item->untraced = from->task >> 6;
 }
 
 static int run(struct options *options, struct names *names, const uint8_t *data, size_t size)
 {
 	struct timeline *timeline;
-	uint64_t time = 1000, at;
+	size_t nr = size / sizeof(struct event);
+	_cleanup_free_ struct decode_item *items = calloc(nr + 1, sizeof(*items));
+	_cleanup_free_ struct code_block *blocks = calloc(nr + 1, sizeof(*blocks));
+	_cleanup_free_ struct code_row *rows = calloc(2 * nr + 1, sizeof(*rows));
+	uint64_t time = 1000, at, gaps;
 	struct calls *calls;
 	int r;
 
+	must(items && blocks && rows);
 	make_symbols(names);
 	must(!timeline_new(&timeline, &options->timeline, names));
 	must(!calls_new(&calls, &options->calls, timeline, names));
-	for (size_t i = 0; i + sizeof(struct event) <= size; i += sizeof(struct event)) {
+	for (size_t i = 0; i < nr; i++) {
 		struct event event;
 
-		memcpy(&event, data + i, sizeof(event));
-		add(calls, &event, &time);
+		memcpy(&event, data + i * sizeof(event), sizeof(event));
+		make_item(&items[i], &event, &time, &blocks[i], &rows[2 * i]);
 	}
-	must(!calls_finish(calls, &at));
+	for (size_t i = 0; i < nr; i += BATCH)
+		calls_add(calls, items + i, nr - i < BATCH ? nr - i : BATCH);
+	must(!calls_finish(calls, &at, &gaps));
 	r = timeline_finish(timeline, at);
 	calls_free(calls);
 	timeline_free(timeline);

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "calls/flow.h"
 #include "capture/capture_trace.h"
 #include "cli/cli.h"
 #include "clock.h"
@@ -65,16 +64,16 @@ static void show(struct showing *showing, uint64_t time)
 	console_status(showing->con, text);
 }
 
-/* flow may be NULL. */
-static int follow(struct decode *decode, struct flow *flow, struct showing *showing)
+/* calls may be NULL. */
+static int follow(struct decode *decode, struct calls *calls, struct showing *showing)
 {
 	const struct decode_item *items;
 	size_t nr;
 	int r;
 
 	while (!(r = decode_next(decode, &items, &nr)) && nr) {
-		if (flow)
-			flow_add(flow, items, nr);
+		if (calls)
+			calls_add(calls, items, nr);
 		show(showing, items[nr - 1].time);
 	}
 	console_clear_status(showing->con);
@@ -89,8 +88,8 @@ static uint64_t expected_ns(const struct view_capture *capture)
 	return capture->expected_ns ?: expected;
 }
 
-static int run_flow(struct console *con, const struct decoding *decoding, struct decode *decode,
-		    struct timeline *timeline, struct names *names, struct decoding_result *result)
+static int run_calls(struct console *con, const struct decoding *decoding, struct decode *decode,
+		     struct timeline *timeline, struct names *names, struct decoding_result *result)
 {
 	const struct view_capture *capture = decoding->capture;
 	const struct calls_opts opts = {
@@ -99,19 +98,20 @@ static int run_flow(struct console *con, const struct decoding *decoding, struct
 		.spike = capture->spike_ns,
 		.expected = expected_ns(capture),
 		.spike_cpu = capture->cpu,
+		.decode = decode,
 	};
 	struct showing showing;
-	struct flow *flow;
+	struct calls *calls;
 	uint64_t at;
-	int r = flow_new(&flow, decode, &opts, timeline, names);
+	int r = calls_new(&calls, &opts, timeline, names);
 
 	if (r)
 		return r;
 	begin_showing(&showing, con, decoding);
-	r = follow(decode, flow, &showing);
+	r = follow(decode, calls, &showing);
 	if (!r)
-		r = flow_finish(flow, &at, &result->gaps);
-	flow_free(flow);
+		r = calls_finish(calls, &at, &result->gaps);
+	calls_free(calls);
 	return r ?: timeline_finish(timeline, at);
 }
 
@@ -132,7 +132,7 @@ static int run_timeline(struct console *con, const struct decoding *decoding, st
 
 	if (r)
 		return r;
-	r = run_flow(con, decoding, decode, timeline, names, result);
+	r = run_calls(con, decoding, decode, timeline, names, result);
 	result->slices = timeline_slices(timeline);
 	decode_stats(decode, &result->stats);
 	timeline_free(timeline);

@@ -3,6 +3,8 @@
 
 /* Far from real IDs, and within the 32 bits of Perfetto. */
 #define KOID_CPUS UINT64_C(0x70000000)
+#define KOID_IDLE UINT64_C(0x6f000000)
+#define KOID_UNKNOWN UINT64_C(0x6e000000)
 #define FLOW_SPIKE 1
 
 static const char *const track_names[] = {
@@ -150,4 +152,99 @@ void cpu_spike(struct cpu *cpu, const struct cpu_names *names, uint64_t expected
 	track_end(track, cpu->now.at, &arg, 1);
 	if (thread != track)
 		track_instant(thread, cpu->now.at, names->category, names->spike, &arg, 1);
+}
+
+int threads_init(struct threads *threads, struct timeline *timeline, struct names *names)
+{
+	threads->names = names;
+	return stack_env_new(&threads->env, timeline, names);
+}
+
+void threads_release(struct threads *threads)
+{
+	struct thread *next;
+
+	for (struct thread *thread = threads->first; thread; thread = next) {
+		next = thread->next;
+		stack_release(&thread->stack);
+		free(thread);
+	}
+}
+
+/* Creates the track of a thread. Threads without an ID share one per CPU. */
+static struct track *new_thread_track(struct threads *threads, const struct thread *thread, int cpu)
+{
+	struct track_id id = {
+		.kind = TRACK_THREAD,
+		.cpu = -1,
+		.process = (uint64_t)(thread->pid > 0 ? thread->pid : thread->tid),
+		.thread = (uint64_t)thread->tid,
+		.process_name = thread->comm,
+		.thread_name = thread->name,
+	};
+
+	if (thread->tid <= 0) {
+		id.process = thread->tid ? KOID_UNKNOWN : KOID_IDLE;
+		id.thread = id.process + 1 + (uint64_t)cpu;
+	}
+	return timeline_track(threads->env.timeline, &id);
+}
+
+static void name_thread(struct thread *thread, struct names *names, const char *comm, int number)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), thread->tid > 0 ? "%s %d" : "%s/%d", comm, number);
+	thread->comm = names_add(names, comm);
+	thread->name = names_add(names, name);
+}
+
+static struct thread *new_thread(struct threads *threads, const struct cpu *cpu, int pid, int tid,
+				 const char *comm)
+{
+	struct thread *thread = calloc(1, sizeof(*thread));
+	bool numbered = tid > 0;
+
+	if (!thread)
+		return NULL;
+	thread->tid = tid;
+	thread->pid = pid;
+	thread->cpu = numbered ? -1 : cpu->number;
+	name_thread(thread, threads->names, tid < 0 ? "[unknown]" : comm ?: "?",
+		    numbered ? tid : cpu->number);
+	thread->stack.env = &threads->env;
+	thread->stack.track = new_thread_track(threads, thread, cpu->number);
+	if (!thread->stack.track) {
+		free(thread);
+		return NULL;
+	}
+	stack_restart(&thread->stack, &cpu->now, false);
+	thread->next = threads->first;
+	threads->first = thread;
+	return thread;
+}
+
+struct thread *threads_get(struct threads *threads, const struct cpu *cpu, int pid, int tid,
+			   const char *comm)
+{
+	int number = tid <= 0 ? cpu->number : -1;
+	struct thread *thread = threads->first;
+
+	while (thread && (thread->tid != tid || thread->cpu != number))
+		thread = thread->next;
+	if (!thread)
+		return new_thread(threads, cpu, pid, tid, comm);
+	thread_rename(thread, threads->names, comm);
+	return thread;
+}
+
+bool thread_rename(struct thread *thread, struct names *names, const char *comm)
+{
+	if (thread->tid <= 0 || !comm || names_add(names, comm) == thread->comm)
+		return false;
+	name_thread(thread, names, comm, thread->tid);
+	/* The process is named like its first thread. */
+	track_rename(thread->stack.track, thread->tid == thread->pid ? thread->comm : 0,
+		     thread->name);
+	return true;
 }

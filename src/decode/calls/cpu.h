@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Events of a CPU other than functions: tasks, interrupts, interrupts off, gaps in the trace. */
+/* The threads of a trace. Events of a CPU other than functions: tasks, interrupts, interrupts off,
+ * gaps in the trace. */
 #ifndef DECODE_CPU_H
 #define DECODE_CPU_H
 
@@ -14,6 +15,12 @@ struct thread {
 	int cpu;	     /* idle and unknown tasks have one per CPU; others -1 */
 	uint32_t comm, name; /* name without and with the thread ID */
 	struct thread *next;
+};
+
+struct threads {
+	struct stack_env env;
+	struct names *names;
+	struct thread *first;
 };
 
 struct cpu {
@@ -42,6 +49,18 @@ int cpu_names_new(struct cpu_names *cpu_names, struct names *names) _must_check_
 /* NULL if out of memory. */
 struct cpu *cpu_new(struct timeline *timeline, struct names *names,
 		    const struct cpu_names *cpu_names, int number);
+
+int threads_init(struct threads *threads, struct timeline *timeline,
+		 struct names *names) _must_check_;
+void threads_release(struct threads *threads);
+
+/* The thread that runs on this CPU. comm: its current name; NULL: unknown. NULL if out of
+ * memory. */
+struct thread *threads_get(struct threads *threads, const struct cpu *cpu, int pid, int tid,
+			   const char *comm);
+
+/* Returns whether the name has changed. */
+bool thread_rename(struct thread *thread, struct names *names, const char *comm);
 
 /* A slice for interrupts off, named after the function `by` that turned them off. */
 void cpu_irqs(struct cpu *cpu, const struct cpu_names *names, enum irq_change change, uint32_t by);

@@ -4,7 +4,7 @@
 Usage: calls.py FEED"""
 import unittest
 
-from program import CALL, INSN, OFF, ON, RESTORED, RETURN, SIZE, SYSCALL, CallsTest
+from program import CALL, INSN, OFF, ON, RESTORED, RETURN, SIZE, SYSCALL, SYSRET, CallsTest
 
 
 class Stacks(CallsTest):
@@ -61,9 +61,9 @@ class Stacks(CallsTest):
         p.begin("a")
         back = p.call("b")
         p.run(2)
-        p.end(RETURN, insn=True)
+        p.end(RETURN)
         p.time += 100
-        p.raw(0, back, 32)
+        p.begin_at(back)
         p.ret(p.call("c"))
         p.end()
         self.assertEqual(self.show(), ["a 1001-1108", "  b 1002-1005", "  c 1106-1107"])
@@ -203,10 +203,10 @@ class Stacks(CallsTest):
         p = self.program
         p.begin("u_main")
         p.run(2)
-        back = p.call("entry", CALL | SYSCALL)
+        back = p.call("entry", SYSCALL)
         inner = p.call("sys_read")
         p.ret(inner)
-        p.ret(back, RETURN | SYSCALL)
+        p.ret(back, SYSRET)
         p.run(2)
         p.end()
         self.assertEqual(self.names(), ["u_main", "  entry", "    sys_read"])
@@ -221,7 +221,7 @@ class Stacks(CallsTest):
             p.run(1, ON)
             back = p.call("sys_read")
             p.ret(back)
-            p.end(RETURN | SYSCALL, insn=True)
+            p.end(SYSRET)
             p.time += 100
         self.assertEqual(self.show(), ["entry 1001-1005", "  sys_read 1003-1004", "entry 1106-1110", "  sys_read 1108-1109"])
         self.assertEqual(self.show(track="CPU 1 interrupts off"), ["entry 1106-1107"])
@@ -235,9 +235,9 @@ class Stacks(CallsTest):
         p.begin(function)
         p.run(1)
         back = p.ip + INSN
-        p.end(how, insn=True)
+        p.end(how)
         p.time += 50
-        p.raw(0, back, 32)
+        p.begin_at(back)
         p.run(1)
         p.end()
         self.assertEqual(self.show(), [f"{function} 1001-1055", "  [not traced] 1003-1053"])
@@ -246,7 +246,7 @@ class Stacks(CallsTest):
         self.leave("a", CALL)
 
     def test_system_call_of_user_space_alone(self):
-        self.leave("u_main", CALL | SYSCALL)
+        self.leave("u_main", SYSCALL)
 
 
 class Gaps(CallsTest):
@@ -295,7 +295,7 @@ class Gaps(CallsTest):
         p.call("b")
         p.run(1)
         p.time += 10
-        p.raw(0, p.at("a", 200), 32)
+        p.begin_at(p.at("a", 200))
         p.run(1)
         p.end()
         self.assertEqual(self.names(), ["a", "  b"])

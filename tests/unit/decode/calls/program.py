@@ -13,8 +13,10 @@ FEED = sys.argv.pop(1)
 KERNEL = 0xffffffff81000000
 USER = 0x401000
 SIZE = 0x200  # of a function
-CALL, RETURN, ASYNC, INTERRUPT, SYSCALL = 1, 2, 4, 8, 16
+# As enum code_branch, irq_change and decode_end.
+STRAIGHT, JUMP, _, CALL, RETURN, SYSCALL, SYSRET, IRET = range(8)
 SAME, OFF, ON, RESTORED = range(4)
+INTERRUPTED, ABORTED, DISABLED = 6, 8, 10
 INSN = 4  # length of each
 NAMES = ("symbol", "comm")
 
@@ -45,51 +47,58 @@ class Program:
         """Takes effect from the next moment."""
         self.lines.append(f"comm {self.time + 1:x} {tid or self.tid:x} {name}")
 
-    def insn(self, irqs=SAME):
-        self.lines.append(f"insn {self.where()} {self.ip:x} {INSN:x} {irqs:x} {self.cycles:x}")
+    def insn(self, irqs=SAME, branch=STRAIGHT, target=None):
+        target = self.ip + INSN if target is None else target
+        self.lines.append(f"insn {self.where()} {self.ip:x} {INSN:x} {irqs:x} {self.cycles:x} {branch:x} {target:x}")
+        self.ip = target
+
+    def event(self, end, target):
+        """Without code; execution was at the current address."""
+        self.lines.append(f"event {self.where()} {self.ip:x} {end:x} {target:x}")
+        self.ip = target
 
     def run(self, count, irqs=SAME):
         for _ in range(count):
             self.time += 1
             self.insn(irqs)
-            self.ip += INSN
 
-    def raw(self, source, target, flags, length=INSN):
-        self.lines.append(f"branch {self.where()} {source:x} {target:x} {length:x} {flags:x}")
-        self.ip = target
-
-    def branch(self, target, flags=0):
+    def branch(self, target, how=JUMP):
         """A branch instruction."""
         self.time += 1
-        self.insn()
-        self.raw(self.ip, target, flags)
+        self.insn(branch=how, target=target)
+
+    def begin_at(self, target):
+        self.lines.append(f"begin {self.where()} {target:x}")
+        self.ip = target
 
     def begin(self, name, offset=0):
         self.time += 1
-        self.raw(0, self.at(name, offset), 32)
+        self.begin_at(self.at(name, offset))
 
-    def end(self, flags=ASYNC, insn=False):
+    def end(self, branch=None):
+        """The trace ends, at a branch to untraced code or at once."""
         self.time += 1
-        if insn:
-            self.insn()
-        self.raw(self.ip, 0, flags | 64)
+        if branch:
+            self.insn(branch=branch, target=0)
+        else:
+            self.event(DISABLED, 0)
 
-    def call(self, name, flags=CALL):
+    def call(self, name, how=CALL):
         back = self.ip + INSN
-        self.branch(self.at(name), flags)
+        self.branch(self.at(name), how)
         return back
 
-    def ret(self, back, flags=RETURN):
-        self.branch(back, flags)
+    def ret(self, back, how=RETURN):
+        self.branch(back, how)
 
     def interrupt(self, name):
         back = self.ip
         self.time += 1
-        self.raw(self.ip, self.at(name), CALL | ASYNC | INTERRUPT, 0)
+        self.event(INTERRUPTED, self.at(name))
         return back
 
     def iret(self, back):
-        self.branch(back, RETURN | INTERRUPT)
+        self.branch(back, IRET)
 
 
 class CallsTest(unittest.TestCase):

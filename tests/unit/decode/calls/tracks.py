@@ -7,7 +7,7 @@ import os
 import random
 import unittest
 
-from program import CALL, RETURN, SIZE, SYSCALL, CallsTest, Program, fxt
+from program import ABORTED, DISABLED, INTERRUPTED, IRET, SIZE, SYSCALL, SYSRET, CallsTest, Program, fxt
 
 
 class Switches(CallsTest):
@@ -93,11 +93,11 @@ class Switches(CallsTest):
         p = self.program
         p.begin("u_main")
         p.run(1)
-        back = p.call("entry", CALL | SYSCALL)
+        back = p.call("entry", SYSCALL)
         p.run(1)
         p.rename("hog")
         p.run(2)
-        p.ret(back, RETURN | SYSCALL)
+        p.ret(back, SYSRET)
         p.run(1)
         back = p.interrupt("irq")
         p.rename("unseen")
@@ -240,9 +240,9 @@ class Output(CallsTest):
         p = self.program
         p.begin("u_a")
         p.run(150)
-        back = p.call("entry", CALL | SYSCALL)
+        back = p.call("entry", SYSCALL)
         p.rename("hog")
-        p.ret(back, RETURN | SYSCALL)
+        p.ret(back, SYSRET)
         p.run(100)
         names = []
         for number in range(3):
@@ -354,7 +354,7 @@ class Random(CallsTest):
                 p.tid = rng.choice(list(threads))
                 p.time += 1
                 if p.tid in resume:
-                    p.raw(0, resume[p.tid], 32)
+                    p.begin_at(resume[p.tid])
                 else:
                     p.begin("f0", 16)
                     push("f0", None, "call")
@@ -389,10 +389,15 @@ class Random(CallsTest):
                     p.time = max(0, p.time + rng.choice([0, 0, 1, 1, 5, 1000, -3]))
                     p.cpu, p.tid = rng.choice([0, 1, 1, 1]), rng.choice([0, 11, 11, 12])
                     p.ip = rng.choice(places + [p.ip, p.ip, p.ip])
-                    if rng.random() < 0.4:
+                    kind = rng.random()
+                    if kind < 0.4:
                         p.insn(rng.randrange(4))
+                    elif kind < 0.8:
+                        p.insn(rng.randrange(4), rng.randrange(IRET + 1), rng.choice(places))
+                    elif kind < 0.9:
+                        p.event(rng.choice([INTERRUPTED, ABORTED, DISABLED]), rng.choice(places))
                     else:
-                        p.raw(p.ip, rng.choice(places), rng.randrange(128), rng.choice([0, 2, 4]))
+                        p.begin_at(rng.choice(places))
                 args = rng.choice([[], ["axis=cycles"], ["split=1000"], ["time=1010,1900"],
                                    ["spike=1500", "expected=1200", "axis=instructions"], ["max-strings=33", "max-threads=1"]])
                 if "split=1000" not in args:

@@ -11,7 +11,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "decode/calls"))
 SENTENCE = sys.argv[-1]
-from program import CALL, OFF, ON, RETURN, SYSCALL, Program  # noqa: E402  # pylint: disable=wrong-import-position
+from program import OFF, ON, SYSCALL, SYSRET, Program  # noqa: E402  # pylint: disable=wrong-import-position
 
 TIMES = 20  # of each kind
 TIMER = "asm_sysvec_apic_timer_interrupt"
@@ -190,7 +190,7 @@ class Culprits(unittest.TestCase):
     def test_long_system_call(self):
         """With interrupts on, it is no cause."""
         def injure(m):
-            m.p.call("entry_SYSCALL_64", CALL | SYSCALL)
+            m.p.call("entry_SYSCALL_64", SYSCALL)
             m.p.run(1)
             m.p.run(1, ON)
             m.p.call("acme_write")
@@ -201,7 +201,7 @@ class Culprits(unittest.TestCase):
         """Kernel-only trace: the CPU returns to user space and comes back with the timer's interrupt."""
         def injure(m):
             m.begun = m.p.time
-            m.p.end(RETURN | SYSCALL, insn=True)
+            m.p.end(SYSRET)
             m.expected = m.begun + m.random.randrange(0, 10000)
             m.p.time = m.expected + m.random.randrange(40000, 200000)
             m.p.begin(TIMER)
