@@ -94,7 +94,6 @@ static int run_calls(struct console *con, const struct decoding *decoding, struc
 	const struct view_capture *capture = decoding->capture;
 	const struct calls_opts opts = {
 		.axis = decoding->axis,
-		.threads_only = decoding->threads_only,
 		.spike = capture->spike_ns,
 		.expected = expected_ns(capture),
 		.spike_cpu = capture->cpu,
@@ -102,7 +101,6 @@ static int run_calls(struct console *con, const struct decoding *decoding, struc
 	};
 	struct showing showing;
 	struct calls *calls;
-	uint64_t at;
 	int r = calls_new(&calls, &opts, timeline, names);
 
 	if (r)
@@ -110,9 +108,9 @@ static int run_calls(struct console *con, const struct decoding *decoding, struc
 	begin_showing(&showing, con, decoding);
 	r = follow(decode, calls, &showing);
 	if (!r)
-		r = calls_finish(calls, &at, &result->gaps);
+		r = calls_finish(calls, &result->end, &result->gaps);
 	calls_free(calls);
-	return r ?: timeline_finish(timeline, at);
+	return r ?: timeline_finish(timeline, result->end);
 }
 
 static int run_timeline(struct console *con, const struct decoding *decoding, struct decode *decode,
@@ -122,7 +120,6 @@ static int run_timeline(struct console *con, const struct decoding *decoding, st
 	const struct timeline_opts opts = {
 		.begin = decoding->begin,
 		.end = decoding->end,
-		.split = decoding->split,
 		.counted = decoding->axis != CALLS_TIME,
 		.ops = ops,
 		.sink = sink,
@@ -161,7 +158,7 @@ static int open_decode(struct console *con, const struct decoding *decoding, str
 		.end = decode_until(decoding),
 		.tail = decoding->tail,
 		.threads = decoding->threads,
-		.runs = decoding->axis == CALLS_TIME && !decoding->split,
+		.runs = decoding->axis == CALLS_TIME,
 		.marks = { decoding->begin, decoding->end + 1, expected_ns(decoding->capture),
 			   decoding->capture->spike_ns },
 		.stop = &ending_asked,

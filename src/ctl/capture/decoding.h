@@ -24,13 +24,12 @@ struct decoding {
 	uint64_t tail;	   /* see struct decode_opts */
 	unsigned int threads;
 	enum calls_axis axis;
-	bool threads_only;
 	uint64_t begin, end; /* the window; 0 and UINT64_MAX for all */
-	uint64_t split;	     /* see struct timeline_opts */
 };
 
 struct decoding_result {
 	uint64_t slices, gaps;
+	uint64_t end; /* position on the axis */
 	struct decode_stats stats;
 };
 

@@ -190,9 +190,6 @@ void output_file_close(struct output_file *file);
 
 bool output_file_exists(const char *path);
 
-/* Renames `partial` in dirfd to path. */
-int output_file_rename(int dirfd, const char *partial, const char *path, bool force) _must_check_;
-
 /* Message for an error of these functions. */
 const char *output_file_strerror(int err);
 

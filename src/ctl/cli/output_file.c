@@ -14,16 +14,16 @@ bool output_file_exists(const char *path)
 	return !faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW);
 }
 
-int output_file_rename(int dirfd, const char *partial, const char *path, bool force)
+static int rename_to(const char *partial, const char *path, bool force)
 {
-	if (!renameat2(dirfd, partial, AT_FDCWD, path, force ? 0 : RENAME_NOREPLACE))
+	if (!renameat2(AT_FDCWD, partial, AT_FDCWD, path, force ? 0 : RENAME_NOREPLACE))
 		return 0;
 	/* Not every file system supports RENAME_NOREPLACE. */
 	if (force || errno != EINVAL)
 		return -errno;
-	if (linkat(dirfd, partial, AT_FDCWD, path, 0))
+	if (linkat(AT_FDCWD, partial, AT_FDCWD, path, 0))
 		return -errno;
-	unlinkat(dirfd, partial, 0);
+	unlink(partial);
 	return 0;
 }
 
@@ -58,7 +58,7 @@ int output_file_publish(struct output_file *file)
 
 	if (close(fd))
 		return -errno;
-	r = output_file_rename(AT_FDCWD, file->partial.path, file->path, file->force);
+	r = rename_to(file->partial.path, file->path, file->force);
 	if (!r)
 		partial_keep(&file->partial);
 	return r;

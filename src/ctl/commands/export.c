@@ -18,11 +18,6 @@ static const struct perf_poke_choice axes[] = {
 	{ "instructions", CALLS_INSNS, NULL },
 };
 
-static const struct perf_poke_choice tracks[] = {
-	{ "all", 0, NULL },
-	{ "threads", 1, NULL },
-};
-
 static const struct option_spec options[] = {
 	{ NULL, 0, OPTION_WORD, TARGET(capture), .metavar = "CAPTURE",
 	  .help = FOLDER_CAPTURE_HELP },
@@ -39,12 +34,6 @@ static const struct option_spec options[] = {
 		  "may be empty" },
 	{ "axis", 0, OPTION_ENUM, TARGET(axis), .choices = axes, .nr_choices = ARRAY_SIZE(axes),
 	  .metavar = "KIND", .help = "time (default), cycles or instructions" },
-	{ "tracks", 0, OPTION_ENUM, TARGET(tracks), .choices = tracks,
-	  .nr_choices = ARRAY_SIZE(tracks), .metavar = "KIND",
-	  .help = "all (default): functions by thread and by CPU;\n"
-		  "threads: by thread only" },
-	{ "split", 0, OPTION_TIME, .min = 1000, .max = 8760 * OPTIONS_NS_PER_H, TARGET(split_ns),
-	  .metavar = "TIME", .help = "one file for each TIME: FILE.000.fxt, FILE.001.fxt, ..." },
 	{ "jobs", 'j', OPTION_COUNT, .min = 1, .max = JOBS_MAX, TARGET(jobs), .metavar = "N",
 	  .help = "decoding threads (one for each CPU)" },
 	{ "symfs", 0, OPTION_STRING, TARGET(symfs), .metavar = "DIR", .help = DECODING_SYMFS_HELP },
@@ -77,8 +66,8 @@ int export_parse(struct export_args *args, struct console *con, int argc, char *
 			      args->html ? ", not both" : "");
 		return -EINVAL;
 	}
-	if (args->html && (args->axis || args->tracks || args->split_ns || args->jobs)) {
-		console_error(con, "--html excludes --axis, --tracks, --split and --jobs");
+	if (args->html && (args->axis || args->jobs)) {
+		console_error(con, "--html excludes --axis and --jobs");
 		return -EINVAL;
 	}
 	if (args->normal && !args->html) {
@@ -88,10 +77,6 @@ int export_parse(struct export_args *args, struct console *con, int argc, char *
 	if (args->output && !ends_with(args->output, ".fxt") &&
 	    !ends_with(args->output, ".fxt.gz")) {
 		console_error(con, "--output '%s': must end with .fxt or .fxt.gz", args->output);
-		return -EINVAL;
-	}
-	if (args->split_ns && args->axis) {
-		console_error(con, "--split excludes --axis %s", axes[args->axis].name);
 		return -EINVAL;
 	}
 	/* The time of the spike is unknown yet: any will do. */
@@ -131,9 +116,8 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 		return EXIT_USAGE;
 	if (args.html)
 		return export_html(con, &args, &capture.view);
-	if (capture.view.recorder == PERF_POKE_RECORDER_EVENTS &&
-	    (args.axis || args.tracks || args.split_ns)) {
-		console_error(con, "--axis, --tracks, --split: '%s' has events, not Intel PT",
+	if (capture.view.recorder == PERF_POKE_RECORDER_EVENTS && args.axis) {
+		console_error(con, "--axis %s: '%s' has events, not Intel PT", axes[args.axis].name,
 			      args.capture);
 		return EXIT_USAGE;
 	}

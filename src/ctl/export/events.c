@@ -115,9 +115,9 @@ static int write_cpu(struct writer *writer, struct cpu_events *cpu, int number, 
 	return spans_to_tracks(cpu->to.spans, cpu->cpu, &writer->cpu_names, writer->names);
 }
 
-static int write_timeline(struct writer *writer, const char *path, uint64_t *slices)
+static int write_timeline(struct writer *writer, const struct fxt_timeline_opts *file,
+			  uint64_t *slices)
 {
-	const struct fxt_timeline_opts file = { .path = path, .stop = &ending_asked };
 	struct timeline_opts opts = { .end = UINT64_MAX, .ops = &fxt_timeline_ops };
 	struct fxt_timeline *sink;
 	uint64_t first = 0, last = 0;
@@ -125,7 +125,7 @@ static int write_timeline(struct writer *writer, const char *path, uint64_t *sli
 
 	if (r)
 		return r;
-	r = fxt_timeline_new(&sink, &file, writer->names);
+	r = fxt_timeline_new(&sink, file, writer->names);
 	if (r)
 		return r;
 	opts.sink = sink;
@@ -147,9 +147,13 @@ static int write_timeline(struct writer *writer, const char *path, uint64_t *sli
 }
 
 int export_events(struct console *con, const struct export_args *args,
-		  const struct view_capture *capture, const char *data, const char *path,
-		  uint64_t *slices)
+		  const struct view_capture *capture, const char *data, int fd, uint64_t *slices)
 {
+	const struct fxt_timeline_opts file = {
+		.fd = fd,
+		.path = args->output,
+		.stop = &ending_asked,
+	};
 	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
 	_cleanup_(release) struct writer writer = { .capture = capture, .end = UINT64_MAX };
 	_cleanup_free_ char *why = NULL;
@@ -168,6 +172,6 @@ int export_events(struct console *con, const struct export_args *args,
 					 args->symfs, &window, &why);
 	writer.tracepoints = tracepoints;
 	if (!r)
-		r = write_timeline(&writer, path, slices);
+		r = write_timeline(&writer, &file, slices);
 	return r ? capture_trace_error(con, args->capture, r, why) : 0;
 }

@@ -17,8 +17,6 @@ struct export_args {
 	const char *time;  /* or NULL */
 	const char *symfs; /* or NULL */
 	int axis;	   /* enum calls_axis */
-	int tracks;
-	uint64_t split_ns; /* 0: one file */
 	uint64_t jobs;	   /* 0: one for each CPU */
 	bool normal;	   /* with `html` */
 	bool force;
@@ -34,9 +32,10 @@ enum exit_code export_fxt(struct console *con, const struct export_args *args,
 enum exit_code export_html(struct console *con, const struct export_args *args,
 			   const struct view_capture *capture);
 
-/* Writes interrupts and tasks of each CPU to `path`. Returns 0 or a negative errno. */
+/* Writes interrupts and tasks of each CPU to the output, which is open. Returns 0 or a negative
+ * errno. */
 int export_events(struct console *con, const struct export_args *args,
-		  const struct view_capture *capture, const char *data, const char *path,
+		  const struct view_capture *capture, const char *data, int fd,
 		  uint64_t *slices) _must_check_;
 
 #endif

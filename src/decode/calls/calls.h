@@ -16,7 +16,6 @@ enum calls_axis {
 
 struct calls_opts {
 	enum calls_axis axis;
-	bool threads_only; /* no functions on the tracks of CPUs */
 	/* The spike; time 0: none. */
 	uint64_t spike, expected;
 	int spike_cpu;	       /* negative: any */

@@ -120,8 +120,7 @@ static void change_thread(struct calls *calls, struct cpu *cpu, struct thread *t
 	if (thread->tid < 0)
 		stack_restart(stack, &cpu->now, false);
 	cpu_switch(cpu, &calls->cpu_names, thread);
-	if (!calls->opts.threads_only)
-		stack_run_on(stack, &cpu->now, cpu->tracks[TRACK_CODE]);
+	stack_run_on(stack, &cpu->now, cpu->tracks[TRACK_CODE]);
 	if (previous)
 		timeline_switch(calls->timeline, cpu->now.at, cpu->number, previous->stack.track,
 				stack->track);

@@ -13,28 +13,20 @@ struct track {
 	void *end;	      /* from the sink; NULL: not reported */
 	struct slice *slices; /* open slices */
 	size_t nr, room;
-	uint64_t last;		/* position */
-	bool ended;		/* a slice has ended */
-	uint64_t restart;	/* position */
-	uint32_t restart_parts; /* number of parts at the restart */
+	uint64_t last;	  /* position */
+	bool ended;	  /* a slice has ended */
+	uint64_t restart; /* position; 0: before the window */
 	struct track *next;
-};
-
-struct part {
-	uint64_t begin, end; /* positions */
-	bool ended;
 };
 
 struct timeline {
 	struct timeline_opts opts;
 	struct track *tracks, **tail;
-	struct part *parts;
-	uint32_t nr_parts;
-	uint64_t last; /* position */
+	uint64_t begin, end; /* of the window, if it was opened and closed: positions */
+	uint64_t last;	     /* position */
 	uint64_t slices;
 	uint32_t continued_key;
-	bool open, closed;
-	uint64_t open_until; /* time */
+	bool opened, open, closed;
 	int r;
 };
 
@@ -49,7 +41,6 @@ void timeline_free(struct timeline *timeline)
 		free(track->slices);
 		free(track);
 	}
-	free(timeline->parts);
 	free(timeline);
 }
 
@@ -77,8 +68,7 @@ struct track *timeline_track(struct timeline *timeline, const struct track_id *i
 	track->timeline = timeline;
 	track->id = *id;
 	track->end = timeline->opts.ops->track(timeline->opts.sink, id);
-	if (timeline->nr_parts)
-		track->last = timeline->parts[timeline->nr_parts - 1].begin;
+	track->last = timeline->begin;
 	*timeline->tail = track;
 	timeline->tail = &track->next;
 	return track;
@@ -123,30 +113,10 @@ static void tell_slice(struct track *track, enum track_event_type type, const st
 	tell(track, &event);
 }
 
-static uint64_t end_of_part(const struct timeline *timeline)
+static void open_window(struct timeline *timeline, uint64_t at)
 {
-	const struct timeline_opts *opts = &timeline->opts;
-	uint64_t begin = timeline->parts[timeline->nr_parts - 1].begin;
-
-	if (opts->counted || !opts->split || opts->end - begin < opts->split)
-		return opts->end;
-	return begin + opts->split;
-}
-
-static void open_part(struct timeline *timeline, uint64_t at)
-{
-	const struct timeline_opts *opts = &timeline->opts;
-
-	if (array_grow(&timeline->parts, timeline->nr_parts, sizeof(*timeline->parts))) {
-		timeline->r = -ENOMEM;
-		return;
-	}
-	if (opts->ops->part)
-		opts->ops->part(opts->sink, timeline->nr_parts, at);
-	timeline->parts[timeline->nr_parts++] = (struct part){ .begin = at };
-	timeline->open = true;
-	timeline->open_until = end_of_part(timeline);
-	timeline->last = at;
+	timeline->opened = timeline->open = true;
+	timeline->begin = timeline->last = at;
 	for (struct track *track = timeline->tracks; track; track = track->next) {
 		track->last = at;
 		for (size_t i = 0; i < track->nr; i++)
@@ -154,8 +124,8 @@ static void open_part(struct timeline *timeline, uint64_t at)
 	}
 }
 
-/* Slices that continue in the next part also end here. */
-static void close_part(struct timeline *timeline, uint64_t at)
+/* Slices that continue after the window end here. */
+static void close_window(struct timeline *timeline, uint64_t at)
 {
 	const struct track_arg goes_on = {
 		.type = TRACK_ARG_BOOL,
@@ -167,22 +137,9 @@ static void close_part(struct timeline *timeline, uint64_t at)
 		for (size_t i = track->nr; i--;)
 			tell_slice(track, TRACK_END, &track->slices[i], at, &goes_on, 1);
 	}
-	timeline->parts[timeline->nr_parts - 1].end = at;
-	timeline->parts[timeline->nr_parts - 1].ended = true;
+	timeline->end = at;
 	timeline->open = false;
-}
-
-/* Moves to the part of this time, skipping empty parts. */
-static void go_on(struct timeline *timeline, uint64_t time)
-{
-	const struct timeline_opts *opts = &timeline->opts;
-	uint64_t begin = timeline->parts[timeline->nr_parts - 1].begin;
-	uint64_t end = end_of_part(timeline);
-
-	close_part(timeline, opts->counted ? timeline->last : end);
-	timeline->closed = time > opts->end;
-	if (!timeline->closed)
-		open_part(timeline, begin + (time - begin) / opts->split * opts->split);
+	timeline->closed = true;
 }
 
 uint64_t timeline_quiet_until(const struct timeline *timeline)
@@ -192,7 +149,7 @@ uint64_t timeline_quiet_until(const struct timeline *timeline)
 	if (timeline->closed)
 		return UINT64_MAX;
 	if (timeline->open)
-		return timeline->open_until;
+		return opts->end;
 	return opts->begin ? opts->begin - 1 : 0;
 }
 
@@ -201,18 +158,16 @@ bool timeline_advance(struct timeline *timeline, uint64_t time)
 	const struct timeline_opts *opts = &timeline->opts;
 	bool opens = false;
 
-	/* Most times are in the open part. */
-	if (timeline->open && time <= timeline->open_until)
-		return false;
-	if (timeline->closed || time < opts->begin || timeline->r)
+	if (timeline->closed || time < opts->begin || timeline->r ||
+	    (timeline->open && time <= opts->end))
 		return false;
 	if (!timeline->open) {
 		opens = true;
-		/* Without a window, the first part begins with the trace. */
-		open_part(timeline, opts->counted ? 0 : opts->begin ?: time);
+		/* Without a window, it begins with the trace. */
+		open_window(timeline, opts->counted ? 0 : opts->begin ?: time);
 	}
-	if (timeline->open && time > end_of_part(timeline))
-		go_on(timeline, time);
+	if (time > opts->end)
+		close_window(timeline, opts->counted ? timeline->last : opts->end);
 	return opens;
 }
 
@@ -238,40 +193,24 @@ void track_begin(struct track *track, uint64_t at, uint32_t category, uint32_t n
 	tell_slice(track, TRACK_BEGIN, &track->slices[track->nr - 1], at, NULL, 0);
 }
 
-/* False: the track was restarted after the part. */
-static bool tell_late(struct track *track, uint32_t number, const struct slice *slice)
-{
-	const struct timeline *timeline = track->timeline;
-	const struct part *part = &timeline->parts[number];
-	struct track_late late = {
-		.part = number,
-		.ends = part->ended,
-		.begin = part->begin,
-		.end = part->end,
-		.category = slice->category,
-		.name = slice->name,
-	};
-
-	if (number + 1 == track->restart_parts && track->restart > late.begin)
-		late.begin = track->restart;
-	if (late.ends && late.begin > late.end)
-		return false;
-	timeline->opts.ops->late(timeline->opts.sink, track->end, &late);
-	return true;
-}
-
 void track_begin_late(struct track *track, uint32_t category, uint32_t name)
 {
 	struct timeline *timeline = track->timeline;
-	uint32_t first = track->restart_parts ? track->restart_parts - 1 : 0;
-	bool told = false;
+	struct track_late late = {
+		.ends = timeline->closed,
+		.begin = track->restart > timeline->begin ? track->restart : timeline->begin,
+		.end = timeline->end,
+		.category = category,
+		.name = name,
+	};
 
-	if (!push(track, category, name) || !timeline->nr_parts || !track->end)
+	if (!push(track, category, name) || !timeline->opened || !track->end)
 		return;
-	/* In all parts since then, even after the window. */
-	for (uint32_t i = first; i < timeline->nr_parts; i++)
-		told |= tell_late(track, i, &track->slices[track->nr - 1]);
-	timeline->slices += told;
+	/* Even after the window, unless the track was restarted there. */
+	if (late.ends && late.begin > late.end)
+		return;
+	timeline->opts.ops->late(timeline->opts.sink, track->end, &late);
+	timeline->slices++;
 }
 
 void track_end(struct track *track, uint64_t at, const struct track_arg *args, size_t nr_args)
@@ -312,8 +251,7 @@ void track_restart(struct track *track, uint64_t at)
 	if (at < first)
 		at = first;
 	track->last = at;
-	track->restart = at;
-	track->restart_parts = track->timeline->nr_parts;
+	track->restart = track->timeline->opened ? at : 0;
 	if (track->end && opts->ops->restart)
 		opts->ops->restart(opts->sink, track->end);
 }
@@ -341,9 +279,8 @@ int timeline_finish(struct timeline *timeline, uint64_t at)
 {
 	const struct timeline_opts *opts = &timeline->opts;
 
-	/* An empty window or trace still has a part. */
-	if (!timeline->nr_parts && !timeline->r)
-		open_part(timeline, opts->counted ? 0 : opts->begin);
+	if (!timeline->opened)
+		open_window(timeline, opts->counted ? 0 : opts->begin);
 	for (struct track *track = timeline->tracks; track && timeline->open; track = track->next) {
 		while (track->nr)
 			track_end(track, at, NULL, 0);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Tracks of slices in a time window, in one part or in several of equal length. The sink is a file,
- * or spans in memory. */
+/* Tracks of slices in a time window. The sink is a file, or spans in memory. */
 #ifndef DECODE_TIMELINE_H
 #define DECODE_TIMELINE_H
 
@@ -66,23 +65,20 @@ struct track_id {
 	uint32_t process_name, thread_name;
 };
 
-/* In one of the parts: a slice that is found later and encloses everything since the track was
- * restarted. Later ones enclose earlier ones. */
+/* A slice that is found later and encloses everything since the track was restarted. Later ones
+ * enclose earlier ones. */
 struct track_late {
-	uint32_t part;
-	bool ends; /* ends with the part; otherwise an event follows */
+	bool ends; /* ends with the window; otherwise an event follows */
 	uint64_t begin, end;
 	uint32_t category, name;
 };
 
-/* `track` was returned by the function track; NULL: nothing is reported for it. rename, part,
- * restart and change may be NULL. Errors are kept until finish(). */
+/* `track` was returned by the function track; NULL: nothing is reported for it. rename, restart and
+ * change may be NULL. Errors are kept until finish(). */
 struct timeline_ops {
 	void *(*track)(void *sink, const struct track_id *id);
 	/* The ID has new names. open: the window is open. */
 	void (*rename)(void *sink, void *track, const struct track_id *id, bool open);
-	/* A part begins; the first one is 0. */
-	void (*part)(void *sink, uint32_t number, uint64_t at);
 	void (*event)(void *sink, void *track, const struct track_event *event);
 	void (*restart)(void *sink, void *track);
 	void (*late)(void *sink, void *track, const struct track_late *late);
@@ -93,7 +89,6 @@ struct timeline_ops {
 
 struct timeline_opts {
 	uint64_t begin, end; /* time window; 0 and UINT64_MAX: everything */
-	uint64_t split;	     /* length of a part; 0: one part */
 	bool counted; /* positions are counts, not times, starting at 0 at the begin of the window
 		       */
 	const struct timeline_ops *ops;

@@ -1,33 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "fxt/fxt_timeline.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <zlib.h>
 
+#include "affix.h"
 #include "array.h"
 #include "fxt/fxt.h"
-#include "fxt/fxt_file.h"
+#include "io.h"
+#include "strfmt.h"
+
+#define CHUNK 65536
+/* Level 1 is hardly slower than no compression, at a tenth of the size. */
+#define GZIP_MODE "wb1"
 
 struct fxt_track {
 	struct fxt_thread thread;
 	uint32_t process_name, thread_name;
-	uint32_t named;	      /* last part with its names, plus one */
-	uint32_t named_front; /* the same for the front of a part */
+	bool named, named_in_front;
 	struct fxt_track *next;
 };
 
 struct late {
 	struct track_late late;
 	struct fxt_track *track;
-	size_t number;
 };
 
 struct fxt_timeline {
 	struct fxt_timeline_opts opts;
 	struct names *names;
-	char *path;
 	FILE *body;
-	int64_t *offsets; /* of the parts in the body */
-	uint32_t nr_parts;
+	struct gzFile_s *gzip; /* NULL: not compressed */
 	struct fxt *fxt;
 	struct fxt_track *tracks;
 	struct late *late;
@@ -49,33 +53,52 @@ void fxt_timeline_free(struct fxt_timeline *sink)
 	if (sink->body)
 		fclose(sink->body);
 	fxt_free(sink->fxt);
-	free(sink->offsets);
+	if (sink->gzip)
+		gzclose(sink->gzip);
 	free(sink->late);
-	free(sink->path);
 	free(sink);
+}
+
+/* Creates an unlinked file in the folder of the output. */
+static int open_body(struct fxt_timeline *sink)
+{
+	_cleanup_free_ char *name = strfmt("%s.XXXXXX", sink->opts.path);
+	_cleanup_close_ int fd = -1;
+
+	if (!name)
+		return -ENOMEM;
+	fd = mkostemp(name, O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	unlink(name);
+	sink->body = fdopen(fd, "w+");
+	if (!sink->body)
+		return -errno;
+	TAKE_FD(fd);
+	return 0;
 }
 
 int fxt_timeline_new(struct fxt_timeline **ret, const struct fxt_timeline_opts *opts,
 		     struct names *names)
 {
 	struct fxt_timeline *sink = calloc(1, sizeof(*sink));
-	int r = -ENOMEM;
+	int r;
 
 	if (!sink)
-		return r;
+		return -ENOMEM;
 	sink->opts = *opts;
 	sink->names = names;
 	sink->process_key = names_add(names, "process");
-	sink->path = strdup(opts->path);
-	if (sink->path)
-		r = fxt_new(&sink->fxt, names, opts->max_strings, opts->max_threads);
+	r = fxt_new(&sink->fxt, names, opts->max_strings, opts->max_threads);
 	if (!r)
-		r = fxt_file_scratch(opts->path, &sink->body);
-	if (r)
+		r = open_body(sink);
+	if (r) {
 		fxt_timeline_free(sink);
-	else
-		*ret = sink;
-	return r;
+		return r;
+	}
+	fxt_begin(sink->fxt, sink->body);
+	*ret = sink;
+	return 0;
 }
 
 static void *add_track(void *arg, const struct track_id *id)
@@ -101,13 +124,12 @@ static void write_names(struct fxt_timeline *sink, const struct fxt_track *track
 	fxt_thread(sink->fxt, &track->thread, track->thread_name, sink->process_key);
 }
 
-/* Names must precede the first event of a track in a part. */
+/* Names must precede the first event of a track. */
 static void need_names(struct fxt_timeline *sink, struct fxt_track *track)
 {
-	if (track->named == sink->nr_parts)
-		return;
-	track->named = sink->nr_parts;
-	write_names(sink, track);
+	if (!track->named)
+		write_names(sink, track);
+	track->named = true;
 }
 
 /* The last name in a file applies. */
@@ -118,24 +140,8 @@ static void rename_track(void *arg, void *end, const struct track_id *id, bool o
 
 	track->process_name = id->process_name;
 	track->thread_name = id->thread_name;
-	if (open && track->named == sink->nr_parts)
+	if (open && track->named)
 		write_names(sink, track);
-}
-
-static void begin_part(void *arg, uint32_t number, uint64_t at)
-{
-	struct fxt_timeline *sink = arg;
-	int64_t *grown = reallocarray(sink->offsets, number + 1, sizeof(*grown));
-
-	if (!grown) {
-		sink->r = -ENOMEM;
-		return;
-	}
-	fxt_flush(sink->fxt);
-	sink->offsets = grown;
-	sink->offsets[number] = ftell(sink->body);
-	sink->nr_parts = number + 1;
-	fxt_begin(sink->fxt, sink->body);
 }
 
 static void write_event(void *arg, void *end, const struct track_event *event)
@@ -157,8 +163,7 @@ static void add_late(void *arg, void *end, const struct track_late *late)
 		sink->r = -ENOMEM;
 		return;
 	}
-	sink->late[sink->nr_late] = (struct late){ *late, end, sink->nr_late };
-	sink->nr_late++;
+	sink->late[sink->nr_late++] = (struct late){ *late, end };
 }
 
 static void write_switch(void *arg, uint64_t at, int cpu, void *from, void *to)
@@ -173,14 +178,6 @@ static void write_switch(void *arg, uint64_t at, int cpu, void *from, void *to)
 	fxt_switch(sink->fxt, at, (uint16_t)cpu, before->thread.thread, after->thread.thread);
 }
 
-/* By part. Outermost slices, which were found last, come first. */
-static int compare_late(const void *a, const void *b)
-{
-	const struct late *x = a, *y = b;
-
-	return array_compare(x->late.part, y->late.part) ?: array_compare(y->number, x->number);
-}
-
 static void write_late(struct fxt_timeline *sink, const struct late *late, bool is_begin)
 {
 	const struct track_event event = {
@@ -193,17 +190,19 @@ static void write_late(struct fxt_timeline *sink, const struct late *late, bool 
 	fxt_event(sink->fxt, &late->track->thread, &event);
 }
 
-static void write_front_names(struct fxt_timeline *sink, struct fxt_track *track, uint32_t part)
+static int write_bytes(struct fxt_timeline *sink, const void *bytes, size_t size)
 {
-	if (track->named_front == part + 1)
-		return;
-	track->named_front = part + 1;
-	write_names(sink, track);
+	if (!sink->gzip)
+		return write_all(sink->opts.fd, bytes, size);
+	errno = 0;
+	if (size && gzwrite(sink->gzip, bytes, (unsigned int)size) != (int)size)
+		return errno ? -errno : -EIO;
+	return 0;
 }
 
-/* Writes the front or the end of a part, each with its own tables. */
-static int write_ends(struct fxt_timeline *sink, const struct late *late, size_t nr,
-		      struct fxt_file *out, bool in_front)
+/* Writes the front or the end of the file, each with its own tables. Outermost slices, which were
+ * found last, come first. */
+static int write_ends(struct fxt_timeline *sink, bool in_front)
 {
 	_cleanup_free_ char *text = NULL;
 	size_t size = 0;
@@ -215,81 +214,83 @@ static int write_ends(struct fxt_timeline *sink, const struct late *late, size_t
 	fxt_begin(sink->fxt, file);
 	if (in_front)
 		fxt_header(sink->fxt, "perf-poke");
-	for (size_t i = 0; in_front && i < nr; i++) {
-		write_front_names(sink, late[i].track, late[i].late.part);
-		write_late(sink, &late[i], true);
+	for (size_t i = sink->nr_late; in_front && i--;) {
+		struct fxt_track *track = sink->late[i].track;
+
+		if (!track->named_in_front)
+			write_names(sink, track);
+		track->named_in_front = true;
+		write_late(sink, &sink->late[i], true);
 	}
-	for (size_t i = nr; !in_front && i--;) {
-		if (late[i].late.ends)
-			write_late(sink, &late[i], false);
+	for (size_t i = 0; !in_front && i < sink->nr_late; i++) {
+		if (sink->late[i].late.ends)
+			write_late(sink, &sink->late[i], false);
 	}
 	r = fxt_flush(sink->fxt);
 	if (fclose(file))
 		r = -ENOMEM;
-	return r ?: fxt_file_write(out, text, size);
+	return r ?: write_bytes(sink, text, size);
 }
 
-static int write_part(struct fxt_timeline *sink, uint32_t number, const struct late *late,
-		      size_t nr_late, struct fxt_file *out)
+static int copy_body(struct fxt_timeline *sink)
 {
-	bool last = number + 1 == sink->nr_parts;
-	int64_t end = last ? ftell(sink->body) : sink->offsets[number + 1];
-	int r = fxt_file_open(out, sink->path, sink->opts.split ? (int)number : -1);
+	const volatile sig_atomic_t *stop = sink->opts.stop;
+	char bytes[CHUNK];
+	int64_t at = 0;
 
-	if (!r)
-		r = write_ends(sink, late, nr_late, out, true);
-	if (!r)
-		r = fxt_file_copy(out, fileno(sink->body), sink->offsets[number], end,
-				  sink->opts.stop);
-	if (!r)
-		r = write_ends(sink, late, nr_late, out, false);
-	return r ?: fxt_file_close(out);
-}
+	for (;;) {
+		ssize_t nr = pread(fileno(sink->body), bytes, sizeof(bytes), at);
+		int r;
 
-static int write_parts(struct fxt_timeline *sink, struct fxt_file *files)
-{
-	size_t late = 0;
-	int r = 0;
-
-	if (sink->nr_late)
-		qsort(sink->late, sink->nr_late, sizeof(*sink->late), compare_late);
-	for (uint32_t i = 0; i < sink->nr_parts && !r; i++) {
-		size_t first = late;
-
-		while (late < sink->nr_late && sink->late[late].late.part == i)
-			late++;
-		r = write_part(sink, i, late > first ? &sink->late[first] : NULL, late - first,
-			       &files[i]);
+		if (nr < 0 && errno == EINTR)
+			continue;
+		if (nr <= 0)
+			return nr ? -errno : 0;
+		r = write_bytes(sink, bytes, (size_t)nr);
+		if (r || (stop && *stop))
+			return r ?: -EINTR;
+		at += nr;
 	}
-	for (uint32_t i = 0; i < sink->nr_parts && !r; i++)
-		r = fxt_file_publish(&files[i]);
-	return r;
+}
+
+static int open_gzip(struct fxt_timeline *sink)
+{
+	int fd = fcntl(sink->opts.fd, F_DUPFD_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -errno;
+	sink->gzip = gzdopen(fd, GZIP_MODE);
+	if (!sink->gzip) {
+		close(fd);
+		return -ENOMEM;
+	}
+	return gzbuffer(sink->gzip, CHUNK) ? -ENOMEM : 0;
 }
 
 static int finish(void *arg)
 {
 	struct fxt_timeline *sink = arg;
-	struct fxt_file *files;
 	int r = sink->r ?: fxt_flush(sink->fxt) ?: names_error(sink->names);
 
 	if (!r && fflush(sink->body))
 		r = -errno;
-	if (r)
-		return r;
-	files = calloc(sink->nr_parts, sizeof(*files));
-	if (!files)
-		return -ENOMEM;
-	r = write_parts(sink, files);
-	for (uint32_t i = 0; i < sink->nr_parts; i++)
-		fxt_file_release(&files[i]);
-	free(files);
+	if (!r && has_suffix(sink->opts.path, ".gz"))
+		r = open_gzip(sink);
+	if (!r)
+		r = write_ends(sink, true);
+	if (!r)
+		r = copy_body(sink);
+	if (!r)
+		r = write_ends(sink, false);
+	errno = 0;
+	if (!r && sink->gzip && gzclose(TAKE_PTR(sink->gzip)) != Z_OK)
+		r = errno ? -errno : -EIO;
 	return r;
 }
 
 const struct timeline_ops fxt_timeline_ops = {
 	.track = add_track,
 	.rename = rename_track,
-	.part = begin_part,
 	.event = write_event,
 	.late = add_late,
 	.change = write_switch,

@@ -124,7 +124,7 @@ def decode(taken):
 
 
 def check_variants(taken, whole):
-    """Compressed, windowed, split and with other axes: the same slices."""
+    """Compressed, windowed and with other axes: the same slices."""
     export(taken.folder, "a.fxt.gz")
     equal(gzip.decompress((RESULTS / "a.fxt.gz").read_bytes()), (RESULTS / "a.fxt").read_bytes(), "what is compressed")
     export(taken.folder, "window.fxt", "--time", "-2ms,0")
@@ -138,11 +138,6 @@ def check_variants(taken, whole):
     span = next(s.args["time"] for s in whole[thread] if s.name == "ptsim_outer" and s.end > s.begin)
     export(taken.folder, "span.fxt", "--time", span)
     check("ptsim_outer" in [s.name for s in fxt.read(RESULTS / "span.fxt").check()[thread]], f"no ptsim_outer in {span}")
-    export(taken.folder, "split.fxt", "--split", "25ms")
-    pieces = sorted(RESULTS.glob("split.*.fxt"))
-    check(len(pieces) > 1, f"pieces: {pieces}")
-    together = sum(s.end - s.begin for piece in pieces for s in fxt.read(piece).check()[thread])
-    equal(together, sum(s.end - s.begin for s in whole[thread]), "time of all slices in all pieces")
     export(taken.folder, "insns.fxt", "--axis", "instructions")
     for piece in fxt.read(RESULTS / "insns.fxt").check()[thread]:
         equal(piece.end - piece.begin, piece.args["instructions"], f"length of {piece}")

@@ -16,13 +16,10 @@ TEST(parses)
 	assert_string_equal(p.args.symfs, "root");
 	assert_null(p.args.output);
 	release(&p);
-	PARSE(&p, "folder", "-o", "a.fxt", "--time", "-5us,", "--split", "25ms", "-q", "-j", "3",
-	      "--tracks", "threads");
+	PARSE(&p, "folder", "-o", "a.fxt", "--time", "-5us,", "-q", "-j", "3");
 	assert_int_equal(p.r, 0);
 	assert_string_equal(p.args.output, "a.fxt");
-	assert_int_equal(p.args.split_ns, 25000000);
 	assert_int_equal(p.args.jobs, 3);
-	assert_int_equal(p.args.tracks, 1);
 	assert_true(p.args.quiet);
 }
 
@@ -31,12 +28,9 @@ TEST(refuses)
 	REFUSES("give --output FILE or --html FILE", "a");
 	REFUSES("give --output FILE or --html FILE, not both", "a", "-o", "a.fxt", "--html", "b");
 	REFUSES("--normal needs --html FILE", "a", "-o", "a.fxt", "--normal");
-	REFUSES("--html excludes --axis, --tracks, --split and --jobs", "a", "--html", "b",
-		"--split", "1ms");
+	REFUSES("--html excludes --axis and --jobs", "a", "--html", "b", "--axis", "cycles");
 	REFUSES("--output 'a.json': must end with .fxt or .fxt.gz", "a", "-o", "a.json");
 	REFUSES("--output '.fxt': must end with .fxt or .fxt.gz", "a", "-o", ".fxt");
-	REFUSES("--split excludes --axis cycles", "a", "-o", "a.fxt", "--split", "1ms", "--axis",
-		"cycles");
 	REFUSES("--time '5': must be BEGIN,END, as -200us,50us or 7.788,7.789", "a", "-o", "a.fxt",
 		"--time", "5");
 	REFUSES("--time '5,4': must be BEGIN,END, as -200us,50us or 7.788,7.789, with BEGIN before "

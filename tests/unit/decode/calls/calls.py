@@ -169,8 +169,8 @@ class Stacks(CallsTest):
         nr = 100010
         for _ in range(nr):
             p.interrupt("irq")
-        self.feed("tracks=threads")
-        self.assertEqual(self.slices, 2 * nr + len(["task", "a", "irq", "off", "off"]))
+        self.feed()
+        self.assertEqual(self.slices, 3 * nr + len(["task", "a", "a", "irq", "irq", "off", "off"]))
 
     def test_return_in_interrupt_stays_there(self):
         """An unmatched return in an interrupt does not end the interrupted function."""

@@ -2,11 +2,14 @@
 /*
  * Output of struct calls for a synthetic program: see feeder.h. Prints the numbers of slices and of
  * gaps.
- * usage: feed output=FILE|spans=CPU [axis=KIND] [tracks=threads] [time=BEGIN,END] [split=NS]
+ * usage: feed output=FILE|spans=CPU [axis=KIND] [time=BEGIN,END]
  *	[spike=NS] [expected=NS] [spike-cpu=CPU] [max-strings=N] [max-threads=N]
  * With spans=CPU prints those: lane, depth, begin, end, instructions, cycles, cut, name.
  */
 #include "feeder.h"
+
+#include <fcntl.h>
+
 #include "fxt/fxt_timeline.h"
 #include "spans/track_spans.h"
 
@@ -32,8 +35,6 @@ static bool take_word(struct args *args, const char *word)
 	}
 	if (!strncmp(word, "output=", 7))
 		args->fxt.path = args->output = word + 7;
-	else if (!strcmp(word, "tracks=threads"))
-		args->calls.threads_only = true;
 	else if (sscanf(word, "max-strings=%u", &number) == 1)
 		args->fxt.max_strings = (uint16_t)number;
 	else if (sscanf(word, "max-threads=%u", &number) == 1)
@@ -42,7 +43,6 @@ static bool take_word(struct args *args, const char *word)
 		return sscanf(word, "spans=%d", &args->spans) == 1 ||
 		       sscanf(word, "time=%" SCNu64 ",%" SCNu64, &args->timeline.begin,
 			      &args->timeline.end) == 2 ||
-		       sscanf(word, "split=%" SCNu64, &args->timeline.split) == 1 ||
 		       sscanf(word, "spike=%" SCNu64, &args->calls.spike) == 1 ||
 		       sscanf(word, "expected=%" SCNu64, &args->calls.expected) == 1 ||
 		       sscanf(word, "spike-cpu=%d", &args->calls.spike_cpu) == 1;
@@ -91,7 +91,8 @@ static int run_file(struct feeder *feeder, struct args *args)
 	int r;
 
 	feeder_must(!names_new(&feeder->names), "no memory");
-	args->fxt.split = args->timeline.split;
+	args->fxt.fd = open(args->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	feeder_must(args->fxt.fd >= 0, args->output);
 	feeder_must(!fxt_timeline_new(&sink, &args->fxt, feeder->names), args->output);
 	args->timeline.ops = &fxt_timeline_ops;
 	args->timeline.sink = sink;

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tracks and files of the export, for programs that switch, are split, or run at random.
+"""Tracks and files of the export, for programs that switch or run at random.
 Usage: tracks.py FEED"""
-import collections
 import os
 import random
 import unittest
@@ -53,7 +52,6 @@ class Switches(CallsTest):
                           "other", "  schedule", "    __switch_to", "  schedule", "    switch_asm", "    __switch_to",
                           "a", "  schedule", "    __switch_to", "  schedule", "    switch_asm", "    __switch_to",
                           "other", "  schedule", "    __switch_to"])
-        self.assertNotIn("CPU 1 functions", self.tracks("tracks=threads"))
 
     def test_switches_when_it_branches(self):
         """The next thread's turn begins at the branch to __switch_to, not at the end of the code
@@ -215,41 +213,6 @@ class Output(CallsTest):
         flows = [(event.type, event.at, self.trace.name_of(event.track)) for event in self.trace.events if event.flow is not None]
         self.assertEqual(sorted(flows), [(fxt.FLOW_BEGIN, 1120, "CPU 1 timer"), (fxt.FLOW_END, 1150, "task 11")])
 
-    def test_split(self):
-        """The pieces together equal the whole."""
-        self.work()
-        whole = self.tracks()["task 11"]
-        pieces = collections.Counter()
-        paths = []
-        self.tracks("split=100", name="out.000.fxt")
-        for path in sorted(self.folder.glob("out.*.fxt")):
-            paths.append(path.name)
-            trace = fxt.read(path)
-            for piece in trace.check()["task 11"]:
-                self.assertLessEqual(piece.end - piece.begin, 100)
-                pieces[piece.depth, piece.name] += piece.end - piece.begin
-        self.assertEqual(paths, [f"out.{i:03}.fxt" for i in range(len(paths))])
-        self.assertGreater(len(paths), 4)
-        expected = collections.Counter()
-        for piece in whole:
-            expected[piece.depth, piece.name] += piece.end - piece.begin
-        self.assertEqual(pieces, expected)
-
-    def test_split_of_renamed(self):
-        """Each file has the last name within its time."""
-        p = self.program
-        p.begin("u_a")
-        p.run(150)
-        back = p.call("entry", SYSCALL)
-        p.rename("hog")
-        p.ret(back, SYSRET)
-        p.run(100)
-        names = []
-        for number in range(3):
-            self.tracks("split=100", name=f"out.{number:03}.fxt")
-            names.append(self.trace.threads[11][0])
-        self.assertEqual(names, ["task 11", "hog 11", "hog 11"])
-
     def test_axes(self):
         self.work()
         names = [piece[2:5] for piece in self.tracks()["task 11"]]
@@ -286,7 +249,7 @@ class Output(CallsTest):
         for i in range(0, 33000, 1000):
             p.ret(p.call(f"f{i}"))
         p.end()
-        found = [piece.name for piece in self.tracks("tracks=threads")["task 11"] if piece.depth]
+        found = [piece.name for piece in self.tracks()["task 11"] if piece.depth]
         self.assertEqual(found, [f"f{i}" for i in range(33000)] + [f"f{i}" for i in range(0, 33000, 1000)])
 
     def test_compressed(self):
@@ -398,10 +361,9 @@ class Random(CallsTest):
                         p.event(rng.choice([INTERRUPTED, ABORTED, DISABLED]), rng.choice(places))
                     else:
                         p.begin_at(rng.choice(places))
-                args = rng.choice([[], ["axis=cycles"], ["split=1000"], ["time=1010,1900"],
+                args = rng.choice([[], ["axis=cycles"], ["time=1010,1900"],
                                    ["spike=1500", "expected=1200", "axis=instructions"], ["max-strings=33", "max-threads=1"]])
-                if "split=1000" not in args:
-                    self.check_spans(*args)
+                self.check_spans(*args)
                 self.feed(*args)
                 paths = list(self.folder.glob("*.fxt"))
                 traces = [fxt.read(path) for path in paths]
