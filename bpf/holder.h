@@ -26,7 +26,7 @@ struct {
 	__type(value, struct trigger_holder);
 } holders SEC(".maps");
 
-/* Whether half the way to a spike is over, or a control is wanted. */
+/* Whether half the way to a spike is over. */
 static __always_inline bool is_half(__u32 kind, __u64 late_ns)
 {
 	const struct trigger_cpu *cpu;

@@ -12,7 +12,6 @@ static __noinline int report_spike(void *ctx, struct trigger_cpu *cpu,
 				   const struct trigger_report *report, __u64 latency_ns)
 {
 	struct trigger_spike *s = take_raw(cpu, PERF_POKE_TRIGGER_REPORT, latency_ns);
-	int is_taken;
 
 	if (!s)
 		return 0;
@@ -26,9 +25,8 @@ static __noinline int report_spike(void *ctx, struct trigger_cpu *cpu,
 		fill_task(s);
 	__builtin_memcpy(s->label, report->label, sizeof(s->label));
 	stack_at_spike(ctx, s->sequence);
-	is_taken = !s->control;
 	tell(s);
-	return is_taken;
+	return 1;
 }
 
 /* BPF_PROG_TEST_RUN on the reported CPU. Returns 1 if it takes a spike. */

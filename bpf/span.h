@@ -214,9 +214,9 @@ static __noinline struct span_open *span_late(struct span_slots *newest, __u32 s
 }
 
 /* The session's threshold, including adjustments. */
-static __always_inline __u64 span_limit(void)
+static __always_inline __u64 span_limit(const struct trigger_cpu *cpu)
 {
-	__u64 limit = spike_ns[PERF_POKE_TRIGGER_SPAN], floor = floor_ns[PERF_POKE_TRIGGER_SPAN];
+	__u64 limit = cpu->threshold_ns, floor = floor_ns[PERF_POKE_TRIGGER_SPAN];
 
 	return limit < floor ? floor : limit;
 }
@@ -237,7 +237,7 @@ int span_expiry(void *ctx)
 		return 0;
 #pragma clang loop unroll(disable)
 	for (__u32 slot = 0; slot < SPAN_SLOTS && !open; slot++) {
-		open = span_late(newest, slot, lateness(now, span_limit()));
+		open = span_late(newest, slot, lateness(now, span_limit(cpu)));
 		tid = (__u32)newest->slots[slot].key;
 	}
 	if (!open)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Takes a spike or a control: counts, disarms, freezes the trace, pokes the targets, notifies the
- * controller. */
+/* Takes a spike: counts, disarms, freezes the trace, pokes the targets, notifies the controller. */
 #ifndef SPIKE_H
 #define SPIKE_H
 
@@ -22,9 +21,6 @@ const volatile __u64 thresholds_ns[TRIGGER_KINDS] = {};
  * TRIGGER_LAYOUT. */
 #define SEC_ARMING SEC(".data.arming")
 
-/* Set by user space, by kind: the threshold, needed while that of a CPU is 0, which takes its next
- * latency as a control. */
-__u64 spike_ns[TRIGGER_KINDS] SEC_ARMING = {};
 /* Set by user space, by kind: the minimum latency of a capture, and the time before which none is
  * taken. */
 __u64 floor_ns[TRIGGER_KINDS] SEC_ARMING = {};
@@ -174,36 +170,19 @@ static __always_inline bool claim_spike(struct trigger_cpu *cpu, __u32 kind, __u
 	return false;
 }
 
-/* The same for a control: a latency below the threshold that user space asked for. */
-static __always_inline bool claim_control(struct trigger_cpu *cpu, __u64 threshold_ns)
-{
-	if (disarmed || __sync_val_compare_and_swap(&armed, 1, 0) != 1)
-		return false;
-	cpu->threshold_ns = threshold_ns;
-	return true;
-}
-
-/* An event is always a spike, although its latency is 0. */
-static __always_inline bool is_control(__u32 kind, __u64 latency_ns)
-{
-	return kind < TRIGGER_KINDS && kind != PERF_POKE_TRIGGER_EVENT &&
-	       latency_ns < spike_ns[kind];
-}
-
-/* Takes a spike or a control: freezes the trace and returns the record, for tell(). NULL: only
- * counted. counts: the latency was not counted yet. tasks: see poke(). now: the time of the spike.
- * Each path checks the record for NULL once: the verifier of Linux 6.1 forgets it. */
+/* Takes a spike: freezes the trace and returns the record, for tell(). NULL: only counted. counts:
+ * the latency was not counted yet. tasks: see poke(). now: the time of the spike. Each path checks
+ * the record for NULL once: the verifier of Linux 6.1 forgets it. */
 static __always_inline struct trigger_spike *take_spike(struct trigger_cpu *cpu, __u32 kind,
 							__u64 latency_ns, __u64 now, bool tasks,
 							bool counts)
 {
-	bool control = is_control(kind, latency_ns);
 	struct trigger_spike *s = NULL;
 	unsigned long flags;
 	__u64 frozen_ns;
 
 	bpf_local_irq_save(&flags);
-	if (control ? claim_control(cpu, spike_ns[kind]) : claim_spike(cpu, kind, latency_ns, now))
+	if (claim_spike(cpu, kind, latency_ns, now))
 		s = reserve(cpu);
 	if (!s) {
 		bpf_local_irq_restore(&flags);
@@ -215,7 +194,6 @@ static __always_inline struct trigger_spike *take_spike(struct trigger_cpu *cpu,
 	bpf_local_irq_restore(&flags);
 	__builtin_memset(s, 0, sizeof(*s));
 	s->kind = kind;
-	s->control = control;
 	s->latency_ns = latency_ns;
 	s->time_ns = now;
 	s->frozen_ns = frozen_ns;

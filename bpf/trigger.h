@@ -71,7 +71,7 @@ struct trigger_cpu {
 	 * members before it attaches the program. */
 	__u64 watched;	    /* enum trigger_watched, or a row of the linear histogram */
 	__u64 function;	    /* callback of the timers to watch; 0: all */
-	__u64 threshold_ns; /* raised after measuring; TRIGGER_NEVER: no spikes; 0: see spike_ns */
+	__u64 threshold_ns; /* raised after measuring; TRIGGER_NEVER: no spikes */
 	__u64 count;
 	__u64 sum_ns;
 	__u64 min_inverse; /* ~minimum, so that zero-filled memory means "none yet" */
@@ -232,7 +232,7 @@ struct trigger_spike {
 	__u32 ran_cpu;			  /* CPU where the interrupt or the thread ran */
 	__u32 ran_watched;		  /* 1: that CPU is watched */
 	__u32 unpoked;			  /* 1: left to the controller to poke the targets */
-	__u32 control;			  /* 1: no spike, see spike_ns */
+	__u32 padding;
 	char label[TRIGGER_LABEL_SIZE];	  /* of the reporter, the marker or the event */
 };
 
@@ -245,7 +245,7 @@ struct trigger_report {
 
 /* Changes with the members of what is pinned: struct trigger_session, trigger_cpu, poke_target, and
  * the section .data.arming. */
-#define TRIGGER_LAYOUT 2
+#define TRIGGER_LAYOUT 3
 
 /* The session as others see it, in a pinned map with one entry. Only the controller writes it.
  * Strings are NUL-terminated. */

@@ -438,15 +438,6 @@ struct perf_poke_opts {
 	/** recorder events: do not sample cycles at 10 kHz, the default if the PMU interrupts by
 	 * NMI and `events` names nothing to sample */
 	bool no_samples;
-	/** also take this many controls: captures of latencies below the threshold, to compare with
-	 * spikes. At a random moment in each interval, the next latency of a random CPU and kind is
-	 * taken; if the session watches only EVENT or MARKER, that of a timer's interrupt. If a
-	 * spike comes first, another moment is chosen. Controls do not count for max_captures,
-	 * keep_worst and max_disk; once max_captures is reached, only controls are taken. Not with
-	 * targets. Default: none */
-	uint64_t controls;
-	/** default 10 s */
-	uint64_t control_interval_ns;
 	/** of the targets whose own is 0; default: SIGUSR2 */
 	int signal;
 	/** accept targets that do not look like perf */

@@ -2,7 +2,7 @@
 /* The cost of an expiry in the trigger program and in the two programs of the older design, by the
  * kernel's own measurement of BPF run time. All are attached at the same time and see the same
  * timers. Then the trigger and an empty program are measured alone, because the first program pays
- * for cache misses; and the trigger with and without controls. usage: bench-trigger [PERIOD_US] */
+ * for cache misses. usage: bench-trigger [PERIOD_US] */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -31,9 +31,6 @@
 #define PERIOD_US_DEFAULT 200
 #define ALONE_TURNS 15
 #define ALONE_US 200000
-/* A session takes one each 10 s. */
-#define CONTROL_US 5000
-#define CONTROL_DEFAULT_US 10000000
 #define PRIORITY 50
 /* No timer is that late, so no measured expiry is a spike. */
 #define THRESHOLD_NS 10000000000
@@ -214,61 +211,6 @@ out:
 	return ret;
 }
 
-/* Returns the cost of an expiry, and how many were controls; 0 ns: failed. */
-static struct cost run_controlled(int cpu, bool wants, uint64_t *controls)
-{
-	const struct trigger_cpu wanted = { .watched = TRIGGER_WATCHED };
-	struct trigger_bpf *trigger = load_trigger(THRESHOLD_NS, true);
-	struct ring_buffer *ring = NULL;
-	struct cost cost = {};
-
-	if (trigger)
-		ring = ring_buffer__new(bpf_map__fd(trigger->maps.spikes), on_record, NULL, NULL);
-	if (!ring)
-		goto out;
-	trigger->data_arming->spike_ns[PERF_POKE_TRIGGER_IRQ] = THRESHOLD_NS;
-	for (int us = 0; us < ALONE_US; us += CONTROL_US) {
-		__atomic_store_n(&trigger->data_arming->armed, 1, __ATOMIC_RELEASE);
-		if (wants)
-			bpf_map_update_elem(bpf_map__fd(trigger->maps.cpus), &cpu, &wanted,
-					    BPF_ANY);
-		usleep(CONTROL_US);
-		ring_buffer__consume(ring);
-	}
-	cost = cost_of(trigger->progs.trigger_hrtimer);
-	*controls = trigger->bss->sequence;
-out:
-	ring_buffer__free(ring);
-	trigger_bpf__destroy(trigger);
-	return cost;
-}
-
-/* While no control is wanted, the program is the same: it knows a wanted one by its threshold. */
-static int measure_controls(int cpu)
-{
-	double without[ALONE_TURNS], with[ALONE_TURNS], control_ns[ALONE_TURNS], each = 0;
-
-	for (int i = 0; i < ALONE_TURNS; i++) {
-		uint64_t controls = 0, none = 0;
-		struct cost cost = run_controlled(cpu, false, &none);
-
-		without[i] = cost.ns;
-		cost = run_controlled(cpu, true, &controls);
-		with[i] = cost.ns;
-		if (!without[i] || !with[i] || !controls || none)
-			return 1;
-		control_ns[i] =
-			(with[i] * cost.runs - without[i] * (cost.runs - controls)) / controls;
-		each = (double)ALONE_US / cost.runs;
-	}
-	printf("controls, medians of %d turns: without %.0f ns an expiry, with one each %d ms "
-	       "%.0f ns; a control %.0f ns, so one each 10 s adds %.4f ns to an expiry\n",
-	       ALONE_TURNS, median(without, ALONE_TURNS), CONTROL_US / 1000,
-	       median(with, ALONE_TURNS), median(control_ns, ALONE_TURNS),
-	       median(control_ns, ALONE_TURNS) * each / CONTROL_DEFAULT_US);
-	return 0;
-}
-
 /* Reads in the kernel, or spins in user space, as what the timers interrupt. */
 static pid_t start_busy(int cpu, bool kernel)
 {
@@ -408,7 +350,7 @@ static int measure(const int *cpus, size_t nr_cpus, uint64_t period_us)
 	       "ns");
 	ret = ret || measure_threads(cpus[0], false, false) ||
 	      measure_threads(cpus[0], false, true) || measure_threads(cpus[0], true, true) ||
-	      measure_alone(cpus, nr_cpus) || measure_controls(cpus[0]);
+	      measure_alone(cpus, nr_cpus);
 out:
 	if (stats >= 0)
 		close(stats);

@@ -100,7 +100,6 @@ static const char notes[] = OPTIONS_TIMES
 	"                      function, recorder, workload, delivery, targets, triggers\n"
 	"  {\"type\":\"capture\"}  error (null: complete), path, cpu, latency_ns, skid_ns,\n"
 	"                      blind_ns, history_ns, events, lost, size_bytes, comm, ...;\n"
-	"                      control (true: of --controls, else missing);\n"
 	"                      Intel PT: trace_bytes, bytes_after_spike (null: unknown),\n"
 	"                      bytes_after_spike_exact (false: upper bound)\n"
 	"  {\"type\":\"removed\"}  path of a capture: --keep-worst, --max-disk, --known\n"
@@ -111,8 +110,7 @@ static const char notes[] = OPTIONS_TIMES
 	"                      with --histogram linear_histogram: {width_ns, entries,\n"
 	"                      buckets: [[low_ns, count], ...], over};\n"
 	"                      all: the same for all CPUs; missed, captures, failed,\n"
-	"                      elapsed_ns; with --controls: controls; with --known: known,\n"
-	"                      new, unjudged (captures);\n"
+	"                      elapsed_ns; with --known: known, new, unjudged (captures);\n"
 	"                      kept: [{number, path, cpu, latency_ns, trigger},\n"
 	"                      ...]: remaining captures;\n"
 	"                      perf: {pid, command, status, data: [...]}\n"
@@ -196,9 +194,6 @@ int start_parse(struct start_args *args, struct console *con, int argc, char **a
 			args->opts.adaptive_percent ? ADAPTIVE_NO_FLOOR_NS : 30 * NS_PER_US;
 	if (!args->opts.max_captures)
 		args->opts.max_captures = args->opts.keep_worst ? UINT64_MAX : 1;
-	if (args->opts.controls && !args->opts.control_interval_ns)
-		args->opts.control_interval_ns =
-			args->duration_ns ? args->duration_ns / args->opts.controls : 10 * NS_PER_S;
 	if (args->top && args->detach) {
 		console_error(con, "--top excludes --detach (use perf-poke-ctl status --watch)");
 		return -EINVAL;

@@ -67,8 +67,6 @@ static int make_fields(const struct follow *f, const struct perf_poke_capture *c
 	words_add(&words, "PERF_POKE_CPU=%d", spike->cpu);
 	words_add(&words, "PERF_POKE_LATENCY_NS=%" PRIu64, spike->latency_ns);
 	words_add(&words, "PERF_POKE_TRIGGER=%s", spike->poked ? "poke" : kind_name(spike->kind));
-	if (capture->control)
-		words_add(&words, "PERF_POKE_CONTROL=1");
 	words_add(&words, "PERF_POKE_TASK=%.*s", (int)sizeof(spike->comm), spike->comm);
 	if (cause) {
 		/* The time in capture.json, so that all outputs agree. */
@@ -188,11 +186,6 @@ void follow_add(struct follow *f, const struct perf_poke_capture *capture)
 		r = sieve_add(&f->sieve, capture->path);
 	if (r)
 		fail(f, f->sieve.opts.known ? "--known" : "capture", r);
-}
-
-void follow_control(struct follow *f, const struct perf_poke_capture *control)
-{
-	tell(f, control, NULL);
 }
 
 void follow_fds(const struct follow *f, struct pollfd fds[FOLLOW_FDS])

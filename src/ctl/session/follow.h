@@ -41,9 +41,6 @@ void follow_begin(struct follow *follow, const struct perf_poke *pp, bool journa
 /* Adds a complete capture, which `results` has too. */
 void follow_add(struct follow *follow, const struct perf_poke_capture *capture);
 
-/* Adds a control, which only --on-capture gets. */
-void follow_control(struct follow *follow, const struct perf_poke_capture *control);
-
 /* Descriptors to wait for (-1: none), and for how long (CLOCK_MONOTONIC; UINT64_MAX: no limit). */
 void follow_fds(const struct follow *follow, struct pollfd fds[FOLLOW_FDS]);
 uint64_t follow_due(const struct follow *follow);

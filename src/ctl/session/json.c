@@ -252,8 +252,6 @@ json_object *json_summary(const struct results *results)
 	json_add_u64(object, "captures", results_taken(results));
 	json_add(object, "kept", new_kept(results));
 	json_add_u64(object, "failed", results->nr_failed);
-	if (results->controls)
-		json_add_u64(object, "controls", results->nr_controls);
 	json_add_u64(object, "elapsed_ns", results->elapsed_ns);
 	if (results->known) {
 		json_add_u64(object, "known", results->nr_known);

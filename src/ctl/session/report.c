@@ -278,9 +278,6 @@ int report_print(FILE *file, const struct results *results)
 	fprintf(file, "\ncaptures: %zu complete, ", results_taken(results));
 	if (results->keeps)
 		r = print_kept(file, results);
-	if (results->controls)
-		fprintf(file, "%zu of %" PRIu64 " controls, ", results->nr_controls,
-			results->controls);
 	if (results->known)
 		fprintf(file, "%zu of known causes removed, %zu of new ones, %zu not judged, ",
 			results->nr_known, results->nr_new, results->nr_unjudged);

@@ -48,8 +48,6 @@ struct results {
 	size_t nr_removed; /* by --keep-worst or --max-disk */
 	bool keeps;	   /* one of these was given */
 	size_t nr_failed;
-	uint64_t controls;		      /* of --controls */
-	size_t nr_controls;		      /* of these complete; not among the captures */
 	const char *known;		      /* file of known causes, or NULL */
 	size_t nr_known, nr_new, nr_unjudged; /* captures by their causes */
 	uint64_t elapsed_ns;

@@ -41,7 +41,6 @@ struct session {
 	int signals;
 	uint64_t armed_ns;
 	uint64_t end_ns;	  /* UINT64_MAX: no limit */
-	uint64_t controls_end_ns; /* when the controls should be complete */
 	uint64_t tick_ns;	  /* time of the next status; UINT64_MAX: never */
 	size_t errors;		  /* con->errors before the call into the library */
 	bool failed;		  /* other than a failed capture */
@@ -73,16 +72,6 @@ static void on_log(void *ctx, enum perf_poke_log_level level, const char *msg)
 	console_log(s->con, level, msg);
 }
 
-static void take_control(struct session *s, const struct perf_poke_capture *capture)
-{
-	s->results.nr_controls++;
-	follow_control(&s->follow, capture);
-	console_info(s->con, "control %zu: %s%s%s on CPU %d, %s", s->results.nr_controls,
-		     capture->spike->kind ? kind_name(capture->spike->kind) : "",
-		     capture->spike->kind ? " " : "", FORMAT_TIME(capture->spike->latency_ns),
-		     capture->spike->cpu, capture->path);
-}
-
 static void take_capture(void *ctx, const struct perf_poke_capture *capture)
 {
 	struct session *s = ctx;
@@ -93,10 +82,6 @@ static void take_capture(void *ctx, const struct perf_poke_capture *capture)
 		json_print(s->con, json_capture(capture));
 	if (capture->error) {
 		s->results.nr_failed++;
-		return;
-	}
-	if (capture->control) {
-		take_control(s, capture);
 		return;
 	}
 	r = results_add_capture(&s->results, capture);
@@ -259,7 +244,6 @@ static enum exit_code begin(struct session *s, uint64_t duration_ns)
 	}
 	s->armed_ns = clock_ns(CLOCK_MONOTONIC);
 	s->end_ns = duration_ns ? s->armed_ns + duration_ns : UINT64_MAX;
-	s->controls_end_ns = s->armed_ns + (s->opts.controls + 1) * s->opts.control_interval_ns;
 
 	cpus = perf_poke__cpus(s->pp, &nr);
 	r = placement_apply(cpus, nr);
@@ -337,15 +321,12 @@ static uint64_t next_tick(const struct session *s)
 	return clock_ns(CLOCK_MONOTONIC) + (console_has_status(s->con) ? TICK_NS : NOTIFY_TICK_NS);
 }
 
-/* Without another event. Controls are waited for, but spikes that come first delay them, and where
- * all latencies are spikes there are none. */
+/* Without another event. */
 static uint64_t end_of(const struct session *s)
 {
 	size_t counted = s->results.known ? s->results.nr_new : results_taken(&s->results);
-	bool wants_controls = s->results.nr_controls < s->opts.controls;
-	uint64_t end_ns = wants_controls ? s->controls_end_ns : 0;
 
-	return counted >= s->wanted && end_ns < s->end_ns ? end_ns : s->end_ns;
+	return counted >= s->wanted ? 0 : s->end_ns;
 }
 
 /* Waits for an event, the end or the next tick. Returns as ppoll(). */
@@ -489,7 +470,6 @@ enum exit_code session_run(struct console *con, const struct perf_poke_opts *opt
 
 	s.detach = detach;
 	s.view = *view;
-	s.results.controls = opts->controls;
 	s.results.linear_entries = opts->histogram_entries;
 	s.results.linear_width_ns = opts->histogram_width_ns;
 	s.results.keeps = opts->keep_worst || opts->max_disk || view->follow.sieve.known;

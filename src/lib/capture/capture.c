@@ -27,7 +27,6 @@ struct perf_poke_capture capture_told(const struct capture_env *env, const struc
 		.trace_bytes = facts->trace_bytes,
 		.bytes_after_spike = facts->bytes_after_spike,
 		.bytes_after_spike_exact = facts->bytes_after_spike_exact,
-		.control = capture->control,
 		.floor_ns = capture->floor_ns,
 	};
 }

@@ -33,7 +33,6 @@ struct capture {
 	struct hardware_counts hardware; /* up to the spike */
 	struct stats_snapshot stats;	 /* at the spike */
 	uint64_t floor_ns;		 /* minimum latency worth a capture; 0: none */
-	bool control;			 /* the latency is no spike */
 	/* Set by capture_write(): */
 	int error;
 	char *path;

@@ -30,8 +30,7 @@ static void capture_name(const struct capture *capture, char *name, size_t size)
 		snprintf(name + len, size - len, "-poke");
 	else
 		snprintf(name + len, size - len, "-cpu%d-%s%s%" PRIu64 "us", spike->cpu,
-			 capture->control ? "control" : kind, capture->control || *kind ? "-" : "",
-			 spike->latency_ns / 1000);
+			 kind, *kind ? "-" : "", spike->latency_ns / 1000);
 }
 
 /* Renames the complete capture, unless the name is taken. */

@@ -14,7 +14,6 @@
 
 #define THRESHOLD_DEFAULT_NS 30000
 #define WARMUP_DEFAULT_NS 10000000000
-#define CONTROL_INTERVAL_DEFAULT_NS 10000000000
 #define PERIOD_DEFAULT_NS 1000000
 #define PERIOD_MIN_NS 10000
 #define PERIOD_MAX_NS 1000000000
@@ -75,8 +74,6 @@ static int config_numbers(struct config *config, const struct perf_poke_opts *op
 	config->keep_worst = opts->keep_worst ? opts->keep_worst : UINT64_MAX;
 	config->max_disk = opts->max_disk ? opts->max_disk : UINT64_MAX;
 	config->cooldown_ns = opts->cooldown_ns;
-	config->controls = opts->controls;
-	config->control_interval_ns = opts->control_interval_ns ?: CONTROL_INTERVAL_DEFAULT_NS;
 	config->adaptive = opts->adaptive_percent;
 	config->warmup_ns = opts->warmup_ns ? opts->warmup_ns : WARMUP_DEFAULT_NS;
 	config->recording.buffer_size = opts->buffer_size;
@@ -274,11 +271,6 @@ static int config_targets(struct config *config, const struct perf_poke_opts *op
 	if (opts->nr_targets > POKE_TARGETS)
 		return log_error(&config->log, -EINVAL, "%zu targets: at most %d are possible",
 				 opts->nr_targets, POKE_TARGETS);
-	if (opts->nr_targets && opts->controls)
-		return log_error(&config->log, -EINVAL,
-				 "controls %" PRIu64 ": not with targets, such as perf record: "
-				 "what they write does not tell controls from spikes",
-				 opts->controls);
 	config->targets = calloc(opts->nr_targets + 1, sizeof(*config->targets));
 	if (!config->targets)
 		return -ENOMEM;

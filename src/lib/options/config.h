@@ -50,7 +50,6 @@ struct config {
 	uint64_t max_captures;	       /* UINT64_MAX: no limit */
 	uint64_t keep_worst, max_disk; /* UINT64_MAX: no limit */
 	uint64_t cooldown_ns;
-	uint64_t controls, control_interval_ns;
 	double adaptive; /* percent; 0: off */
 	uint64_t warmup_ns;
 	uint64_t histogram_width_ns, histogram_entries;

@@ -9,9 +9,7 @@
 #include "options/table.h"
 #include "units.h"
 
-#define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_H UINT64_C(3600000000000)
-#define CONTROLS_MAX 1000000
 
 static int check_event(const struct perf_poke_opts *opts, const char *name, size_t length,
 		       char **why)
@@ -122,22 +120,6 @@ int parse_idle_state(struct perf_poke_opts *opts, const char *value, char **why)
 {
 	opts->limit_idle_state = true;
 	return parse_bounded(value, 9, &opts->deepest_idle_state, why);
-}
-
-/* N[,TIME] */
-int parse_controls(struct perf_poke_opts *opts, const char *value, char **why)
-{
-	size_t length = strcspn(value, ",");
-	_cleanup_free_ char *number = strndup(value, length);
-	int r;
-
-	if (!number)
-		return -ENOMEM;
-	r = option_number(OPTION_COUNT, number, 1, CONTROLS_MAX, &opts->controls, why);
-	if (r || !value[length])
-		return r;
-	return option_number(OPTION_DURATION, value + length + 1, NS_PER_MS, 24 * NS_PER_H,
-			     &opts->control_interval_ns, why);
 }
 
 int parse_adaptive(struct perf_poke_opts *opts, const char *value, char **why)

@@ -117,11 +117,6 @@ static const struct option_row rows[] = {
 	{ { "cooldown", 0, "TIME", "minimum time between captures (0)", NO_AXIS },
 	  MEMBER(OPTION_DURATION, cooldown_ns),
 	  .max = 24 * NS_PER_H },
-	{ { "controls", 0, "N[,TIME]",
-	    "also capture N latencies below the threshold, at one random\n"
-	    "moment in each TIME (10s, or the Nth part of --duration)",
-	    NO_AXIS },
-	  PARSED(parse_controls, control_interval_ns) },
 	{ { "output", 'o', "DIR", "folder for captures, created if missing (perf-poke.data)",
 	    NO_AXIS },
 	  MEMBER(OPTION_STRING, output) },

@@ -23,7 +23,6 @@ const struct option_row *option_row(size_t i);
 /* In parse.c: */
 int parse_adaptive(struct perf_poke_opts *opts, const char *value, char **why);
 int parse_call_graph(struct perf_poke_opts *opts, const char *value, char **why);
-int parse_controls(struct perf_poke_opts *opts, const char *value, char **why);
 int parse_dma_latency(struct perf_poke_opts *opts, const char *value, char **why);
 int parse_events(struct perf_poke_opts *opts, const char *value, char **why);
 int parse_filter(struct perf_poke_opts *opts, const char *value, char **why);

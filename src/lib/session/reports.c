@@ -67,7 +67,7 @@ static void tell_others(struct perf_poke *pp, const struct capture *done)
 	struct trigger_session *seen = trigger_session(pp->trigger);
 	const char *name = done->path ? strrchr(done->path, '/') : NULL;
 
-	if (!done->error && !done->control && name &&
+	if (!done->error && name &&
 	    snprintf(seen->last_capture, sizeof(seen->last_capture), "%s%s", seen->output, name) >=
 		    (int)sizeof(seen->last_capture))
 		seen->last_capture[0] = '\0';
@@ -82,13 +82,11 @@ int reports_take(struct perf_poke *pp)
 
 	while ((done = writer_take(pp->writer))) {
 		pp->pending--;
-		pp->complete += !done->error && !done->control;
+		pp->complete += !done->error;
 		pp->failed += !!done->error;
 		tell_others(pp, done);
 		tell_caller(pp, done);
 		rules_keep(&pp->rules, done);
-		if (done->control)
-			controls_written(&pp->controls, done->error);
 		capture_free(&pp->env, done);
 		nr++;
 	}

@@ -149,7 +149,7 @@ void rules_keep(struct rules *rules, const struct capture *done)
 		.shared = done->size.all - done->size.own,
 	};
 
-	if (done->error || !name || done->spike.poked || done->spike.rtla || done->control)
+	if (done->error || !name || done->spike.poked || done->spike.rtla)
 		return;
 	kept.name = name + 1;
 	kept.dev = done->dev;

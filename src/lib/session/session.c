@@ -47,7 +47,7 @@ int perf_poke__new(struct perf_poke **pp, const struct perf_poke_opts *opts)
 	log_enter();
 	if (!made)
 		return log_leave(-ENOMEM);
-	made->epoll_fd = made->hotplug_fd = made->rules.warmup_fd = made->controls.fd = -1;
+	made->epoll_fd = made->hotplug_fd = made->rules.warmup_fd = -1;
 	made->output.fd = made->output.work = -1;
 	err = opts ? session_configure(made, opts) : -EINVAL;
 	if (!err)
@@ -137,11 +137,7 @@ static int session_start_writer(struct perf_poke *pp)
 		err = session_watch(pp, pp->poke ? poke_fd(pp->poke) : -1);
 	if (!err)
 		err = session_watch(pp, pp->hotplug_fd);
-	if (!err)
-		err = session_watch(pp, pp->rules.warmup_fd);
-	if (!err)
-		err = controls_start(&pp->controls, &pp->config, pp->trigger);
-	return err ? err : session_watch(pp, pp->controls.fd);
+	return err ? err : session_watch(pp, pp->rules.warmup_fd);
 }
 
 #define PUT(field, text) snprintf(field, sizeof(field), "%s", text)
@@ -238,7 +234,7 @@ static int session_arm(struct perf_poke *pp)
 	pp->complete = pp->failed = pp->pending = 0;
 	pp->losses = (struct losses){ 0 };
 	pp->moved = false;
-	pp->held = pp->sated = false;
+	pp->held = false;
 	pp->started = true;
 	triggers_reset(&pp->config);
 	err = session_start(pp);
@@ -277,15 +273,10 @@ int perf_poke__fd(const struct perf_poke *pp)
 /* cpu: whose counters rose while it was not armed; negative: all. */
 static void session_rearm(struct perf_poke *pp, int cpu)
 {
-	uint64_t spikes = pp->complete + pp->pending - pp->controls.pending;
-	bool sated = spikes >= pp->config.max_captures;
-
-	pp->held = pp->pending >= PENDING_MAX || (sated && !pp->controls.left);
+	pp->held = pp->pending >= PENDING_MAX ||
+		   pp->complete + pp->pending >= pp->config.max_captures;
 	if (pp->held)
 		return;
-	if (sated != pp->sated)
-		trigger_set_quiet(pp->trigger, sated ? UINT64_MAX : 0);
-	pp->sated = sated;
 	hardware_arm(pp->hardware, cpu);
 	trigger_arm(pp->trigger);
 }
@@ -314,9 +305,7 @@ static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *s
 	err = recorder_freeze(pp->recorder, spike);
 	if (capture) {
 		capture->spike = *spike;
-		capture->control = seen->control;
-		capture->floor_ns =
-			spike->poked || seen->control ? 0 : pp->rules.floors_ns[spike->kind];
+		capture->floor_ns = spike->poked ? 0 : pp->rules.floors_ns[spike->kind];
 		capture->still_ns = clock_ns(CLOCK_MONOTONIC);
 		/* The trigger froze the CPU that it ran on. */
 		if (frozen_ns && spike->cpu == spike->ran_cpu)
@@ -339,9 +328,7 @@ static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *s
 	}
 	pp->pending++;
 	reports_count(pp);
-	controls_taken(&pp->controls, seen->control);
-	if (!seen->control)
-		rules_cool(&pp->rules, spike->time_ns);
+	rules_cool(&pp->rules, spike->time_ns);
 	session_rearm(pp, spike->cpu);
 	capture->armed_ns = clock_ns(CLOCK_MONOTONIC);
 	statistics_take(pp, spike, &capture->stats);
@@ -430,11 +417,10 @@ static int session_poll(struct perf_poke *pp, int timeout_ms)
 			workload_poll(pp->workload);
 	}
 	rules_poll(&pp->rules);
-	controls_poll(&pp->controls, !pp->held && !pp->disarmed && pp->rules.warmup_fd < 0);
 	nr = reports_take(pp);
 	if (trigger_stop_asked(pp->trigger))
 		return -ECANCELED;
-	if (nr && (pp->held || pp->sated))
+	if (nr && pp->held)
 		session_rearm(pp, -1);
 	if (!err && pp->poke && !poke_poll(pp->poke) && pp->config.exit_with_target)
 		err = -ESRCH;
@@ -500,7 +486,6 @@ static void session_stop(struct perf_poke *pp)
 	}
 	reports_finish(pp);
 	rules_stop(&pp->rules);
-	controls_stop(&pp->controls);
 	poke_finish(pp->poke);
 	if (pp->trigger)
 		trigger_detach(pp->trigger);

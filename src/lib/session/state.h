@@ -11,7 +11,6 @@
 #include "delivery/poke.h"
 #include "options/config.h"
 #include "recorder/recorder.h"
-#include "session/controls.h"
 #include "session/rules.h"
 #include "trigger/bucket.h"
 #include "trigger/trigger.h"
@@ -49,18 +48,16 @@ struct perf_poke {
 	struct workload *workload;
 	struct writer *writer;
 	struct rules rules;
-	struct controls controls;
 	struct pins *pins; /* NULL: not listed */
 	struct capture_symbols symbols;
 	struct output output;
 	struct capture_env env;
-	uint64_t complete; /* captures reported without error, as the next without controls */
+	uint64_t complete; /* captures reported without error */
 	uint64_t failed;   /* lost captures and snapshots */
-	uint64_t pending;  /* given to the writer and not reported yet, with controls */
+	uint64_t pending;  /* given to the writer and not reported yet */
 	struct losses losses;
 	bool moved; /* captures are no longer at their reported paths */
 	bool held;  /* disarmed until a pending capture is reported */
-	bool sated; /* armed for controls only */
 	struct any_thread gate;
 	bool disarmed; /* by the caller */
 	struct reporter reporter;

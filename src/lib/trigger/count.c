@@ -52,17 +52,15 @@ int trigger_count(const struct trigger_counters *counters, int cpu_number, uint6
 	struct trigger_cpu *cpu =
 		(size_t)cpu_number < counters->nr_rows ? &counters->rows[cpu_number] : NULL;
 	__u64 watched = cpu ? LOAD(cpu->watched) : TRIGGER_UNWATCHED;
-	bool is_late, is_spike, is_kept;
+	bool is_spike, is_kept;
 
 	if (!watched)
 		return -ENXIO;
-	is_late = latency_ns >= LOAD(cpu->threshold_ns);
-	is_spike = is_late && latency_ns >= LOAD(arming->spike_ns[PERF_POKE_TRIGGER_REPORT]);
+	is_spike = latency_ns >= LOAD(cpu->threshold_ns);
 	is_kept = latency_ns >= LOAD(arming->floor_ns[PERF_POKE_TRIGGER_REPORT]);
 	/* Whoever arms the session first sets the rest. */
-	if (is_late && __atomic_load_n(&arming->armed, __ATOMIC_ACQUIRE) &&
-	    !LOAD(arming->disarmed) &&
-	    (!is_spike || (is_kept && !is_quiet(LOAD(arming->quiet_until_ns)))))
+	if (is_spike && is_kept && __atomic_load_n(&arming->armed, __ATOMIC_ACQUIRE) &&
+	    !LOAD(arming->disarmed) && !is_quiet(LOAD(arming->quiet_until_ns)))
 		return 1;
 	count(cpu, latency_ns);
 	if (watched >= TRIGGER_LINEAR)

@@ -19,8 +19,8 @@ struct trigger_counters {
 	const struct trigger_bpf__data_arming *arming;
 };
 
-/* Any thread; async-signal-safe. Returns 0 if counted, 1 if it may be a spike or a control, which
- * only the program can take, or -ENXIO if the CPU is not watched. */
+/* Any thread; async-signal-safe. Returns 0 if counted, 1 if it may be a spike, which only the
+ * program can take, or -ENXIO if the CPU is not watched. */
 int trigger_count(const struct trigger_counters *counters, int cpu, uint64_t latency_ns);
 
 #endif

@@ -45,8 +45,6 @@ void trigger_arm(struct trigger *trigger)
 void trigger_set_threshold(struct trigger *trigger, enum perf_poke_trigger_kind kind,
 			   uint64_t threshold_ns)
 {
-	__atomic_store_n(&trigger->skel->data_arming->spike_ns[kind], threshold_ns,
-			 __ATOMIC_RELAXED);
 	for (int i = 0; i < trigger->nr_possible; i++) {
 		struct trigger_cpu *cpu = trigger_find_cpu(trigger, i, kind);
 
@@ -63,15 +61,6 @@ void trigger_set_floor(struct trigger *trigger, enum perf_poke_trigger_kind kind
 void trigger_set_quiet(struct trigger *trigger, uint64_t until_ns)
 {
 	__atomic_store_n(&trigger->skel->data_arming->quiet_until_ns, until_ns, __ATOMIC_RELAXED);
-}
-
-void trigger_want_control(struct trigger *trigger, int cpu, enum perf_poke_trigger_kind kind,
-			  bool want)
-{
-	uint64_t threshold_ns = want ? 0 : trigger->skel->data_arming->spike_ns[kind];
-
-	__atomic_store_n(&trigger_find_cpu(trigger, cpu, kind)->threshold_ns, threshold_ns,
-			 __ATOMIC_RELAXED);
 }
 
 uint64_t trigger_take(struct trigger *trigger)

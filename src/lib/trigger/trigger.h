@@ -91,9 +91,6 @@ void trigger_set_threshold(struct trigger *trigger, enum perf_poke_trigger_kind 
 void trigger_set_floor(struct trigger *trigger, enum perf_poke_trigger_kind kind,
 		       uint64_t floor_ns);
 void trigger_set_quiet(struct trigger *trigger, uint64_t until_ns);
-/* Whether the next latency of that kind on that CPU is taken as a control, if it is no spike. */
-void trigger_want_control(struct trigger *trigger, int cpu, enum perf_poke_trigger_kind kind,
-			  bool want);
 /* Disarms. Returns the sequence of a spike that the caller takes; 0: not armed. */
 uint64_t trigger_take(struct trigger *trigger);
 /* Returns 1 with a spike or poke, or 0. */

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Makes timers and threads late by functions of known names, and leaves what perf-poke captures to
-../ptemu_normal.py, with controls of the same sessions.
+../ptemu_normal.py.
 
-usage: ptemu_normal.py PERF_POKE_CTL RUNS CONTROLS CULPRIT... in a guest with --pt emulated
---icount; CULPRIT is a file of late_timer. Captures go to CULPRIT:NUMBER and control:NUMBER in the
-scratch folder."""
+usage: ptemu_normal.py PERF_POKE_CTL RUNS CULPRIT... in a guest with --pt emulated
+--icount; CULPRIT is a file of late_timer. Captures go to CULPRIT:NUMBER in the scratch folder."""
 import collections
 import glob
 import itertools
@@ -15,7 +14,7 @@ import capture
 import common
 import ptemu
 
-CTL, RUNS, CONTROLS, CULPRITS = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:]
+CTL, RUNS, CULPRITS = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
 LATE_US, THRESHOLD_US = 300, 200
 # Until the ring holds enough normal activations
 EVERY_S = 0.03
@@ -26,8 +25,6 @@ OPTIONS = ("--workload", "cyclic", "--freeze", "pause", "--trigger", "irq", "--t
 
 
 def kind_of(one, late):
-    if "control" in one.line:
-        return "control"
     culprit = late.maker(one)
     # An interrupt that is nearly late enough makes its thread late.
     if culprit and (one.line["trigger"] == "irq") == (culprit in BEFORE_IRQ):
@@ -35,30 +32,28 @@ def kind_of(one, late):
     return None
 
 
-def take(output, missing, controls):
+def take(output, missing):
     """Captures of one session, by what they are of"""
     def turn():
         return len(glob.glob(f"{output}/*"))
 
-    late = ptemu.Late(*(missing or CULPRITS), late_us=LATE_US, turn=turn)
+    late = ptemu.Late(*missing, late_us=LATE_US, turn=turn)
     late.every_s = EVERY_S
-    options = ("--controls", f"{controls},200ms") if controls else ()
-    for one in capture.take(CTL, output, *OPTIONS, *options, buffer="256K", late=late,
-                            count=max(1, min(len(missing), AT_ONCE)), threshold_us=THRESHOLD_US):
+    for one in capture.take(CTL, output, *OPTIONS, buffer="256K", late=late,
+                            count=min(len(missing), AT_ONCE), threshold_us=THRESHOLD_US):
         yield kind_of(one, late), one
 
 
 ptemu.load()
 common.load("late_timer")
 made = collections.Counter()
-wanted = {"control": CONTROLS, **{culprit: RUNS for culprit in CULPRITS}}
 for session in itertools.count():
     lacking = [culprit for culprit in CULPRITS for _ in range(RUNS - made[culprit])]
-    if not lacking and made["control"] >= CONTROLS:
+    if not lacking:
         break
     folder = f"/tmp/normal{session}"
-    for kind, taken in take(folder, lacking, CONTROLS - made["control"]):
-        if kind and made[kind] < wanted[kind]:
+    for kind, taken in take(folder, lacking):
+        if kind and made[kind] < RUNS:
             shutil.move(taken.folder, ptemu.SCRATCH / f"{kind}:{made[kind]}")
             print(f"{kind}: {taken.line['latency_ns']} ns", flush=True)
             made[kind] += 1

@@ -92,10 +92,7 @@ static void show_summaries(FILE *file)
 	results_remove_capture(&results, "a/1");
 	results.kinds[0].rows = &row;
 	results.nr_rows = 1;
-	results.controls = 5;
-	results.nr_controls = 4;
 	show(file, "summary", json_summary(&results));
-	results.controls = 0;
 	results.perf = (struct result_perf){
 		.pid = 7, .command = command, .status = 130, .data = { &data, 1 }
 	};

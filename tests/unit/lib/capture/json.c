@@ -327,9 +327,6 @@ TEST_WITH(tells_what_is_other, set_up, remove_output)
 					    { "threshold_ns", "17" },
 					    { "trigger.threshold_ns", "17" },
 					    {} });
-	capture = example();
-	capture->control = true;
-	check(capture, (const char *[][2]){ { "control", "true" }, {} });
 	config.workload = PERF_POKE_WORKLOAD_NONE;
 	env.workload = "none";
 	config.function = "hrtimer_wakeup";

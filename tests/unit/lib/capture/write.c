@@ -103,17 +103,6 @@ TEST_WITH(a_poke_has_no_cpu, make_output, remove_output)
 	capture_free(&env, capture);
 }
 
-TEST_WITH(a_control_is_named_so, make_output, remove_output)
-{
-	struct capture *capture = fake_capture(1);
-
-	capture->control = true;
-	capture->spike.kind = PERF_POKE_TRIGGER_THREAD;
-	capture_write(&env, capture);
-	check_name(capture, "^/[0-9]{8}-[0-9]{6}\\.[0-9]{3}-cpu3-control-83us$");
-	capture_free(&env, capture);
-}
-
 /* The wall time in the name is that of the spike, not of the writing. */
 TEST_WITH(is_named_after_the_spike, make_output, remove_output)
 {

@@ -34,7 +34,6 @@ TEST(sets_each_kind)
 	assert_int_equal(perf_poke__opts_set(&opts, "cpu", "2,4-7"), 0);
 	assert_int_equal(perf_poke__opts_set(&opts, "threshold", "1.5ms"), 0);
 	assert_int_equal(perf_poke__opts_set(&opts, "cooldown", "2"), 0);
-	assert_int_equal(perf_poke__opts_set(&opts, "controls", "7,1.5s"), 0);
 	assert_int_equal(perf_poke__opts_set(&opts, "buffer", "64K"), 0);
 	assert_int_equal(perf_poke__opts_set(&opts, "count", "3"), 0);
 	assert_int_equal(perf_poke__opts_set(&opts, "recorder", "events"), 0);
@@ -47,8 +46,6 @@ TEST(sets_each_kind)
 	assert_string_equal(opts.cpus, "2,4-7");
 	assert_int_equal(opts.threshold_ns, 1500000);
 	assert_int_equal(opts.cooldown_ns, 2000000000);
-	assert_int_equal(opts.controls, 7);
-	assert_int_equal(opts.control_interval_ns, 1500000000);
 	assert_int_equal(opts.buffer_size, 65536);
 	assert_int_equal(opts.max_captures, 3);
 	assert_int_equal(opts.recorder, PERF_POKE_RECORDER_NONE);
@@ -67,8 +64,6 @@ TEST(refuses_values)
 		"not a time (use 30us, 1.5ms, 2s; a bare number is microseconds)");
 	refuses(-EINVAL, "threshold", NULL, "empty; a value is needed");
 	refuses(-EINVAL, "count", "0", "must be 1 or more");
-	refuses(-EINVAL, "controls", "0", "must be 1 or more");
-	refuses(-EINVAL, "controls", "3,1us", "must be 1ms or more (a bare number is seconds)");
 	refuses(-EINVAL, "freeze-all", "maybe", "takes yes, no, or no value");
 	refuses(-EINVAL, "cpu", "x", "not a list of CPUs (use 3 or 2,4-7)");
 	refuses(-EINVAL, "recorder", "x", "not a recorder (use auto, *, none*)");

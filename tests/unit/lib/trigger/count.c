@@ -86,23 +86,6 @@ TEST(leaves_what_may_be_taken)
 	assert_int_equal(cpu->spikes, 0);
 }
 
-TEST(leaves_a_control)
-{
-	static struct fixture f;
-	struct trigger_cpu *cpu = begin(&f);
-
-	cpu->threshold_ns = 0;
-	assert_int_equal(count(&f, 250), 1);
-	/* A spike that is not kept is no control. */
-	f.arming.floor_ns[PERF_POKE_TRIGGER_REPORT] = 2 * THRESHOLD_NS;
-	assert_int_equal(count(&f, THRESHOLD_NS), 0);
-	assert_int_equal(cpu->spikes, 1);
-	f.arming.disarmed = 1;
-	assert_int_equal(count(&f, 250), 0);
-	assert_int_equal(cpu->count, 2);
-	assert_int_equal(cpu->spikes, 1);
-}
-
 TEST(counts_what_cannot_be_taken)
 {
 	static struct fixture f;
@@ -119,7 +102,7 @@ TEST(counts_what_cannot_be_taken)
 	assert_int_equal(count(&f, THRESHOLD_NS), 0);
 	assert_int_equal(cpu->spikes, 3);
 	assert_int_equal(cpu->unarmed, 2);
-	cpu->threshold_ns = f.arming.spike_ns[PERF_POKE_TRIGGER_REPORT] = 3 * THRESHOLD_NS;
+	cpu->threshold_ns = 3 * THRESHOLD_NS;
 	assert_int_equal(count(&f, 2 * THRESHOLD_NS), 0);
 	assert_int_equal(cpu->spikes, 3);
 	assert_int_equal(count(&f, 3 * THRESHOLD_NS), 1);
@@ -141,22 +124,6 @@ TEST(counts_while_quiet)
 	f.arming.quiet_until_ns = UINT64_MAX;
 	assert_int_equal(count(&f, THRESHOLD_NS), 0);
 	assert_int_equal(cpu->unarmed, 2);
-	/* No spike: a control may be taken. */
-	cpu->threshold_ns = 0;
-	assert_int_equal(count(&f, THRESHOLD_NS - 1), 1);
-	assert_int_equal(cpu->count, 2);
-}
-
-TEST(counts_no_spike_below_the_threshold)
-{
-	static struct fixture f;
-	struct trigger_cpu *cpu = begin(&f);
-
-	/* Being lowered: that of the CPU is the last. */
-	f.arming.spike_ns[PERF_POKE_TRIGGER_REPORT] = THRESHOLD_NS / 2;
-	assert_int_equal(count(&f, THRESHOLD_NS - 1), 0);
-	assert_int_equal(cpu->count, 1);
-	assert_int_equal(cpu->spikes, 0);
 }
 
 TEST(writes_nowhere_else)
