@@ -213,7 +213,7 @@ static __noinline struct span_open *span_late(struct span_slots *newest, __u32 s
 	return NULL;
 }
 
-/* The session's threshold, including adjustments. */
+/* The threshold, or what keep-worst made of it. */
 static __always_inline __u64 span_limit(const struct trigger_cpu *cpu)
 {
 	__u64 limit = cpu->threshold_ns, floor = floor_ns[PERF_POKE_TRIGGER_SPAN];

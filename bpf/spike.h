@@ -4,7 +4,6 @@
 #define SPIKE_H
 
 #include "cpus.h"
-#include "linear.h"
 #include "noise.h"
 #include "poke/send.h"
 #include "recent.h"
@@ -14,7 +13,7 @@
 const volatile char pause_message[TRIGGER_MESSAGE_SIZE] = "";
 const volatile char resume_message[TRIGGER_MESSAGE_SIZE] = "";
 
-/* By kind, before measuring; 0: not watched. See threshold_ns of struct trigger_cpu. */
+/* By kind; 0: not watched. See threshold_ns of struct trigger_cpu. */
 const volatile __u64 thresholds_ns[TRIGGER_KINDS] = {};
 
 /* What decides whether a latency is taken. A map of its own, because other processes read it: see
@@ -48,6 +47,14 @@ static __always_inline void fill_task(struct trigger_spike *s)
 	bpf_get_current_comm(s->comm, sizeof(s->comm));
 }
 
+static __always_inline void add(__u64 *field, __u64 value, bool atomic)
+{
+	if (atomic)
+		__sync_fetch_and_add(field, value);
+	else
+		*field += value;
+}
+
 static __always_inline void raise_to(__u64 *field, __u64 value, bool atomic)
 {
 	__u64 seen = *field, found;
@@ -76,7 +83,6 @@ static __always_inline void count_as(struct trigger_cpu *cpu, __u64 latency_ns, 
 	barrier_var(bucket);
 	if (bucket < TRIGGER_BUCKETS)
 		add(&cpu->buckets[bucket], 1, atomic);
-	linear_count(cpu->watched, latency_ns, atomic);
 }
 
 static __always_inline void count(struct trigger_cpu *cpu, __u64 latency_ns)

@@ -62,16 +62,15 @@ enum span_unpaired {
 enum trigger_watched {
 	TRIGGER_UNWATCHED,
 	TRIGGER_WATCHED,
-	TRIGGER_LINEAR, /* first row of the linear histogram */
 };
 
 /* Written by one CPU in its timer interrupt; user space may read its mapping at any time. */
 struct trigger_cpu {
 	/* An ordinary expiry reads only the first cache line. User space sets the first three
 	 * members before it attaches the program. */
-	__u64 watched;	    /* enum trigger_watched, or a row of the linear histogram */
+	__u64 watched;	    /* enum trigger_watched */
 	__u64 function;	    /* callback of the timers to watch; 0: all */
-	__u64 threshold_ns; /* raised after measuring; TRIGGER_NEVER: no spikes */
+	__u64 threshold_ns; /* TRIGGER_NEVER: no spikes */
 	__u64 count;
 	__u64 sum_ns;
 	__u64 min_inverse; /* ~minimum, so that zero-filled memory means "none yet" */
@@ -261,8 +260,6 @@ struct trigger_session {
 	__u64 last_sequence;	/* spike of the last capture, complete or lost; 0: none yet */
 	__u64 pending;		/* being written */
 	__u64 max_captures;	/* UINT64_MAX: no limit */
-	__u64 linear_width_ns;	/* of a bucket; linear_row buckets are a row: see linear.h */
-	__u64 linear_row;
 	char function[64];
 	char recorder[16];
 	char freeze[16];
@@ -281,7 +278,7 @@ static_assert(sizeof(struct trigger_build_id) == 32, "as the kernel's");
 static_assert(sizeof(struct trigger_stack) ==
 		      48 + 8 * TRIGGER_KERNEL_FRAMES + 40 * TRIGGER_USER_FRAMES,
 	      "no hidden padding");
-static_assert(sizeof(struct trigger_session) == 736 + 8 * TRIGGER_KINDS, "no hidden padding");
+static_assert(sizeof(struct trigger_session) == 720 + 8 * TRIGGER_KINDS, "no hidden padding");
 #endif
 
 /* For 1 to 2^32 - 1, without branches, which would be mispredicted. The sign of `limit - v` tells

@@ -418,15 +418,6 @@ struct perf_poke_opts {
 	uint64_t max_disk;
 	/** ignore spikes for this long after one */
 	uint64_t cooldown_ns;
-	/** measure for `warmup_ns` (default 10 s) without taking spikes; then raise the threshold
-	 * of each trigger to this percentile, such as 99.99; 0: off */
-	double adaptive_percent;
-	uint64_t warmup_ns;
-	/** number of buckets of equal width, per CPU and kind, for perf_poke__linear_histogram();
-	 * at most 1 GiB in total; default: none */
-	uint64_t histogram_entries;
-	/** their width; default 1 us */
-	uint64_t histogram_width_ns;
 	/** user ID trusted like root and the caller: may own the folder for captures and its parent
 	 * folders. Other users must not be able to write to them, unless they have the sticky bit.
 	 * Default: none */
@@ -750,24 +741,6 @@ int perf_poke__histogram(const struct perf_poke *pp, enum perf_poke_trigger_kind
 			 void (*fn)(void *ctx, const struct perf_poke_bucket *bucket), void *ctx);
 
 /**
- * The histogram with buckets of equal width, `histogram_width_ns`, beginning at 0.
- *
- * @param pp  session
- * @param kind  which latency
- * @param cpu  a watched CPU, or -1 for all of them together
- * @param counts  filled in: `histogram_entries` buckets, then one for larger latencies
- * @param nr  room in counts; further buckets are left out
- *
- * Returns: the number of buckets, histogram_entries + 1, or
- * - -ENOTCONN, -ENXIO as perf_poke__stats()
- * - -ENODATA: histogram_entries is 0
- * - -EINVAL: counts is NULL
- * Since: 0.1
- */
-int perf_poke__linear_histogram(const struct perf_poke *pp, enum perf_poke_trigger_kind kind,
-				int cpu, uint64_t *counts, size_t nr);
-
-/**
  * The watched CPUs, in rising order.
  *
  * @param pp  session
@@ -833,8 +806,7 @@ struct perf_poke_session {
 	uint64_t armed_for_ns; /**< since it was armed; 0: not yet */
 	const int *cpus;
 	size_t nr_cpus;
-	uint64_t threshold_ns; /**< current: adaptive_percent and keep_worst raise it; 0: still
-				  warming up */
+	uint64_t threshold_ns; /**< current: keep_worst raises it */
 	const char *function;  /**< "any" */
 	const char *recorder, *freeze, *delivery, *workload, *output; /**< "": none */
 	uint64_t captures, failed;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* `library CPU OUTPUT`: uses of the library that the command does not make. Prints a JSON object:
  * `threads`: thread latencies counted by a session with the cyclic workload, beside a sleeping
- * thread of this program; `thresholds_ns` and `captures`: of each run of one session with adaptive
- * thresholds and an endless cooldown; `in_callback`: what functions return in a callback;
+ * thread of this program; `threshold_ns` and `captures`: of each run of one session with an endless
+ * cooldown; `in_callback`: what functions return in a callback;
  * `together`: in each round two threads start a session at once; how many of them succeed. */
 #include <inttypes.h>
 #include <limits.h>
@@ -106,8 +106,6 @@ static void restart(const char *cpu, const char *output)
 				       .output = output,
 				       .session = NAME,
 				       .threshold_ns = 1,
-				       .adaptive_percent = 50,
-				       .warmup_ns = 100000000,
 				       .cooldown_ns = UINT64_MAX };
 	struct perf_poke *pp = make(&opts);
 

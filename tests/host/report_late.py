@@ -119,16 +119,6 @@ class Script(ReportTest):
         self.assertEqual(self.spikes(self.output)["GET /"]["label"], "GET /")
         self.assert_fails(self.report(session.name, "--latency", "2ms"), 1, session.name)
 
-    def test_linear_histogram(self):
-        cpu = common.find_cpus(1)[0]
-        with common.Session([cpu], self.output, *REPORTS, "--histogram", "--bucket-size", "100us", "--entries", "15") as session:
-            for latency in ("950us", "250us", "960us", "2ms"):
-                self.report(session.name, "--latency", latency)
-            session.read_capture()
-            self.assertEqual(session.finish(signal.SIGINT), 0)
-            linear = session.summary["triggers"]["report"]["cpus"][0]["linear_histogram"]
-        self.assertEqual((linear["buckets"], linear["over"]), ([[200000, 1], [900000, 2]], 1))
-
     def test_several_cpus(self):
         cpus = common.find_cpus(2)
         with common.Session(cpus, self.output, *REPORTS) as session:

@@ -310,7 +310,7 @@ class Pins(SessionTest):
         os.chmod(PINS, 0o777)
         with self.session() as session:
             folder = os.path.join(PINS, session.name)
-            self.assertEqual(sorted(os.listdir(folder)), ["arming", "cpus", "cpus_more", "linear", "poke", "session", "stop", "targets"])
+            self.assertEqual(sorted(os.listdir(folder)), ["arming", "cpus", "cpus_more", "poke", "session", "stop", "targets"])
             for path in (PINS, folder):
                 self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o700, path)
             for name in os.listdir(folder):

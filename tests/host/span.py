@@ -140,25 +140,13 @@ class Kernel(SpanTest):
         span = session.summary["triggers"]["span"]
         self.assertEqual((span["all"]["count"], span["not_entered"], span["reentered"]), (3, 0, 0))
 
-    def test_measures_first(self):
-        with common.python_on(self.cpu, "import time\nwhile True: time.sleep(0.02)\n"), \
-                self.session(NANOSLEEP, "1us", "--adaptive", "50", "--warmup", "1s", "--count", "1") as session:
-            self.assertEqual(session.finish(), 0, session.__dict__)
-        capture, = session.captures
-        with open(os.path.join(capture["path"], "capture.json")) as file:
-            threshold_ns = json.load(file)["threshold_ns"]
-        self.assertGreater(threshold_ns, 10000000)
-        self.assertGreaterEqual(capture["latency_ns"], threshold_ns)
-
     def test_histogram(self):
-        with self.session(NANOSLEEP, NEVER, "--histogram", "--entries", "1000", "--bucket-size", "1ms") as session:
+        with self.session(NANOSLEEP, NEVER) as session:
             python_sleeps(self.cpu, *[SHORT_S] * 10)
             session.finish(signal.SIGINT)
         span = session.summary["triggers"]["span"]["all"]
         self.assertEqual(sum(row[2] for row in span["histogram"]), span["count"])
         self.assertGreaterEqual(sum(number for low, _, number in span["histogram"] if low >= SHORT_S * 1e9 * 63 / 64), 10)
-        linear = session.summary["triggers"]["span"]["cpus"][0]["linear_histogram"]
-        self.assertEqual(sum(count for _, count in linear["buckets"]) + linear["over"], span["count"])
 
     def test_top(self):
         with common.python_on(self.cpu, "import time\nwhile True: time.sleep(%g)\n" % SHORT_S):

@@ -172,38 +172,5 @@ class Functions(Watching):
         self.assertGreater(len(names), 1, names)
 
 
-class Linear(common.HostTest):
-    """The histogram in the format of rtla timerlat hist."""
-
-    def start(self, *args):
-        result = common.run_ctl("start", "--cpu", str(common.find_cpus(1)[0]), *common.NO_SPIKES, "--workload", "cyclic", "--duration", "1s",
-                                "--trigger", "irq", "--trigger", "thread", "--output", self.output, *args)
-        self.assertEqual(result.returncode, 3, result.stderr)
-        return result.stdout
-
-    def test_agrees_with_the_other(self):
-        """Both histograms are of the same expiries: below a common bound the counts are equal."""
-        summary = common.parse_lines(self.start("--json", "--histogram", "--bucket-size", "8", "--entries", "1000"))[-1]
-        for row in (summary["cpus"][0], summary["triggers"]["thread"]["cpus"][0]):
-            linear = row["linear_histogram"]
-            self.assertEqual((linear["width_ns"], linear["entries"]), (8000, 1000))
-            self.assertEqual(sum(count for _, count in linear["buckets"]) + linear["over"], row["count"])
-            self.assertGreater(row["count"], 100)
-            # Where buckets of both begin.
-            for bound in (16384 * 125, 1024 * 125, 512 * 125, 256 * 125):
-                self.assertEqual(sum(n for low, n in linear["buckets"] if low < bound), sum(n for low, high, n in row["histogram"] if low < bound), bound)
-
-    def test_shape(self):
-        lines = self.start("--histogram", "--entries", "20").splitlines()
-        table = lines[lines.index("# RTLA timerlat histogram"):]
-        self.assertEqual(table[1], "# Time unit is microseconds (us)")
-        rows = {line.split()[0]: line.split()[1:] for line in table[:table.index(next(line for line in table if line.startswith("ALL:")))]}
-        cpu = common.find_cpus(1)[0]
-        self.assertEqual(rows["Index"], ["IRQ-%03d" % cpu, "Thr-%03d" % cpu])
-        for column in range(2):
-            counted = sum(int(values[column]) for name, values in rows.items() if name.isdigit() or name == "over:")
-            self.assertEqual(counted, int(rows["count:"][column]))
-
-
 if __name__ == "__main__":
     common.main()

@@ -44,7 +44,7 @@ struct start_args {
 	const char *log; /* NULL: standard error, or the choice of --detach */
 	struct follow_opts follow;
 	bool detach;
-	bool json, top, histogram;
+	bool json, top;
 	bool verbose;
 };
 

@@ -5,9 +5,7 @@
 
 #include "causes/known.h"
 #include "cli/cli.h"
-#include "session/adaptive.h"
 #include "session/detach.h"
-#include "session/rtla_hist.h"
 #include "session/session.h"
 #include "units.h"
 
@@ -66,8 +64,6 @@ static const struct option_spec options[] = {
 	  .help = "print debug messages, including libbpf's" },
 	{ "top", 0, OPTION_FLAG, TARGET(top),
 	  .help = "show a table of all CPUs every second, as rtla does" },
-	{ "histogram", 0, OPTION_FLAG, TARGET(histogram),
-	  .help = "print histograms at the end, as rtla timerlat hist does" },
 	{ "json", 0, OPTION_FLAG, TARGET(json), .help = "print JSON, see below" },
 	{ NULL, 0, OPTION_REST, TARGET(targets.command), .metavar = "-- COMMAND",
 	  .help = "perf record with -S or --switch-output=signal: started\n"
@@ -76,7 +72,7 @@ static const struct option_spec options[] = {
 
 static const char notes[] = OPTIONS_TIMES
 	", but seconds for\n"
-	"--duration, --on-capture-time, --warmup and --cooldown. Sizes take K, M or G.\n"
+	"--duration, --on-capture-time and --cooldown. Sizes take K, M or G.\n"
 	"Ctrl-C (SIGINT), SIGTERM, SIGHUP or perf-poke-ctl stop ends the session and prints the\n"
 	"results.\n"
 	"If NOTIFY_SOCKET is set, the service manager (systemd) learns when the session is\n"
@@ -106,35 +102,13 @@ static const char notes[] = OPTIONS_TIMES
 	"  {\"type\":\"error\"}    message\n"
 	"  {\"type\":\"summary\"}  cpus: [{cpu, count, min_ns, avg_ns, p50_ns, p99_ns,\n"
 	"                      p99_9_ns, max_ns, spikes, unarmed,\n"
-	"                      histogram: [[low_ns, high_ns, count], ...]}, ...],\n"
-	"                      with --histogram linear_histogram: {width_ns, entries,\n"
-	"                      buckets: [[low_ns, count], ...], over};\n"
+	"                      histogram: [[low_ns, high_ns, count], ...]}, ...];\n"
 	"                      all: the same for all CPUs; missed, captures, failed,\n"
 	"                      elapsed_ns; with --known: known, new, unjudged (captures);\n"
 	"                      kept: [{number, path, cpu, latency_ns, trigger},\n"
 	"                      ...]: remaining captures;\n"
 	"                      perf: {pid, command, status, data: [...]}\n"
 	"A high_ns of null means no upper limit.\n";
-
-static int check_histogram(struct start_args *args, struct console *con)
-{
-	struct perf_poke_opts *opts = &args->opts;
-
-	if (!args->histogram && (opts->histogram_entries || opts->histogram_width_ns)) {
-		console_error(con, "--%s: needs --histogram",
-			      opts->histogram_entries ? "entries" : "bucket-size");
-		return -EINVAL;
-	}
-	if (opts->histogram_width_ns % NS_PER_US) {
-		console_error(con, "--bucket-size: must be whole microseconds");
-		return -EINVAL;
-	}
-	if (args->histogram && !opts->histogram_entries)
-		opts->histogram_entries = RTLA_HIST_ENTRIES;
-	if (args->histogram && !opts->histogram_width_ns)
-		opts->histogram_width_ns = RTLA_HIST_BUCKET_US * NS_PER_US;
-	return 0;
-}
 
 /* Finds errors in the file before the session is armed. */
 static int check_known(const struct start_args *args, struct console *con)
@@ -190,17 +164,14 @@ int start_parse(struct start_args *args, struct console *con, int argc, char **a
 	if (r)
 		return r;
 	if (!args->opts.threshold_ns)
-		args->opts.threshold_ns =
-			args->opts.adaptive_percent ? ADAPTIVE_NO_FLOOR_NS : 30 * NS_PER_US;
+		args->opts.threshold_ns = 30 * NS_PER_US;
 	if (!args->opts.max_captures)
 		args->opts.max_captures = args->opts.keep_worst ? UINT64_MAX : 1;
 	if (args->top && args->detach) {
 		console_error(con, "--top excludes --detach (use perf-poke-ctl status --watch)");
 		return -EINVAL;
 	}
-	r = check_histogram(args, con);
-	if (!r)
-		r = check_known(args, con);
+	r = check_known(args, con);
 	return r ? r : check_targets(args, con);
 }
 
@@ -235,7 +206,6 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	return session_run(con, &args.opts, &args.targets, args.duration_ns,
 			   args.detach ? &detach : NULL,
 			   &(struct session_view){ .top = args.top && !args.json,
-						   .histogram = args.histogram,
 						   .follow = args.follow });
 }
 

@@ -54,7 +54,7 @@ static void print_thresholds(FILE *file, const struct perf_poke_session *session
 	const char *before = " ";
 
 	if (!session->threshold_ns) {
-		fprintf(file, " being measured");
+		fprintf(file, " unknown");
 		return;
 	}
 	/* Usually only irq. */

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "session/adaptive.h"
 
 static void add_numbers(json_object *object, const char *key, const int *numbers, size_t nr)
 {
@@ -15,28 +14,18 @@ static void add_numbers(json_object *object, const char *key, const int *numbers
 	json_add(object, key, list);
 }
 
-/* null until --adaptive has measured it. */
-static void add_threshold(json_object *object, const char *key, const struct perf_poke_opts *opts,
-			  uint64_t threshold_ns)
-{
-	if (adaptive_no_floor(opts, threshold_ns))
-		json_add(object, key, NULL);
-	else
-		json_add_u64(object, key, threshold_ns);
-}
-
 static json_object *new_triggers(const struct perf_poke_opts *opts)
 {
 	json_object *object = json_object_new_object();
 
 	if (!opts->nr_triggers)
-		add_threshold(object, kind_name(PERF_POKE_TRIGGER_IRQ), opts, opts->threshold_ns);
+		json_add_u64(object, kind_name(PERF_POKE_TRIGGER_IRQ), opts->threshold_ns);
 	for (size_t i = 0; i < opts->nr_triggers; i++) {
 		const struct perf_poke_trigger *trigger = &opts->triggers[i];
 
 		if (kind_has_threshold(trigger->kind))
-			add_threshold(object, kind_name(trigger->kind), opts,
-				      trigger->threshold_ns ?: opts->threshold_ns);
+			json_add_u64(object, kind_name(trigger->kind),
+				     trigger->threshold_ns ?: opts->threshold_ns);
 		else
 			json_add(object, kind_name(trigger->kind), NULL);
 	}
@@ -52,7 +41,7 @@ json_object *json_armed(const int *cpus, size_t nr, const struct perf_poke_opts 
 
 	json_add_text(object, "session", session);
 	add_numbers(object, "cpus", cpus, nr);
-	add_threshold(object, "threshold_ns", opts, opts->threshold_ns);
+	json_add_u64(object, "threshold_ns", opts->threshold_ns);
 	json_add_text(object, "function", opts->function ?: "any");
 	json_add_text(object, "recorder", recorder);
 	json_add_text(object, "workload", workload);
@@ -138,30 +127,7 @@ static void add_percentiles(json_object *object, uint64_t p50_ns, uint64_t p99_n
 	json_add_u64(object, "p99_9_ns", p999_ns);
 }
 
-/* Non-empty buckets as [low_ns, count]. */
-static json_object *new_linear(const struct results *results, const uint64_t *counts)
-{
-	json_object *object = json_object_new_object();
-	json_object *list = json_object_new_array();
-
-	for (uint64_t i = 0; i < results->linear_entries; i++) {
-		json_object *pair;
-
-		if (!counts[i])
-			continue;
-		pair = json_object_new_array();
-		json_push_u64(pair, i * results->linear_width_ns);
-		json_push_u64(pair, counts[i]);
-		json_object_array_add(list, pair);
-	}
-	json_add_u64(object, "width_ns", results->linear_width_ns);
-	json_add_u64(object, "entries", results->linear_entries);
-	json_add(object, "buckets", list);
-	json_add_u64(object, "over", counts[results->linear_entries]);
-	return object;
-}
-
-static json_object *new_row(const struct results *results, const struct result_row *row)
+static json_object *new_row(const struct result_row *row)
 {
 	json_object *object = json_object_new_object();
 
@@ -170,8 +136,6 @@ static json_object *new_row(const struct results *results, const struct result_r
 	add_stats(object, &row->stats);
 	add_percentiles(object, row->p50_ns, row->p99_ns, row->p999_ns);
 	json_add(object, "histogram", new_histogram(row));
-	if (row->linear)
-		json_add(object, "linear_histogram", new_linear(results, row->linear));
 	return object;
 }
 
@@ -197,9 +161,9 @@ static void add_result_kind(json_object *object, const struct results *results, 
 	json_object *cpus = json_object_new_array();
 
 	for (size_t i = 0; i < results->nr_rows; i++)
-		json_object_array_add(cpus, new_row(results, &results->kinds[kind].rows[i]));
+		json_object_array_add(cpus, new_row(&results->kinds[kind].rows[i]));
 	json_add(object, "cpus", cpus);
-	json_add(object, "all", new_row(results, &results->kinds[kind].all));
+	json_add(object, "all", new_row(&results->kinds[kind].all));
 }
 
 json_object *json_removed(const char *path)
@@ -319,9 +283,9 @@ static void add_session_kinds(json_object *object, const struct perf_poke_sessio
 	for (size_t i = 1; i < session->nr_kinds; i++) {
 		const struct perf_poke_session_kind *kind = session->kinds[i];
 		json_object *one = json_object_new_object();
-		bool known = session->threshold_ns && kind_has_threshold(kind->kind);
 
-		json_add_known(one, "threshold_ns", known ? kind->threshold_ns : 0, 0);
+		json_add_known(one, "threshold_ns",
+			       kind_has_threshold(kind->kind) ? kind->threshold_ns : 0, 0);
 		add_kind(one, session, kind);
 		json_add(triggers, kind_name(kind->kind), one);
 	}

@@ -91,20 +91,6 @@ static void add_bucket(void *ctx, const struct perf_poke_bucket *bucket)
 		buckets->array[buckets->nr++] = *bucket;
 }
 
-static int collect_linear(struct result_row *row, const struct perf_poke *pp,
-			  enum perf_poke_trigger_kind kind, uint64_t entries)
-{
-	int r;
-
-	if (!entries)
-		return 0;
-	row->linear = calloc(entries + 1, sizeof(*row->linear));
-	if (!row->linear)
-		return -ENOMEM;
-	r = perf_poke__linear_histogram(pp, kind, row->cpu, row->linear, entries + 1);
-	return r < 0 ? r : 0;
-}
-
 static int collect_row(struct result_row *row, const struct perf_poke *pp,
 		       enum perf_poke_trigger_kind kind, int cpu)
 {
@@ -131,7 +117,7 @@ static int collect_row(struct result_row *row, const struct perf_poke *pp,
 }
 
 static int collect_kind(struct result_kind *result, const struct perf_poke *pp,
-			enum perf_poke_trigger_kind kind, uint64_t entries)
+			enum perf_poke_trigger_kind kind)
 {
 	const int *cpus;
 	size_t nr;
@@ -141,11 +127,8 @@ static int collect_kind(struct result_kind *result, const struct perf_poke *pp,
 	result->rows = calloc(nr, sizeof(*result->rows));
 	if (!result->rows)
 		return -ENOMEM;
-	for (size_t i = 0; i < nr && !r; i++) {
+	for (size_t i = 0; i < nr && !r; i++)
 		r = collect_row(&result->rows[i], pp, kind, cpus[i]);
-		if (!r)
-			r = collect_linear(&result->rows[i], pp, kind, entries);
-	}
 	return r ? r : collect_row(&result->all, pp, kind, ALL_CPUS);
 }
 
@@ -159,7 +142,7 @@ int results_collect(struct results *results, const struct perf_poke *pp)
 
 		r = perf_poke__stats(pp, kind, ALL_CPUS, &stats);
 		if (!r)
-			r = collect_kind(&results->kinds[kind], pp, kind, results->linear_entries);
+			r = collect_kind(&results->kinds[kind], pp, kind);
 		else if (r == -ENXIO)
 			r = 0;
 	}
@@ -168,10 +151,8 @@ int results_collect(struct results *results, const struct perf_poke *pp)
 
 static void release_rows(struct result_row *rows, size_t nr)
 {
-	for (size_t i = 0; rows && i < nr; i++) {
+	for (size_t i = 0; rows && i < nr; i++)
 		free(rows[i].buckets);
-		free(rows[i].linear);
-	}
 	free(rows);
 }
 

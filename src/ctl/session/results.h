@@ -18,7 +18,6 @@ struct result_row {
 	uint64_t p999_ns;
 	struct perf_poke_bucket *buckets;
 	size_t nr_buckets;
-	uint64_t *linear; /* results.linear_entries buckets and the overflow; NULL: none */
 };
 
 /* The command of the session, such as perf record. */
@@ -38,8 +37,6 @@ struct result_kind {
 };
 
 struct results {
-	uint64_t linear_entries; /* 0: no linear histogram */
-	uint64_t linear_width_ns;
 	struct result_kind kinds[KINDS_MAX]; /* irq is always watched */
 	size_t nr_rows;
 	struct perf_poke_capture *captures; /* complete and not removed; strings are copies */

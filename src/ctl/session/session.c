@@ -8,7 +8,6 @@
 #include "cli/cli.h"
 #include "clock.h"
 #include "cpulist.h"
-#include "session/adaptive.h"
 #include "session/detach.h"
 #include "session/follow.h"
 #include "session/json.h"
@@ -16,7 +15,6 @@
 #include "session/poked.h"
 #include "session/report.h"
 #include "session/results.h"
-#include "session/rtla_hist.h"
 #include "session/top.h"
 #include "units.h"
 
@@ -134,46 +132,25 @@ static int format_targets(const struct perf_poke_opts *opts, char **text)
 	return fclose(file) ? -ENOMEM : 0;
 }
 
-/* Such as ` 30us` or ` irq 30us, thread 60us`; omits thresholds that --adaptive measures. */
-static void print_thresholds(FILE *file, const struct perf_poke_opts *opts)
-{
-	const char *separator = "";
-
-	if (!opts->nr_triggers && !adaptive_no_floor(opts, opts->threshold_ns))
-		fprintf(file, " %s", FORMAT_TIME(opts->threshold_ns));
-	for (size_t i = 0; i < opts->nr_triggers; i++) {
-		const struct perf_poke_trigger *trigger = &opts->triggers[i];
-		uint64_t threshold_ns = trigger->threshold_ns ?: opts->threshold_ns;
-		bool known = kind_has_threshold(trigger->kind);
-
-		if (known && adaptive_no_floor(opts, threshold_ns))
-			continue;
-		fprintf(file, "%s %s %s", separator, kind_name(trigger->kind),
-			known ? FORMAT_TIME(threshold_ns) : "any");
-		separator = ",";
-	}
-}
-
+/* Such as ` 30us` or ` irq 30us, thread 60us`. */
 static int format_thresholds(const struct perf_poke_opts *opts, char **text)
 {
-	_cleanup_free_ char *thresholds = NULL;
 	size_t size;
-	FILE *file = open_memstream(&thresholds, &size);
-	int r;
+	FILE *file = open_memstream(text, &size);
 
 	if (!file)
 		return -ENOMEM;
-	print_thresholds(file, opts);
-	if (fclose(file))
-		return -ENOMEM;
-	if (!opts->adaptive_percent) {
-		*text = TAKE_PTR(thresholds);
-		return 0;
+	if (!opts->nr_triggers)
+		fprintf(file, " %s", FORMAT_TIME(opts->threshold_ns));
+	for (size_t i = 0; i < opts->nr_triggers; i++) {
+		const struct perf_poke_trigger *trigger = &opts->triggers[i];
+
+		fprintf(file, "%s %s %s", i ? "," : "", kind_name(trigger->kind),
+			kind_has_threshold(trigger->kind)
+				? FORMAT_TIME(trigger->threshold_ns ?: opts->threshold_ns)
+				: "any");
 	}
-	r = asprintf(text, " measured for %s (%g%%%s%s)",
-		     FORMAT_TIME(opts->warmup_ns ?: ADAPTIVE_WARMUP_NS), opts->adaptive_percent,
-		     *thresholds ? ", at least" : "", thresholds);
-	return r < 0 ? -ENOMEM : 0;
+	return fclose(file) ? -ENOMEM : 0;
 }
 
 static void announce(struct session *s, const int *cpus, size_t nr)
@@ -412,10 +389,6 @@ static int print_report(const struct session *s)
 	if (!file)
 		return -ENOMEM;
 	r = report_print(file, &s->results);
-	if (s->view.histogram) {
-		fputc('\n', file);
-		rtla_hist_print(file, &s->results);
-	}
 	if (fclose(file))
 		return -ENOMEM;
 	if (!r)
@@ -470,8 +443,6 @@ enum exit_code session_run(struct console *con, const struct perf_poke_opts *opt
 
 	s.detach = detach;
 	s.view = *view;
-	s.results.linear_entries = opts->histogram_entries;
-	s.results.linear_width_ns = opts->histogram_width_ns;
 	s.results.keeps = opts->keep_worst || opts->max_disk || view->follow.sieve.known;
 	s.results.known = view->follow.sieve.known;
 	follow_init(&s.follow, con, &s.results, &view->follow);

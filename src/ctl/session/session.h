@@ -15,8 +15,7 @@
 struct detach;
 
 struct session_view {
-	bool top;	/* a table each second */
-	bool histogram; /* rtla's, at the end */
+	bool top; /* a table each second */
 	struct follow_opts follow;
 };
 

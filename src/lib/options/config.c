@@ -13,14 +13,11 @@
 #include "sized_struct.h"
 
 #define THRESHOLD_DEFAULT_NS 30000
-#define WARMUP_DEFAULT_NS 10000000000
 #define PERIOD_DEFAULT_NS 1000000
 #define PERIOD_MIN_NS 10000
 #define PERIOD_MAX_NS 1000000000
 #define PRIORITY_DEFAULT 95
-#define HISTOGRAM_WIDTH_DEFAULT_NS 1000
-#define HISTOGRAM_MAX (1ULL << 30) /* bytes, all CPUs together */
-#define BUFFER_MAX (1ULL << 31)	   /* the kernel's limit for the mapping of one event */
+#define BUFFER_MAX (1ULL << 31) /* the kernel's limit for the mapping of one event */
 #define WAKE_MAX 23
 #define WAKE_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
 #define SIZE_MIN offsetof(struct perf_poke_opts, threshold_ns)
@@ -74,8 +71,6 @@ static int config_numbers(struct config *config, const struct perf_poke_opts *op
 	config->keep_worst = opts->keep_worst ? opts->keep_worst : UINT64_MAX;
 	config->max_disk = opts->max_disk ? opts->max_disk : UINT64_MAX;
 	config->cooldown_ns = opts->cooldown_ns;
-	config->adaptive = opts->adaptive_percent;
-	config->warmup_ns = opts->warmup_ns ? opts->warmup_ns : WARMUP_DEFAULT_NS;
 	config->recording.buffer_size = opts->buffer_size;
 	config->workload = opts->workload;
 	config->recorder = opts->recorder;
@@ -93,9 +88,6 @@ static int config_numbers(struct config *config, const struct perf_poke_opts *op
 	if (config->period_ns < PERIOD_MIN_NS || config->period_ns > PERIOD_MAX_NS)
 		return log_error(&config->log, -EINVAL, "period %" PRIu64 " ns: must be 10us to 1s",
 				 config->period_ns);
-	if (!(config->adaptive >= 0 && config->adaptive < 100))
-		return log_error(&config->log, -EINVAL, "adaptive %g: must be below 100",
-				 config->adaptive);
 	if (config->priority < 1 || config->priority > 99)
 		return log_error(&config->log, -EINVAL, "priority %d: must be 1 to 99",
 				 config->priority);
@@ -135,20 +127,6 @@ static int config_workload_opts(struct config *config, const struct perf_poke_op
 			opts->scheduler ? opts->scheduler : fifo);
 	if (config->sched.policy == SCHED_FIFO)
 		config->priority = config->sched.priority;
-	return 0;
-}
-
-static int config_histogram(struct config *config, const struct perf_poke_opts *opts)
-{
-	uint64_t most = HISTOGRAM_MAX / sizeof(uint64_t) / TRIGGER_KINDS / config->nr_cpus - 1;
-
-	config->histogram_entries = opts->histogram_entries;
-	config->histogram_width_ns =
-		opts->histogram_width_ns ? opts->histogram_width_ns : HISTOGRAM_WIDTH_DEFAULT_NS;
-	if (config->histogram_entries > most)
-		return log_error(&config->log, -EINVAL,
-				 "histogram entries %" PRIu64 ": with %zu CPUs at most %" PRIu64,
-				 config->histogram_entries, config->nr_cpus, most);
 	return 0;
 }
 

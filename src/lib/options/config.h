@@ -29,7 +29,6 @@ struct config {
 	struct perf_poke_trigger *triggers;
 	size_t nr_triggers;
 	uint64_t thresholds[TRIGGER_KINDS];
-	uint64_t asked[TRIGGER_KINDS];	  /* before --adaptive */
 	const char *texts[TRIGGER_KINDS]; /* of `triggers` */
 	bool has_timers;		  /* one of them watches timers */
 	char *task;
@@ -50,9 +49,6 @@ struct config {
 	uint64_t max_captures;	       /* UINT64_MAX: no limit */
 	uint64_t keep_worst, max_disk; /* UINT64_MAX: no limit */
 	uint64_t cooldown_ns;
-	double adaptive; /* percent; 0: off */
-	uint64_t warmup_ns;
-	uint64_t histogram_width_ns, histogram_entries;
 	char *output;
 	uid_t output_owner;
 	char *session; /* NULL: not listed */

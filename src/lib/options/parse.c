@@ -122,17 +122,6 @@ int parse_idle_state(struct perf_poke_opts *opts, const char *value, char **why)
 	return parse_bounded(value, 9, &opts->deepest_idle_state, why);
 }
 
-int parse_adaptive(struct perf_poke_opts *opts, const char *value, char **why)
-{
-	char *end;
-
-	opts->adaptive_percent = strtod(value, &end);
-	if (end == value || *end || !(opts->adaptive_percent > 0) || opts->adaptive_percent >= 100)
-		return say_why(why, -EINVAL,
-			       "not a percentage (use 99.9, more than 0, less than 100)");
-	return 0;
-}
-
 /* Any other name is a span's, which may be defined later. */
 static const struct perf_poke_choice *find_kind(const char *name, size_t length)
 {

@@ -105,15 +105,6 @@ static const struct option_row rows[] = {
 	  MEMBER(OPTION_SIZE, max_disk),
 	  .min = 4096,
 	  .max = UINT64_C(1) << 50 },
-	{ { "adaptive", 0, "Q",
-	    "measure first and set the thresholds to this percentile,\n"
-	    "such as 99.99 (off)",
-	    NO_AXIS },
-	  PARSED(parse_adaptive, adaptive_percent) },
-	{ { "warmup", 0, "TIME", "how long --adaptive measures (10s)", NO_AXIS },
-	  MEMBER(OPTION_DURATION, warmup_ns),
-	  .min = NS_PER_S / 1000,
-	  .max = 24 * NS_PER_H },
 	{ { "cooldown", 0, "TIME", "minimum time between captures (0)", NO_AXIS },
 	  MEMBER(OPTION_DURATION, cooldown_ns),
 	  .max = 24 * NS_PER_H },
@@ -148,14 +139,6 @@ static const struct option_row rows[] = {
 	  MEMBER(OPTION_FLAG, exit_with_target) },
 	{ { "session", 0, "NAME", "name for status, stop and poke (the process id)", NO_AXIS },
 	  MEMBER(OPTION_STRING, session) },
-	{ { "bucket-size", 0, "TIME", "bucket width of --histogram, in whole us (1us)", NO_AXIS },
-	  MEMBER(OPTION_TIME, histogram_width_ns),
-	  .min = NS_PER_US,
-	  .max = NS_PER_S - 1 },
-	{ { "entries", 0, "N", "number of buckets of --histogram (256)", NO_AXIS },
-	  MEMBER(OPTION_COUNT, histogram_entries),
-	  .min = 10,
-	  .max = 9999999 },
 };
 
 const struct option_row *option_row(size_t i)

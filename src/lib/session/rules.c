@@ -15,59 +15,9 @@
 int rules_start(struct rules *rules)
 {
 	const struct config *config = rules->config;
-	const struct itimerspec warmup = {
-		.it_value.tv_sec = config->warmup_ns / NSEC_PER_SEC,
-		.it_value.tv_nsec = config->warmup_ns % NSEC_PER_SEC,
-	};
-	int err = keep_new(&rules->keep, config->keep_worst, config->max_disk);
 
 	memset(rules->floors_ns, 0, sizeof(rules->floors_ns));
-	if (err || !config->adaptive)
-		return err;
-	for (int kind = 0; kind < TRIGGER_KINDS; kind++)
-		trigger_set_threshold(rules->trigger, kind, UINT64_MAX);
-	rules->warmup_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (rules->warmup_fd < 0 || timerfd_settime(rules->warmup_fd, 0, &warmup, NULL))
-		return -errno;
-	return 0;
-}
-
-/* Only raises the threshold. */
-static void adapt(struct rules *rules, enum perf_poke_trigger_kind kind)
-{
-	struct config *config = rules->config;
-	const struct stats_table table = { trigger_find_cpu(rules->trigger, 0, kind), config->cpus,
-					   config->nr_cpus };
-	uint64_t measured_ns = stats_percentile(&table, config->adaptive);
-	uint64_t count = stats_sum(&table).count;
-
-	if (measured_ns > config->thresholds[kind])
-		config->thresholds[kind] = measured_ns;
-	log_write(&config->log, PERF_POKE_LOG_WARN,
-		  "trigger %s: threshold %s: %g%% of %" PRIu64
-		  " latencies in the warm-up were at most %s",
-		  trigger_kind_name(kind), FORMAT_TIME(config->thresholds[kind]), config->adaptive,
-		  count, FORMAT_TIME(measured_ns));
-	trigger_set_threshold(rules->trigger, kind, config->thresholds[kind]);
-	if (config->threshold_ns < config->thresholds[kind])
-		config->threshold_ns = config->thresholds[kind];
-}
-
-void rules_poll(struct rules *rules)
-{
-	struct trigger_session *seen = trigger_session(rules->trigger);
-	uint64_t expirations;
-
-	if (rules->warmup_fd < 0 ||
-	    read(rules->warmup_fd, &expirations, sizeof(expirations)) != sizeof(expirations))
-		return;
-	for (int kind = 0; kind < TRIGGER_KINDS; kind++) {
-		if (rules->config->thresholds[kind])
-			adapt(rules, kind);
-	}
-	seen->threshold_ns = rules->config->threshold_ns;
-	memcpy(seen->thresholds_ns, rules->config->thresholds, sizeof(seen->thresholds_ns));
-	closep(&rules->warmup_fd);
+	return keep_new(&rules->keep, config->keep_worst, config->max_disk);
 }
 
 void rules_cool(struct rules *rules, uint64_t spike_ns)
@@ -166,5 +116,4 @@ void rules_keep(struct rules *rules, const struct capture *done)
 void rules_stop(struct rules *rules)
 {
 	keep_free(TAKE_PTR(rules->keep));
-	closep(&rules->warmup_fd);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* --adaptive, --cooldown, --keep-worst, --max-disk: which captures to take and to keep. */
+/* --cooldown, --keep-worst, --max-disk: which captures to take and to keep. */
 #ifndef LIB_SESSION_RULES_H
 #define LIB_SESSION_RULES_H
 
@@ -10,20 +10,16 @@
 
 struct rules {
 	/* Set by the session: */
-	struct config *config;
+	const struct config *config;
 	struct trigger *trigger;
 	struct writer *writer;
 	const struct output *output;
 	struct keep *keep;
 	uint64_t floors_ns[TRIGGER_KINDS]; /* only latencies above it are kept; 0: all */
-	int warmup_fd;			   /* readable when the warm-up is over; -1: none */
 };
 
 /* Call before the session is armed. */
 int rules_start(struct rules *rules);
-
-/* Sets the thresholds when the warm-up is over. */
-void rules_poll(struct rules *rules);
 
 /* Begins the cooldown after a spike. */
 void rules_cool(struct rules *rules, uint64_t spike_ns);

@@ -47,7 +47,7 @@ int perf_poke__new(struct perf_poke **pp, const struct perf_poke_opts *opts)
 	log_enter();
 	if (!made)
 		return log_leave(-ENOMEM);
-	made->epoll_fd = made->hotplug_fd = made->rules.warmup_fd = -1;
+	made->epoll_fd = made->hotplug_fd = -1;
 	made->output.fd = made->output.work = -1;
 	err = opts ? session_configure(made, opts) : -EINVAL;
 	if (!err)
@@ -77,8 +77,6 @@ static int session_open_trigger(struct perf_poke *pp, uint64_t function)
 		.cpus = pp->config.cpus,
 		.nr_cpus = pp->config.nr_cpus,
 		.function = function,
-		.linear_width_ns = pp->config.histogram_width_ns,
-		.linear_entries = pp->config.histogram_entries,
 		.pause_message = pp->recorder->pause_message,
 		.resume_message = pp->recorder->resume_message,
 		.stacks = true,
@@ -135,9 +133,7 @@ static int session_start_writer(struct perf_poke *pp)
 		err = session_watch(pp, writer_fd(pp->writer));
 	if (!err)
 		err = session_watch(pp, pp->poke ? poke_fd(pp->poke) : -1);
-	if (!err)
-		err = session_watch(pp, pp->hotplug_fd);
-	return err ? err : session_watch(pp, pp->rules.warmup_fd);
+	return err ? err : session_watch(pp, pp->hotplug_fd);
 }
 
 #define PUT(field, text) snprintf(field, sizeof(field), "%s", text)
@@ -151,7 +147,7 @@ static int session_describe(struct perf_poke *pp)
 
 	if (!output)
 		return -errno;
-	seen->threshold_ns = config->adaptive ? 0 : config->threshold_ns;
+	seen->threshold_ns = config->threshold_ns;
 	memcpy(seen->thresholds_ns, config->thresholds, sizeof(seen->thresholds_ns));
 	seen->period_ns = config->workload == PERF_POKE_WORKLOAD_NONE ? 0 : config->period_ns;
 	seen->max_captures = config->max_captures;
@@ -236,7 +232,6 @@ static int session_arm(struct perf_poke *pp)
 	pp->moved = false;
 	pp->held = false;
 	pp->started = true;
-	triggers_reset(&pp->config);
 	err = session_start(pp);
 	if (err) {
 		session_stop(pp);
@@ -416,7 +411,6 @@ static int session_poll(struct perf_poke *pp, int timeout_ms)
 		else if (events[i].data.fd == workload_fd(pp->workload))
 			workload_poll(pp->workload);
 	}
-	rules_poll(&pp->rules);
 	nr = reports_take(pp);
 	if (trigger_stop_asked(pp->trigger))
 		return -ECANCELED;

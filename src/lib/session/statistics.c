@@ -89,31 +89,6 @@ int perf_poke__histogram(const struct perf_poke *pp, enum perf_poke_trigger_kind
 	return nr;
 }
 
-int perf_poke__linear_histogram(const struct perf_poke *pp, enum perf_poke_trigger_kind kind,
-				int cpu, uint64_t *counts, size_t nr)
-{
-	size_t buckets = pp->config.histogram_entries + 1;
-	struct stats_table table;
-	int err;
-
-	if (!counts)
-		return -EINVAL;
-	err = statistics_select(pp, kind, cpu, &table);
-	if (err)
-		return err;
-	if (!pp->config.histogram_entries)
-		return -ENODATA;
-	memset(counts, 0, nr * sizeof(*counts));
-	for (size_t c = 0; c < table.nr; c++) {
-		const volatile uint64_t *from =
-			trigger_linear(pp->trigger, table.table[table.cpus[c]].watched);
-
-		for (size_t i = 0; i < nr && i < buckets; i++)
-			counts[i] += from[i];
-	}
-	return (int)buckets;
-}
-
 int perf_poke__percentile(const struct perf_poke *pp, enum perf_poke_trigger_kind kind, int cpu,
 			  double percent, uint64_t *latency_ns)
 {

@@ -18,19 +18,6 @@ static void raise_to(__u64 *field, __u64 value)
 		;
 }
 
-/* A row is of a CPU and a kind: see bpf/linear.h. The session may be another user's. */
-static void count_linear(const struct trigger_counters *counters, __u64 watched,
-			 uint64_t latency_ns)
-{
-	uint64_t entries = counters->linear_row - 1;
-	uint64_t bucket = latency_ns / counters->linear_width_ns, index;
-
-	index = (watched - TRIGGER_LINEAR) * counters->linear_row +
-		(bucket < entries ? bucket : entries);
-	if (index < counters->nr_linear)
-		ADD(counters->linear[index], 1);
-}
-
 static void count(struct trigger_cpu *cpu, uint64_t latency_ns)
 {
 	ADD(cpu->count, 1);
@@ -51,10 +38,9 @@ int trigger_count(const struct trigger_counters *counters, int cpu_number, uint6
 	const struct trigger_bpf__data_arming *arming = counters->arming;
 	struct trigger_cpu *cpu =
 		(size_t)cpu_number < counters->nr_rows ? &counters->rows[cpu_number] : NULL;
-	__u64 watched = cpu ? LOAD(cpu->watched) : TRIGGER_UNWATCHED;
 	bool is_spike, is_kept;
 
-	if (!watched)
+	if (!cpu || !LOAD(cpu->watched))
 		return -ENXIO;
 	is_spike = latency_ns >= LOAD(cpu->threshold_ns);
 	is_kept = latency_ns >= LOAD(arming->floor_ns[PERF_POKE_TRIGGER_REPORT]);
@@ -63,8 +49,6 @@ int trigger_count(const struct trigger_counters *counters, int cpu_number, uint6
 	    !LOAD(arming->disarmed) && !is_quiet(LOAD(arming->quiet_until_ns)))
 		return 1;
 	count(cpu, latency_ns);
-	if (watched >= TRIGGER_LINEAR)
-		count_linear(counters, watched, latency_ns);
 	if (is_spike) {
 		ADD(cpu->spikes, 1);
 		ADD(cpu->unarmed, is_kept);

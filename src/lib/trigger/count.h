@@ -13,9 +13,6 @@ struct trigger_bpf__data_arming;
 struct trigger_counters {
 	struct trigger_cpu *rows; /* by CPU */
 	size_t nr_rows;
-	uint64_t *linear; /* see bpf/linear.h */
-	size_t nr_linear, linear_row;
-	uint64_t linear_width_ns;
 	const struct trigger_bpf__data_arming *arming;
 };
 

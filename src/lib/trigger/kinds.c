@@ -99,32 +99,23 @@ const char *trigger_kind_name(unsigned int kind)
 static int take(struct config *config, const struct perf_poke_trigger *trigger)
 {
 	const struct trigger_row *row = trigger_row(trigger->kind);
-	uint64_t *asked = &config->asked[row ? trigger->kind : 0];
+	uint64_t *threshold_ns = &config->thresholds[row ? trigger->kind : 0];
 
 	if (!row)
 		return log_error(&config->log, -EINVAL, "trigger %d: unknown", trigger->kind);
-	if (*asked)
+	if (*threshold_ns)
 		return log_error(&config->log, -EINVAL, "trigger %s: named twice",
 				 row->choice.name);
 	if (trigger->text && !row->choice.argument && !row->has_text)
 		return log_error(&config->log, -EINVAL, "trigger %s '%s': takes no text",
 				 row->choice.name, trigger->text);
-	*asked = trigger->threshold_ns ? trigger->threshold_ns : config->threshold_ns;
+	*threshold_ns = trigger->threshold_ns ? trigger->threshold_ns : config->threshold_ns;
 	/* At any latency. */
 	if (row->choice.argument)
-		*asked = 1;
+		*threshold_ns = 1;
 	config->texts[trigger->kind] = trigger->text;
 	config->has_timers |= row->timers;
 	return 0;
-}
-
-void triggers_reset(struct config *config)
-{
-	for (int kind = TRIGGER_KINDS; kind--;) {
-		config->thresholds[kind] = config->asked[kind];
-		if (config->asked[kind])
-			config->threshold_ns = config->asked[kind];
-	}
 }
 
 int triggers_check(struct config *config)
@@ -134,7 +125,10 @@ int triggers_check(struct config *config)
 
 	for (size_t i = 0; i < config->nr_triggers && !err; i++)
 		err = take(config, &config->triggers[i]);
-	triggers_reset(config);
+	for (int kind = TRIGGER_KINDS; kind--;) {
+		if (config->thresholds[kind])
+			config->threshold_ns = config->thresholds[kind];
+	}
 	for (size_t kind = 0; kind < ARRAY_SIZE(rows) && !err; kind++)
 		err = rows[kind].check ? rows[kind].check(config) : 0;
 	return err;

@@ -31,6 +31,5 @@ const char *trigger_kind_name(unsigned int kind);
 /* Sets thresholds and texts from config->triggers. Logs failures. */
 int triggers_check(struct config *config);
 /* Restores thresholds that an earlier run has adapted. */
-void triggers_reset(struct config *config);
 
 #endif

@@ -58,22 +58,24 @@ static void trigger_set_thresholds(struct trigger *trigger, const struct trigger
 			threshold_ns = TRIGGER_NEVER;
 		else if (trigger_row(kind)->choice.argument)
 			threshold_ns = 0;
-		trigger_set_threshold(trigger, kind, threshold_ns);
+		for (int i = 0; i < trigger->nr_possible; i++) {
+			struct trigger_cpu *cpu = trigger_find_cpu(trigger, i, kind);
+
+			if (cpu)
+				cpu->threshold_ns = threshold_ns;
+		}
 	}
 }
 
-/* Rows of the linear histogram: see bpf/linear.h. */
 static void trigger_watch(struct trigger *trigger, const struct trigger_config *config)
 {
 	for (int kind = PERF_POKE_TRIGGER_IRQ; kind < TRIGGER_KINDS; kind++) {
 		for (size_t i = 0; i < config->nr_cpus; i++) {
-			size_t row = kind * config->nr_cpus + i;
 			struct trigger_cpu *cpu = trigger_find_cpu(trigger, config->cpus[i], kind);
 
 			if (!cpu)
 				continue;
-			cpu->watched =
-				config->linear_entries ? TRIGGER_LINEAR + row : TRIGGER_WATCHED;
+			cpu->watched = TRIGGER_WATCHED;
 			cpu->function = kind == PERF_POKE_TRIGGER_IRQ ? config->function : 0;
 		}
 	}
@@ -89,7 +91,6 @@ static int trigger_map_all(struct trigger *trigger, const struct trigger_config 
 	} rows[] = {
 		{ &trigger->cpus, &trigger->cpus_size, skel->maps.cpus },
 		{ &trigger->more, &trigger->more_size, skel->maps.cpus_more },
-		{ &trigger->linear, &trigger->linear_size, skel->maps.linear },
 		{ &trigger->recent, &trigger->recent_size, skel->maps.recent },
 		{ &trigger->stacks, &trigger->stacks_size, skel->maps.stacks },
 		{ &trigger->targets, &trigger->targets_size, skel->maps.targets },
@@ -98,7 +99,6 @@ static int trigger_map_all(struct trigger *trigger, const struct trigger_config 
 	};
 	int err = 0;
 
-	trigger->linear_row = config->linear_entries + 1;
 	for (size_t i = 0; i < ARRAY_SIZE(rows) && !err; i++)
 		err = map_memory(rows[i].at, rows[i].size, rows[i].map);
 	if (err)
@@ -167,10 +167,6 @@ static int trigger_set_kinds(struct trigger *trigger, const struct trigger_confi
 	if (last)
 		bpf_map__set_max_entries(trigger->skel->maps.cpus_more,
 					 last * trigger->nr_possible);
-	if (config->linear_entries)
-		bpf_map__set_max_entries(trigger->skel->maps.linear,
-					 (last + 1) * config->nr_cpus *
-						 (config->linear_entries + 1));
 	bpf_map__set_max_entries(trigger->skel->maps.recent, trigger->nr_possible);
 	return err;
 }
@@ -284,10 +280,6 @@ static int trigger_load(struct trigger *trigger, const struct trigger_config *co
 	trigger->hrtimer = trigger->skel->progs.trigger_hrtimer;
 	bpf_map__set_max_entries(trigger->skel->maps.cpus, possible);
 	trigger->nr_possible = possible;
-	if (config->linear_entries) {
-		trigger->skel->rodata->linear_entries = config->linear_entries;
-		trigger->skel->rodata->linear_width_ns = config->linear_width_ns;
-	}
 	trigger->skel->rodata->has_stacks = config->stacks;
 	if (config->stacks)
 		bpf_map__set_max_entries(trigger->skel->maps.stacks, TRIGGER_RECENT);
@@ -308,8 +300,6 @@ static int trigger_load(struct trigger *trigger, const struct trigger_config *co
 		return log_error(log, err, "cannot map the trigger's statistics: %s",
 				 strerror(-err));
 	trigger->session->layout = TRIGGER_LAYOUT;
-	trigger->session->linear_width_ns = trigger->skel->rodata->linear_width_ns;
-	trigger->session->linear_row = trigger->linear_row;
 	/* Tells the program the controller's task. */
 	err = trigger_run(trigger->skel->progs.trigger_self);
 	if (err)

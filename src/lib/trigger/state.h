@@ -18,8 +18,6 @@ struct trigger {
 	struct ring_buffer *ring;
 	struct trigger_cpu *cpus; /* mapping of the map `cpus`, indexed by CPU */
 	struct trigger_cpu *more; /* of cpus_more */
-	uint64_t *linear;	  /* rows of linear_row buckets */
-	size_t linear_row;
 	struct trigger_recent *recent; /* indexed by CPU */
 	struct trigger_stacks *stacks; /* by sequence */
 	int nr_possible;
@@ -30,8 +28,8 @@ struct trigger {
 	bool noise;
 	bool rtla;		     /* the programs are loaded */
 	struct poke_target *targets; /* mapping of the map `targets` */
-	size_t cpus_size, more_size, linear_size, recent_size, stacks_size, targets_size,
-		session_size, noise_parts_size;
+	size_t cpus_size, more_size, recent_size, stacks_size, targets_size, session_size,
+		noise_parts_size;
 	struct trigger_session *session; /* mapping of the map `session` */
 	uint64_t missed;		 /* final value, once detached */
 	struct trigger_spike spike;	 /* at most one each time it is armed */

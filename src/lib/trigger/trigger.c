@@ -42,17 +42,6 @@ void trigger_arm(struct trigger *trigger)
 	__atomic_store_n(&trigger->skel->data_arming->armed, 1, __ATOMIC_RELEASE);
 }
 
-void trigger_set_threshold(struct trigger *trigger, enum perf_poke_trigger_kind kind,
-			   uint64_t threshold_ns)
-{
-	for (int i = 0; i < trigger->nr_possible; i++) {
-		struct trigger_cpu *cpu = trigger_find_cpu(trigger, i, kind);
-
-		if (cpu)
-			__atomic_store_n(&cpu->threshold_ns, threshold_ns, __ATOMIC_RELAXED);
-	}
-}
-
 void trigger_set_floor(struct trigger *trigger, enum perf_poke_trigger_kind kind, uint64_t floor_ns)
 {
 	__atomic_store_n(&trigger->skel->data_arming->floor_ns[kind], floor_ns, __ATOMIC_RELAXED);
@@ -108,10 +97,6 @@ struct reporter trigger_reporter(const struct trigger *trigger)
 		.counters = {
 			.rows = trigger_find_cpu(trigger, 0, PERF_POKE_TRIGGER_REPORT),
 			.nr_rows = trigger->nr_possible,
-			.linear = trigger->linear,
-			.nr_linear = trigger->linear_size / sizeof(*trigger->linear),
-			.linear_row = trigger->linear_row,
-			.linear_width_ns = trigger->skel->rodata->linear_width_ns,
 			.arming = trigger->skel->data_arming,
 		},
 	};
@@ -152,7 +137,6 @@ int trigger_pin(const struct trigger *trigger, const char *folder)
 		{ trigger_reporter(trigger).prog_fd, TRIGGER_PIN_REPORT },
 		{ bpf_map__fd(skel->maps.cpus), TRIGGER_PIN_CPUS },
 		{ bpf_map__fd(skel->maps.cpus_more), TRIGGER_PIN_CPUS_MORE },
-		{ bpf_map__fd(skel->maps.linear), TRIGGER_PIN_LINEAR },
 		{ bpf_map__fd(skel->maps.data_arming), TRIGGER_PIN_ARMING },
 		{ bpf_map__fd(skel->maps.targets), TRIGGER_PIN_TARGETS },
 		{ bpf_map__fd(skel->maps.session), TRIGGER_PIN_SESSION },
@@ -195,11 +179,6 @@ void trigger_add_unpaired(const struct trigger *trigger, struct perf_poke_stats 
 {
 	stats_add_unpaired(stats, trigger_find_cpu(trigger, 0, PERF_POKE_TRIGGER_SPAN),
 			   (size_t)trigger->nr_possible);
-}
-
-const volatile uint64_t *trigger_linear(const struct trigger *trigger, uint64_t watched)
-{
-	return &trigger->linear[(watched - TRIGGER_LINEAR) * trigger->linear_row];
 }
 
 bool trigger_latencies(const struct trigger *trigger, int cpu, uint64_t sequence,
@@ -283,7 +262,6 @@ void trigger_free(struct trigger *trigger)
 	/* Unmapped maps have size 0. */
 	munmap(trigger->cpus, trigger->cpus_size);
 	munmap(trigger->more, trigger->more_size);
-	munmap(trigger->linear, trigger->linear_size);
 	munmap(trigger->recent, trigger->recent_size);
 	munmap(trigger->stacks, trigger->stacks_size);
 	munmap(trigger->noise_parts, trigger->noise_parts_size);

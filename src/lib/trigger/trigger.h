@@ -26,7 +26,6 @@ struct trigger;
 #define TRIGGER_PIN_SESSION "session"
 #define TRIGGER_PIN_CPUS "cpus"
 #define TRIGGER_PIN_CPUS_MORE "cpus_more"
-#define TRIGGER_PIN_LINEAR "linear"
 #define TRIGGER_PIN_ARMING "arming"
 #define TRIGGER_PIN_TARGETS "targets"
 #define TRIGGER_PIN_POKE "poke"
@@ -49,8 +48,6 @@ struct trigger_config {
 	uint64_t thresholds_ns[TRIGGER_KINDS]; /* by enum perf_poke_trigger_kind; 0: not watched */
 	const char *texts[TRIGGER_KINDS];      /* for kinds with a text */
 	uint64_t function;		       /* address; 0 for any */
-	uint64_t linear_width_ns;
-	uint64_t linear_entries; /* 0: no linear histogram */
 	struct trigger_threads threads;
 	/* Messages that pause and resume a trace, shorter than TRIGGER_MESSAGE_SIZE; NULL or "":
 	 * none. */
@@ -84,9 +81,6 @@ int trigger_try_branches(struct probe_detail *detail);
 int trigger_fd(const struct trigger *trigger);
 
 void trigger_arm(struct trigger *trigger);
-/* Sets a threshold above the configured one. */
-void trigger_set_threshold(struct trigger *trigger, enum perf_poke_trigger_kind kind,
-			   uint64_t threshold_ns);
 /* Latencies below the floor, or before that time, are counted but not taken. */
 void trigger_set_floor(struct trigger *trigger, enum perf_poke_trigger_kind kind,
 		       uint64_t floor_ns);
@@ -137,8 +131,6 @@ struct trigger_cpu *trigger_find_cpu(const struct trigger *trigger, int cpu,
 				     enum perf_poke_trigger_kind kind);
 /* For spans. */
 void trigger_add_unpaired(const struct trigger *trigger, struct perf_poke_stats *stats);
-/* Live memory: linear_entries buckets of equal width, then one for larger latencies. */
-const volatile uint64_t *trigger_linear(const struct trigger *trigger, uint64_t watched);
 /* The latencies of the spike's activation so far. False if those of this spike are gone. Any
  * thread. */
 bool trigger_latencies(const struct trigger *trigger, int cpu, uint64_t sequence,

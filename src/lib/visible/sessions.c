@@ -427,7 +427,7 @@ int perf_poke__session_poke(const char *name)
 
 struct perf_poke_reporter {
 	struct reporter to;
-	struct mapping session, cpus_more, linear, arming;
+	struct mapping session, cpus_more, arming;
 };
 
 void perf_poke__session_close(struct perf_poke_reporter *reporter)
@@ -436,7 +436,6 @@ void perf_poke__session_close(struct perf_poke_reporter *reporter)
 		return;
 	unmap(&reporter->session);
 	unmap(&reporter->cpus_more);
-	unmap(&reporter->linear);
 	unmap(&reporter->arming);
 	closep(&reporter->to.prog_fd);
 	free(reporter);
@@ -450,9 +449,6 @@ static int reporter_map(struct perf_poke_reporter *reporter, int dirfd)
 		err = map_pin(&reporter->cpus_more, dirfd, TRIGGER_PIN_CPUS_MORE,
 			      sizeof(struct trigger_cpu), PROT_READ | PROT_WRITE);
 	if (!err)
-		err = map_pin(&reporter->linear, dirfd, TRIGGER_PIN_LINEAR, sizeof(uint64_t),
-			      PROT_READ | PROT_WRITE);
-	if (!err)
 		err = map_pin(&reporter->arming, dirfd, TRIGGER_PIN_ARMING,
 			      sizeof(*reporter->to.counters.arming), PROT_READ);
 	return err;
@@ -461,7 +457,6 @@ static int reporter_map(struct perf_poke_reporter *reporter, int dirfd)
 static int reporter_open(struct perf_poke_reporter *reporter, int dirfd)
 {
 	struct trigger_counters *counters = &reporter->to.counters;
-	const struct trigger_session *session;
 	int nr_cpus = libbpf_num_possible_cpus(), err;
 
 	reporter->to.prog_fd = open_pin(dirfd, TRIGGER_PIN_REPORT);
@@ -470,21 +465,14 @@ static int reporter_open(struct perf_poke_reporter *reporter, int dirfd)
 	err = nr_cpus < 0 ? nr_cpus : reporter_map(reporter, dirfd);
 	if (err)
 		return err;
-	session = reporter->session.data;
 	*counters = (struct trigger_counters){
 		.rows = (struct trigger_cpu *)reporter->cpus_more.data +
 			(PERF_POKE_TRIGGER_REPORT - 1) * nr_cpus,
 		.nr_rows = (size_t)nr_cpus,
-		.linear = reporter->linear.data,
-		.nr_linear = reporter->linear.entries,
-		.linear_row = session->linear_row,
-		.linear_width_ns = session->linear_width_ns,
 		.arming = reporter->arming.data,
 	};
-	return !counters->linear_width_ns || reporter->cpus_more.entries <
-						     PERF_POKE_TRIGGER_REPORT * counters->nr_rows
-		       ? -EINVAL
-		       : 0;
+	return reporter->cpus_more.entries < PERF_POKE_TRIGGER_REPORT * counters->nr_rows ? -EINVAL
+											  : 0;
 }
 
 int perf_poke__session_open(struct perf_poke_reporter **opened, const char *name)

@@ -60,23 +60,6 @@ TEST(maps_all)
 	assert_string_equal(p.args.log, "journal");
 }
 
-/* rtla's defaults. */
-TEST(maps_histograms)
-{
-	_cleanup_(release) struct parsed p = { 0 }, q = { 0 }, none = { 0 };
-
-	PARSE(&none, "-c1");
-	assert_int_equal(none.args.opts.histogram_entries, 0);
-	PARSE(&p, "-c1", "--histogram");
-	assert_int_equal(p.r, 0);
-	assert_int_equal(p.args.opts.histogram_entries, 256);
-	assert_int_equal(p.args.opts.histogram_width_ns, 1000);
-	PARSE(&q, "-c1", "--histogram", "--entries", "10", "--bucket-size", "5");
-	assert_int_equal(q.r, 0);
-	assert_int_equal(q.args.opts.histogram_entries, 10);
-	assert_int_equal(q.args.opts.histogram_width_ns, 5000);
-}
-
 TEST(maps_events)
 {
 	_cleanup_(release) struct parsed p = { 0 };
@@ -96,15 +79,6 @@ TEST(maps_events)
 	assert_string_equal(events[3].filter, "c");
 }
 
-TEST(takes_a_percentage)
-{
-	_cleanup_(release) struct parsed p = { 0 };
-
-	PARSE(&p, "-c1", "--adaptive", "99.9");
-	assert_int_equal(p.r, 0);
-	assert_true(p.args.opts.adaptive_percent == 99.9);
-}
-
 TEST(refuses)
 {
 	static const char *const rows[][2] = {
@@ -114,15 +88,9 @@ TEST(refuses)
 		{ "-c1 --count 0", "--count '0': must be 1 or more" },
 		{ "-c1 --priority 9", "--priority: no such option" },
 		{ "-c1 --duration 0", "--duration '0': must be 1ms or more" },
-		{ "-c1 --warmup 1x", "--warmup '1x': not a duration" },
 		{ "-c1 --per=2", "--per: ambiguous" },
 		{ "-c1 --top --detach", "--top excludes --detach" },
 		{ "-c1 --buffer 0", "--buffer '0': must be 4K or more" },
-		{ "-c1 --adaptive 100", "--adaptive '100': not a percentage" },
-		{ "-c1 --adaptive 0", "--adaptive '0': not a percentage" },
-		{ "-c1 --adaptive nan", "--adaptive 'nan': not a percentage" },
-		{ "-c1 --adaptive x", "--adaptive 'x': not a percentage" },
-		{ "-c1 --adaptive 9x", "--adaptive '9x': not a percentage" },
 		{ "-c1 --dma-latency 10001",
 		  "--dma-latency '10001': must be a whole number, 0 to 10000" },
 		{ "-c1 --deepest-idle-state -1",
@@ -132,11 +100,6 @@ TEST(refuses)
 		{ "-c1 --trigger irq=0", "--trigger 'irq=0': '0' is not a time" },
 		{ "-c1 --trigger irq=1x", "--trigger 'irq=1x': '1x' is not a time" },
 		{ "-c1 --trigger irq --trigger irq=5", "--trigger 'irq=5': 'irq' is named twice" },
-		{ "-c1 --entries 20", "--entries: needs --histogram" },
-		{ "-c1 --bucket-size 5", "--bucket-size: needs --histogram" },
-		{ "-c1 --histogram --bucket-size 1500ns",
-		  "--bucket-size: must be whole microseconds" },
-		{ "-c1 --histogram --entries 9", "--entries '9': must be 10 or more" },
 		{ "-c1 --recorder x", "--recorder 'x': not a recorder" },
 		/* Events and their filters. */
 		{ "-c1 --filter x -e a:b", "--filter 'x': needs an event before it" },

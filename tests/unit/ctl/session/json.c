@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "session/adaptive.h"
 #include "test.h"
 
 /* As the program writes it: one line. */
@@ -31,9 +30,6 @@ static void show_armed(FILE *file)
 	opts.triggers = triggers;
 	opts.nr_triggers = ARRAY_SIZE(triggers);
 	show(file, "armed, with triggers", ARMED);
-	opts.threshold_ns = ADAPTIVE_NO_FLOOR_NS;
-	opts.adaptive_percent = 99.9;
-	show(file, "armed, thresholds to be measured", ARMED);
 #undef ARMED
 }
 
@@ -57,7 +53,6 @@ static void show_captures(FILE *file)
 static void show_summaries(FILE *file)
 {
 	struct perf_poke_bucket buckets[] = { { 1, 2, 7 }, { 2, UINT64_MAX, 1 } };
-	uint64_t linear[] = { 3, 0, 4 };
 	struct result_row row = {
 		.cpu = 3,
 		.stats = { .count = 8,
@@ -71,7 +66,6 @@ static void show_summaries(FILE *file)
 		.p999_ns = 7,
 		.buckets = buckets,
 		.nr_buckets = ARRAY_SIZE(buckets),
-		.linear = linear,
 	};
 	const struct perf_poke_capture capture = {
 		.path = "a/2",
@@ -83,9 +77,7 @@ static void show_summaries(FILE *file)
 	char *command[] = { (char[]){ "perf" }, (char[]){ "re\377cord" }, NULL };
 	struct perf_file data = { .path = (char[]){ "a b" } };
 	struct results results = { .kinds[0].all.cpu = ALL_CPUS,
-				   .elapsed_ns = 9,
-				   .linear_entries = 2,
-				   .linear_width_ns = 10 };
+				   .elapsed_ns = 9 };
 
 	assert_int_equal(results_add_capture(&results, &gone), 0);
 	assert_int_equal(results_add_capture(&results, &capture), 0);
@@ -99,7 +91,6 @@ static void show_summaries(FILE *file)
 	show(file, "summary with perf", json_summary(&results));
 	memset(&results.perf, 0, sizeof(results.perf));
 	row.nr_buckets = 0;
-	row.linear = NULL;
 	results.kinds[PERF_POKE_TRIGGER_USER].rows = &row;
 	show(file, "summary of two kinds", json_summary(&results));
 	results.kinds[PERF_POKE_TRIGGER_USER].rows = NULL;
@@ -180,7 +171,6 @@ static void show_sessions(FILE *file)
 	session.max_captures = 5;
 	session.freeze = "pause";
 	session.last_capture = "/o/1";
-	session.threshold_ns = ADAPTIVE_NO_FLOOR_NS;
 	session.alive = true;
 	show(file, "session, alive, with a limit", json_session(&session));
 }

@@ -201,8 +201,6 @@ TEST(takes_addresses_of_functions)
 TEST(refuses_numbers)
 {
 	REFUSES(-EINVAL, "period 9999 ns: must be 10us to 1s", .period_ns = 9999);
-	REFUSES(-EINVAL, "adaptive 100: must be below 100", .adaptive_percent = 100);
-	REFUSES(-EINVAL, "adaptive -1: must be below 100", .adaptive_percent = -1);
 	REFUSES(-EINVAL, "period 1000000001 ns: must be 10us to 1s", .period_ns = 1000000001);
 	REFUSES(-EINVAL, "priority 100: must be 1 to 99", .priority = 100);
 	REFUSES(-EINVAL, "priority -1: must be 1 to 99", .priority = -1);

@@ -73,11 +73,11 @@ TEST(refuses_values)
 /* A program compiled against fewer members. */
 TEST(spares_what_older_programs_lack)
 {
-	struct perf_poke_opts opts = { .sz = offsetof(struct perf_poke_opts, histogram_entries) };
+	struct perf_poke_opts opts = { .sz = offsetof(struct perf_poke_opts, cooldown_ns) };
 
 	assert_int_equal(perf_poke__opts_set(&opts, "threshold", "5"), 0);
-	assert_int_equal(perf_poke__opts_set(&opts, "entries", "50"), -EINVAL);
-	assert_int_equal(opts.histogram_entries, 0);
+	assert_int_equal(perf_poke__opts_set(&opts, "cooldown", "50"), -EINVAL);
+	assert_int_equal(opts.cooldown_ns, 0);
 	perf_poke__opts_release(&opts);
 	opts.sz = offsetof(struct perf_poke_opts, owned);
 	assert_int_equal(perf_poke__opts_set(&opts, "cpu", "1"), -EINVAL);

@@ -20,15 +20,6 @@ struct trigger_cpu *__wrap_trigger_find_cpu(const struct trigger *trigger, int c
 	return &tables[cpu];
 }
 
-static uint64_t linear[ARRAY_SIZE(watched)][4];
-
-const volatile uint64_t *__wrap_trigger_linear(const struct trigger *trigger, uint64_t row)
-{
-	assert_ptr_equal(trigger, tables);
-	assert_in_range(row, TRIGGER_LINEAR, TRIGGER_LINEAR + ARRAY_SIZE(watched) - 1);
-	return linear[row - TRIGGER_LINEAR];
-}
-
 uint64_t __wrap_trigger_missed(const struct trigger *trigger)
 {
 	assert_ptr_equal(trigger, tables);
@@ -36,7 +27,7 @@ uint64_t __wrap_trigger_missed(const struct trigger *trigger)
 }
 
 static const struct perf_poke session = {
-	.config = { .cpus = watched, .nr_cpus = ARRAY_SIZE(watched), .histogram_entries = 3 },
+	.config = { .cpus = watched, .nr_cpus = ARRAY_SIZE(watched) },
 	.trigger = (struct trigger *)tables,
 };
 
@@ -206,38 +197,6 @@ TEST_WITH(lists_buckets, empty_tables, NULL)
 	assert_int_equal(perf_poke__histogram(&session, 0, 1, check_rising, &rising), 1);
 	assert_int_equal(rising.last.low_ns, 1000);
 	assert_int_equal(rising.last.high_ns, 1008);
-}
-
-/* Three buckets and an overflow, in rows in the order of the CPUs. */
-TEST_WITH(adds_linear_buckets_up, empty_tables, NULL)
-{
-	struct perf_poke none = session;
-	uint64_t counts[5] = { 9, 9, 9, 9, 9 };
-
-	for (size_t i = 0; i < ARRAY_SIZE(watched); i++) {
-		tables[watched[i]].watched = TRIGGER_LINEAR + i;
-		for (size_t b = 0; b < 4; b++)
-			linear[i][b] = 10 * i + b;
-	}
-	assert_int_equal(perf_poke__linear_histogram(&session, 0, 5, counts, 4), 4);
-	assert_int_equal(counts[0], 20);
-	assert_int_equal(counts[3], 23);
-	assert_int_equal(counts[4], 9);
-	assert_int_equal(perf_poke__linear_histogram(&session, 0, -1, counts, 5), 4);
-	assert_int_equal(counts[0], 30);
-	assert_int_equal(counts[3], 39);
-	assert_int_equal(counts[4], 0);
-	assert_int_equal(perf_poke__linear_histogram(&session, 0, 4, counts, 1), 4);
-	assert_int_equal(counts[0], 10);
-	assert_int_equal(counts[1], 33);
-	assert_int_equal(counts[3], 39);
-	assert_int_equal(perf_poke__linear_histogram(&session, 0, 2, counts, 4), -ENXIO);
-	assert_int_equal(perf_poke__linear_histogram(&session, 1, 4, counts, 4), -ENXIO);
-	assert_int_equal(perf_poke__linear_histogram(&session, 0, 4, NULL, 4), -EINVAL);
-	none.config.histogram_entries = 0;
-	assert_int_equal(perf_poke__linear_histogram(&none, 0, 4, counts, 4), -ENODATA);
-	none.trigger = NULL;
-	assert_int_equal(perf_poke__linear_histogram(&none, 0, 4, counts, 4), -ENOTCONN);
 }
 
 static int compare(const void *a, const void *b)

@@ -11,7 +11,6 @@
 #define CPUS 2
 #define CPU 1
 #define THRESHOLD_NS 1000
-#define LINEAR_ENTRIES 4
 #define THREADS 4
 #define TURNS 20000
 
@@ -19,7 +18,6 @@ struct fixture {
 	struct trigger_counters counters;
 	struct trigger_bpf__data_arming arming;
 	struct trigger_cpu rows[CPUS];
-	uint64_t linear[LINEAR_ENTRIES + 1];
 };
 
 static uint64_t now_ns;
@@ -40,14 +38,10 @@ static struct trigger_cpu *begin(struct fixture *f)
 	f->counters = (struct trigger_counters){
 		.rows = f->rows,
 		.nr_rows = CPUS,
-		.linear = f->linear,
-		.nr_linear = LINEAR_ENTRIES + 1,
-		.linear_row = LINEAR_ENTRIES + 1,
-		.linear_width_ns = 100,
 		.arming = &f->arming,
 	};
-	cpu->watched = TRIGGER_LINEAR;
-	cpu->threshold_ns = f->arming.spike_ns[PERF_POKE_TRIGGER_REPORT] = THRESHOLD_NS;
+	cpu->watched = TRIGGER_WATCHED;
+	cpu->threshold_ns = THRESHOLD_NS;
 	return cpu;
 }
 
@@ -71,9 +65,6 @@ TEST(counts_below_the_threshold)
 	assert_int_equal(cpu->last_ns, 30);
 	assert_int_equal(cpu->buckets[trigger_bucket(250)], 1);
 	assert_int_equal(cpu->spikes, 0);
-	assert_int_equal(f.linear[0], 1);
-	assert_int_equal(f.linear[2], 1);
-	assert_int_equal(f.linear[LINEAR_ENTRIES], 1);
 }
 
 TEST(leaves_what_may_be_taken)
@@ -126,24 +117,6 @@ TEST(counts_while_quiet)
 	assert_int_equal(cpu->unarmed, 2);
 }
 
-TEST(writes_nowhere_else)
-{
-	static struct fixture f;
-	struct trigger_cpu *cpu = begin(&f);
-
-	cpu->watched = TRIGGER_LINEAR + 1;
-	f.counters.nr_linear = LINEAR_ENTRIES;
-	assert_int_equal(count(&f, 0), 0);
-	cpu->watched = TRIGGER_LINEAR;
-	assert_int_equal(count(&f, THRESHOLD_NS - 1), 0);
-	assert_int_equal(cpu->count, 2);
-	assert_int_equal(f.linear[LINEAR_ENTRIES], 0);
-	/* Without a linear histogram. */
-	cpu->watched = TRIGGER_WATCHED;
-	assert_int_equal(count(&f, 0), 0);
-	assert_int_equal(f.linear[0], 0);
-}
-
 TEST(refuses_other_cpus)
 {
 	static struct fixture f;
@@ -185,7 +158,6 @@ TEST(counts_each_spike_or_leaves_it)
 	assert_int_equal(cpu->spikes, cpu->count);
 	assert_int_equal(cpu->unarmed, cpu->count);
 	assert_int_equal(in_buckets, cpu->count);
-	assert_int_equal(f.linear[LINEAR_ENTRIES], cpu->count);
 }
 
 static void *count_many(void *arg)

@@ -75,10 +75,6 @@ TEST(takes_thresholds)
 	ACCEPTS(&one, { PERF_POKE_TRIGGER_THREAD, 60000 });
 	assert_int_equal(one.thresholds[PERF_POKE_TRIGGER_IRQ], 0);
 	assert_int_equal(one.threshold_ns, 60000);
-	one.thresholds[PERF_POKE_TRIGGER_THREAD] = one.threshold_ns = 90000;
-	triggers_reset(&one);
-	assert_int_equal(one.thresholds[PERF_POKE_TRIGGER_THREAD], 60000);
-	assert_int_equal(one.threshold_ns, 60000);
 	ACCEPTS(&wakeup, { WAKEUP, 5 });
 	assert_int_equal(wakeup.thresholds[PERF_POKE_TRIGGER_WAKEUP], 5);
 	assert_true(wakeup.has_timers);
