@@ -52,7 +52,6 @@ static __noinline int stack_at_spike(void *ctx, __u64 sequence)
 	barrier();
 	stack_take(&to->spike, ctx);
 	to->holder.since_ns = 0;
-	to->branches.size = 0;
 	to->steal_ns = steal_ns_of(steal_rq((void *)bpf_get_current_task_btf()));
 	barrier();
 	to->sequence = sequence;
@@ -81,7 +80,6 @@ static __noinline int stack_of_blocker(__u32 cpu, __u64 sequence)
 	if (bpf_probe_read_kernel(&to->spike, sizeof(to->spike), from))
 		return 0;
 	to->holder.since_ns = 0;
-	to->branches.size = 0;
 	to->steal_ns = STEAL_UNKNOWN;
 	barrier();
 	to->sequence = sequence;

@@ -2,7 +2,6 @@
 /* The trigger: measures the latency of each hrtimer that expires on a watched CPU, and keeps
  * statistics. After arming, the first latency at or over the threshold freezes the trace, pokes the
  * targets, and notifies the controller. */
-#include "branches.h"
 #include "event.h"
 #include "latency.h"
 #include "marker.h"
@@ -57,7 +56,6 @@ static __noinline int spike(void *ctx, struct trigger_cpu *cpu, struct hrtimer *
 	s->cpu = s->ran_cpu;
 	fill_task(s);
 	stack_at_spike(ctx, s->sequence);
-	branches_keep(s->ran_cpu, s->sequence);
 	return tell(s);
 }
 
@@ -84,14 +82,10 @@ static __always_inline int expire(__u64 *ctx, bool has_threads, bool has_registe
 		expires -= clock_offset(timer);
 		waits = begin(cpu, timer, expires, latency_ns);
 	}
-	if (latency_ns < cpu->threshold_ns) {
+	if (latency_ns < cpu->threshold_ns)
 		count(cpu, latency_ns);
-	} else {
-		/* First, because there are few records, and each branch from here on replaces
-		 * one. */
-		branches_take(key);
+	else
 		spike(ctx, cpu, timer, now, latency_ns);
-	}
 	if (waits)
 		holder_interrupted(ctx, expires + latency_ns, latency_ns,
 				   has_registers ? interrupted_user() : 0);

@@ -138,20 +138,6 @@ struct trigger_stack {
 	struct trigger_build_id build_ids[TRIGGER_USER_FRAMES]; /* parallel to `user` */
 };
 
-/* struct perf_branch_entry of the kernel. */
-struct trigger_branch {
-	__u64 from, to, flags;
-};
-
-/* Maximum of today's hardware. */
-#define TRIGGER_BRANCHES 32
-
-/* Newest first. The size is in bytes, or a negative errno. */
-struct trigger_branches {
-	__s64 size;
-	struct trigger_branch entries[TRIGGER_BRANCHES];
-};
-
 /* The task that had the CPU when a late thread should have run. */
 struct trigger_holder {
 	__u64 since_ns; /* when it was seen to have the CPU; 0: not yet */
@@ -172,7 +158,6 @@ struct trigger_stacks {
 	__u64 sequence; /* of the spike; 0: none, or being written */
 	struct trigger_stack spike;
 	struct trigger_holder holder;
-	struct trigger_branches branches; /* before the spike */
 	/* Steal time of the CPU at the scheduler's last update before the spike; all bits set:
 	 * unknown. */
 	__u64 steal_ns;
@@ -232,7 +217,7 @@ struct trigger_spike {
 	__u32 ran_watched;		  /* 1: that CPU is watched */
 	__u32 unpoked;			  /* 1: left to the controller to poke the targets */
 	__u32 padding;
-	char label[TRIGGER_LABEL_SIZE];	  /* of the reporter, the marker or the event */
+	char label[TRIGGER_LABEL_SIZE]; /* of the reporter, the marker or the event */
 };
 
 /* The context of the program report_late. */

@@ -181,12 +181,6 @@ struct perf_poke_frame {
 	uint8_t build_id[20];
 };
 
-/** A branch, as the CPU recorded it. Never grows. */
-struct perf_poke_branch {
-	uint64_t from, to;
-	uint64_t flags; /**< as in struct perf_branch_entry of linux/perf_event.h */
-};
-
 /** A spike. Points in time are CLOCK_MONOTONIC. */
 struct perf_poke_spike {
 	size_t sz;		   /**< size of this struct as the library knows it */
@@ -223,10 +217,6 @@ struct perf_poke_spike {
 	int stack_pid, stack_tid; /**< its owner: the interrupted thread; for a late thread, the one
 				   * that was switched out when it ran */
 	size_t nr_frames;	  /**< 0: unknown */
-	/** the last branches before the spike, newest first, if the CPU records them; those of the
-	 * timer's interrupt come first. Valid as long as the capture. */
-	const struct perf_poke_branch *branches;
-	size_t nr_branches;
 	/** whether interrupts were off right before the timer's interrupt: 1, 0, or -1: unknown */
 	int irqs_off;
 	int policy;	 /**< of the interrupted thread: SCHED_...; -1: unknown */

@@ -203,10 +203,9 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 		console_error(con, "%s", why ?: strerror(ENOMEM));
 		return EXIT_USAGE;
 	}
-	return session_run(con, &args.opts, &args.targets, args.duration_ns,
-			   args.detach ? &detach : NULL,
-			   &(struct session_view){ .top = args.top && !args.json,
-						   .follow = args.follow });
+	return session_run(
+		con, &args.opts, &args.targets, args.duration_ns, args.detach ? &detach : NULL,
+		&(struct session_view){ .top = args.top && !args.json, .follow = args.follow });
 }
 
 const struct command command_start = {

@@ -38,10 +38,10 @@ struct session {
 	uint64_t wanted; /* captures; with --known of new causes; UINT64_MAX: no limit */
 	int signals;
 	uint64_t armed_ns;
-	uint64_t end_ns;	  /* UINT64_MAX: no limit */
-	uint64_t tick_ns;	  /* time of the next status; UINT64_MAX: never */
-	size_t errors;		  /* con->errors before the call into the library */
-	bool failed;		  /* other than a failed capture */
+	uint64_t end_ns;  /* UINT64_MAX: no limit */
+	uint64_t tick_ns; /* time of the next status; UINT64_MAX: never */
+	size_t errors;	  /* con->errors before the call into the library */
+	bool failed;	  /* other than a failed capture */
 	struct session_view view;
 	uint64_t skid_ns; /* of the newest capture */
 };

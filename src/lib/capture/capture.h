@@ -42,7 +42,6 @@ struct capture {
 	struct tree_size size; /* while the session owns data that its captures share */
 	char function_name[128];
 	struct capture_stack stack, holder; /* of the spike */
-	struct perf_poke_branch branches[TRIGGER_BRANCHES];
 	struct snapshot_facts facts;
 };
 

@@ -29,8 +29,8 @@ static void capture_name(const struct capture *capture, char *name, size_t size)
 	if (spike->poked)
 		snprintf(name + len, size - len, "-poke");
 	else
-		snprintf(name + len, size - len, "-cpu%d-%s%s%" PRIu64 "us", spike->cpu,
-			 kind, *kind ? "-" : "", spike->latency_ns / 1000);
+		snprintf(name + len, size - len, "-cpu%d-%s%s%" PRIu64 "us", spike->cpu, kind,
+			 *kind ? "-" : "", spike->latency_ns / 1000);
 }
 
 /* Renames the complete capture, unless the name is taken. */

@@ -271,8 +271,8 @@ static int config_targets(struct config *config, const struct perf_poke_opts *op
 int config_init(struct config *config, const struct perf_poke_opts *opts)
 {
 	static int (*const steps[])(struct config * config, const struct perf_poke_opts *opts) = {
-		config_cpus,	 config_numbers, config_workload_opts, config_histogram,
-		config_triggers, config_strings, config_events,	       config_targets,
+		config_cpus,	config_numbers, config_workload_opts, config_triggers,
+		config_strings, config_events,	config_targets,
 	};
 	struct perf_poke_opts known;
 	int err;

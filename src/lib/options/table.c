@@ -81,10 +81,7 @@ static const struct option_row rows[] = {
 	{ { "call-graph", 0, "fp", "also record callchains of tracepoints, by frame pointers",
 	    NO_AXIS },
 	  PARSED(parse_call_graph, call_graph) },
-	{ { "no-samples", 0, NULL,
-	    "without an --event to sample, do not sample cycles; record\n"
-	    "no branches",
-	    NO_AXIS },
+	{ { "no-samples", 0, NULL, "without an --event to sample, do not sample cycles", NO_AXIS },
 	  MEMBER(OPTION_FLAG, no_samples) },
 	{ { "buffer", 0, "SIZE", "ring size of each CPU (events 4M, pt 16M)", NO_AXIS },
 	  MEMBER(OPTION_SIZE, buffer_size),

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "recorder/spike_sample.h"
 
-#include "base/branches.h"
 #include "recorder/records.h"
 
 #define CHAIN_MAX 256
-#define BRANCHES_MAX 64
-/* Of a branch, as the kernel writes it. */
-#define BRANCH_WORDS 3
 
 /* The kernel counts its ids from 1. */
 static const uint64_t spike_id = UINT64_C(1) << 63;
 
-struct perfdata_event spike_sample_event(const struct perf_event_attr *attr,
-					 const struct perf_poke_spike *spike)
+struct perfdata_event spike_sample_event(const struct perf_event_attr *attr)
 {
 	struct perf_event_attr own = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -28,10 +23,6 @@ struct perfdata_event spike_sample_event(const struct perf_event_attr *attr,
 		.clockid = attr->clockid,
 	};
 
-	if (spike->nr_branches) {
-		own.sample_type |= PERF_SAMPLE_BRANCH_STACK;
-		own.branch_sample_type = BRANCHES_TYPE;
-	}
 	return (struct perfdata_event){ own, "spike", &spike_id, 1 };
 }
 
@@ -51,22 +42,6 @@ static size_t make_callchain(const struct perf_poke_frame *const *stack, size_t 
 	return nr;
 }
 
-/* Returns the number of words. */
-static size_t make_branches(const struct perf_poke_spike *spike, uint64_t *words)
-{
-	size_t nr = spike->nr_branches < BRANCHES_MAX ? spike->nr_branches : BRANCHES_MAX;
-
-	if (!nr)
-		return 0;
-	*words++ = nr;
-	for (size_t i = 0; i < nr; i++) {
-		*words++ = spike->branches[i].from;
-		*words++ = spike->branches[i].to;
-		*words++ = spike->branches[i].flags;
-	}
-	return 1 + nr * BRANCH_WORDS;
-}
-
 struct sample {
 	struct perf_event_header header;
 	uint64_t id, ip;
@@ -74,35 +49,17 @@ struct sample {
 	uint64_t time_ns;
 	uint32_t cpu, reserved;
 	uint64_t nr;
-	uint64_t words[CHAIN_MAX + 1 + BRANCH_WORDS * BRANCHES_MAX];
+	uint64_t words[CHAIN_MAX];
 };
 
-/* Returns the number of words. */
-static size_t put_stack(struct sample *sample, const struct perf_poke_frame *const *stack,
-			size_t nr)
+static int write_stack(struct perfdata *pd, struct sample *sample,
+		       const struct perf_poke_frame *const *stack, size_t nr)
 {
 	sample->ip = stack[0]->address;
 	sample->header.misc = stack[0]->user ? PERF_RECORD_MISC_USER : PERF_RECORD_MISC_KERNEL;
 	sample->nr = make_callchain(stack, nr, sample->words);
-	return sample->nr;
-}
-
-static int write_sample(struct perfdata *pd, struct sample *sample, size_t nr_words)
-{
-	sample->header.size = offsetof(struct sample, words) + nr_words * sizeof(uint64_t);
+	sample->header.size = offsetof(struct sample, words) + sample->nr * sizeof(uint64_t);
 	return perfdata_write(pd, sample, sample->header.size);
-}
-
-static int write_holder(struct perfdata *pd, const struct perf_poke_spike *spike,
-			struct sample *sample)
-{
-	size_t nr = put_stack(sample, spike->holder, spike->nr_holder_frames);
-
-	sample->pid = spike->holder_pid;
-	sample->tid = spike->holder_tid;
-	if (spike->nr_branches)
-		sample->words[nr++] = 0;
-	return write_sample(pd, sample, nr);
 }
 
 int spike_sample_write(struct perfdata *pd, const struct perf_poke_spike *spike, uint64_t time_ns)
@@ -112,15 +69,16 @@ int spike_sample_write(struct perfdata *pd, const struct perf_poke_spike *spike,
 		.id = spike_id,
 		.time_ns = time_ns,
 		.cpu = spike->ran_cpu,
+		.pid = spike->holder_pid,
+		.tid = spike->holder_tid,
 	};
-	size_t nr;
-	int err = spike->nr_holder_frames ? write_holder(pd, spike, &sample) : 0;
+	int err = spike->nr_holder_frames
+			  ? write_stack(pd, &sample, spike->holder, spike->nr_holder_frames)
+			  : 0;
 
 	if (err || !spike->nr_frames)
 		return err;
-	nr = put_stack(&sample, spike->stack, spike->nr_frames);
 	sample.pid = spike->stack_pid;
 	sample.tid = spike->stack_tid;
-	nr += make_branches(spike, sample.words + nr);
-	return write_sample(pd, &sample, nr);
+	return write_stack(pd, &sample, spike->stack, spike->nr_frames);
 }

@@ -7,8 +7,7 @@
 #include "perfdata.h"
 
 /* attr: of the file's other events, with their clock. */
-struct perfdata_event spike_sample_event(const struct perf_event_attr *attr,
-					 const struct perf_poke_spike *spike);
+struct perfdata_event spike_sample_event(const struct perf_event_attr *attr);
 
 /* Writes the holder's stack, then the other; nothing without a stack. time_ns: of the spike on the
  * file's clock. */

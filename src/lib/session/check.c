@@ -104,10 +104,6 @@ static const struct probe general[] = {
 	  try_tracefs, "formats of the tracepoints" },
 	{ "symbols", "grant CAP_SYSLOG and set sysctl kernel.kptr_restrict=0 or 1", false,
 	  try_symbols, "filter timers by function, name functions in captures" },
-	{ "branches",
-	  "needs LBR of Intel (Linux 5.16) or AMD (Zen 4, Linux 6.10); Intel PT does without",
-	  false, trigger_try_branches,
-	  "the last branches of the CPU before a spike (perf script -F +brstack)" },
 	{ "tsc",
 	  "captures have the order of execution, but report has no times; boot without "
 	  "tsc=unstable, or see in dmesg why TSC was marked unstable",

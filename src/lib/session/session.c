@@ -80,8 +80,6 @@ static int session_open_trigger(struct perf_poke *pp, uint64_t function)
 		.pause_message = pp->recorder->pause_message,
 		.resume_message = pp->recorder->resume_message,
 		.stacks = true,
-		/* Intel PT records all branches; some CPUs cannot run both. */
-		.branches = pp->recorder->ops != &pt_recorder && !pp->config.recording.no_samples,
 		.rtla = pp->config.session,
 	};
 
@@ -268,8 +266,8 @@ int perf_poke__fd(const struct perf_poke *pp)
 /* cpu: whose counters rose while it was not armed; negative: all. */
 static void session_rearm(struct perf_poke *pp, int cpu)
 {
-	pp->held = pp->pending >= PENDING_MAX ||
-		   pp->complete + pp->pending >= pp->config.max_captures;
+	pp->held =
+		pp->pending >= PENDING_MAX || pp->complete + pp->pending >= pp->config.max_captures;
 	if (pp->held)
 		return;
 	hardware_arm(pp->hardware, cpu);

@@ -8,7 +8,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "base/branches.h"
 #include "base/kallsyms.h"
 #include "base/map_memory.h"
 #include "base/probe.h"
@@ -205,8 +204,7 @@ static struct trigger_bpf *trigger_skeleton(const struct trigger_config *config)
 			      sizeof(struct trigger_bpf) == sizeof(struct trigger_bare_bpf) &&
 			      sizeof(struct trigger_bpf) == sizeof(struct trigger_old_bpf),
 		      "one may be taken for the other");
-	static_assert(offsetof(struct trigger_bpf__data_arming, disarmed) ==
-			      12 + 16 * TRIGGER_KINDS,
+	static_assert(offsetof(struct trigger_bpf__data_arming, disarmed) == 12 + 8 * TRIGGER_KINDS,
 		      "see TRIGGER_LAYOUT");
 
 	if (!kfunc_exists("bpf_local_irq_save"))
@@ -245,24 +243,6 @@ static int trigger_attach(struct trigger *trigger, const struct trigger_config *
 	return err;
 }
 
-/* No CPU, as in a probe: nothing to open. */
-static int trigger_set_branches(struct trigger *trigger, const struct trigger_config *config)
-{
-	size_t nr = config->branches ? config->nr_cpus : 0;
-	bool take;
-
-	trigger->branch_fds = calloc(nr + 1, sizeof(*trigger->branch_fds));
-	if (!trigger->branch_fds)
-		return -ENOMEM;
-	take = config->branches && !branches_open(trigger->branch_fds, config->cpus, nr);
-	trigger->nr_branch_fds = take ? nr : 0;
-	trigger->skel->rodata->has_branches = take;
-	if (take)
-		bpf_map__set_max_entries(trigger->skel->maps.branches, trigger->nr_possible);
-	bpf_program__set_autoload(trigger->skel->progs.branches_try, take);
-	return 0;
-}
-
 static int trigger_load(struct trigger *trigger, const struct trigger_config *config,
 			const struct log *log)
 {
@@ -289,9 +269,7 @@ static int trigger_load(struct trigger *trigger, const struct trigger_config *co
 	err = trigger_set_kinds(trigger, config, log);
 	if (err)
 		return err;
-	err = trigger_set_branches(trigger, config);
-	if (!err)
-		err = trigger_load_quietly(trigger);
+	err = trigger_load_quietly(trigger);
 	if (err)
 		return log_error(log, err, "the kernel rejects the trigger program: %s",
 				 strerror(-err));
@@ -336,38 +314,6 @@ int trigger_try_config(const struct trigger_config *config, struct probe_detail 
 	if (!err)
 		trigger_free(trigger);
 	return err;
-}
-
-/* Loads the program even without events, to learn whether the kernel accepts it. */
-int trigger_try_branches(struct probe_detail *detail)
-{
-	const struct trigger_config config = { .branches = true };
-	const struct log log = probe_log(detail);
-	const int cpu = sched_getcpu();
-	struct trigger *trigger;
-	int fd, opened, size, err = trigger_open(&trigger, &config, &log);
-
-	if (err)
-		return err;
-	opened = branches_open(&fd, &cpu, 1);
-	size = trigger_run(trigger->skel->progs.branches_try);
-	if (!opened)
-		branches_close(&fd, 1);
-	trigger_free(trigger);
-	if (opened) {
-		probe_say(detail, "%s",
-			  opened == -ENOENT || opened == -EOPNOTSUPP
-				  ? "the CPU records none, or a hypervisor hides them"
-				  : strerror(-opened));
-		return opened;
-	}
-	if (size <= 0) {
-		probe_say(detail, "the kernel gives them to no program: %s", strerror(-size));
-		return size ?: -ENODATA;
-	}
-	probe_say(detail, "the last %zu; the newest are those of the timer's interrupt itself",
-		  size / sizeof(struct trigger_branch));
-	return 0;
 }
 
 int trigger_open(struct trigger **ret, const struct trigger_config *config, const struct log *log)

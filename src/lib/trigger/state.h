@@ -16,13 +16,11 @@ struct trigger {
 	struct trigger_bpf *skel;
 	struct bpf_program *hrtimer; /* the attached one of these */
 	struct ring_buffer *ring;
-	struct trigger_cpu *cpus; /* mapping of the map `cpus`, indexed by CPU */
-	struct trigger_cpu *more; /* of cpus_more */
+	struct trigger_cpu *cpus;      /* mapping of the map `cpus`, indexed by CPU */
+	struct trigger_cpu *more;      /* of cpus_more */
 	struct trigger_recent *recent; /* indexed by CPU */
 	struct trigger_stacks *stacks; /* by sequence */
 	int nr_possible;
-	int *branch_fds; /* of the watched CPUs */
-	size_t nr_branch_fds;
 	struct filter *filters[FILTERS];	 /* NULL: none */
 	struct trigger_noise_parts *noise_parts; /* by sequence */
 	bool noise;

@@ -7,7 +7,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "base/branches.h"
 #include "strfmt.h"
 #include "trigger/filter.h"
 #include "trigger/state.h"
@@ -249,9 +248,6 @@ void trigger_detach(struct trigger *trigger)
 	trigger->skel = NULL;
 	for (size_t i = 0; i < FILTERS; i++)
 		filter_free(TAKE_PTR(trigger->filters[i]));
-	branches_close(trigger->branch_fds, trigger->nr_branch_fds);
-	free(TAKE_PTR(trigger->branch_fds));
-	trigger->nr_branch_fds = 0;
 }
 
 void trigger_free(struct trigger *trigger)

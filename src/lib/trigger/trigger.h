@@ -58,7 +58,6 @@ struct trigger_config {
 	uint32_t poke_ways;
 	const char *poke_message; /* like the other messages */
 	bool stacks;		  /* take the stacks at a spike */
-	bool branches;		  /* and the branch records, if available */
 	bool rtla;		  /* take rtla's spikes, if the kernel reports them */
 };
 
@@ -73,9 +72,6 @@ int trigger_try_config(const struct trigger_config *config, struct probe_detail 
 
 /* Tests whether the kernel loads the program with this way to poke: 0 or a negative errno. */
 int trigger_try(enum perf_poke_delivery way);
-
-/* The same for branch records, which this CPU must have. */
-int trigger_try_branches(struct probe_detail *detail);
 
 /* Readable when there may be a spike. */
 int trigger_fd(const struct trigger *trigger);

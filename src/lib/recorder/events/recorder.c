@@ -312,7 +312,7 @@ static int events_write(struct recorder *recorder, struct snapshot *snapshot, in
 	}
 	described[nr++] = sideband_event(events->sideband, snapshot->sideband);
 	nr += senders_describe(events->senders, snapshot->senders, described + nr);
-	described[nr] = spike_sample_event(&described[nr - 1].attr, spike);
+	described[nr] = spike_sample_event(&described[nr - 1].attr);
 	nr++;
 	err = perfdata_create(&pd, dirfd, "perf.data", described, nr);
 	if (err)

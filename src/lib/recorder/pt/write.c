@@ -255,8 +255,7 @@ static int write_records(struct pt_recorder *pt, struct perfdata *pd, struct sna
 
 /* Describes the events of the file. The first `indexed` ones have an id per watched CPU. */
 static size_t describe_events(const struct snapshot *snapshot, bool sampled,
-			      const struct perf_poke_spike *spike, struct perfdata_event *events,
-			      size_t *indexed)
+			      struct perfdata_event *events, size_t *indexed)
 {
 	const struct pt_recorder *pt = snapshot->pt;
 	size_t nr = 0;
@@ -274,7 +273,7 @@ static size_t describe_events(const struct snapshot *snapshot, bool sampled,
 	*indexed = nr;
 	events[nr++] = sideband_event(pt->sideband, snapshot->sideband);
 	nr += senders_describe(pt->senders, snapshot->senders, events + nr);
-	events[nr++] = spike_sample_event(&pt->attr, spike);
+	events[nr++] = spike_sample_event(&pt->attr);
 	return nr;
 }
 
@@ -288,7 +287,7 @@ int pt_write(struct recorder *recorder, struct snapshot *snapshot, int dirfd,
 	size_t nr, indexed;
 	int err;
 
-	nr = describe_events(snapshot, sampled, spike, events, &indexed);
+	nr = describe_events(snapshot, sampled, events, &indexed);
 	err = perfdata_create(&pd, dirfd, "perf.data", events, nr);
 	if (err)
 		return err;

@@ -76,8 +76,7 @@ static void show_summaries(FILE *file)
 	const struct perf_poke_capture gone = { .path = "a/1", .spike = capture.spike };
 	char *command[] = { (char[]){ "perf" }, (char[]){ "re\377cord" }, NULL };
 	struct perf_file data = { .path = (char[]){ "a b" } };
-	struct results results = { .kinds[0].all.cpu = ALL_CPUS,
-				   .elapsed_ns = 9 };
+	struct results results = { .kinds[0].all.cpu = ALL_CPUS, .elapsed_ns = 9 };
 
 	assert_int_equal(results_add_capture(&results, &gone), 0);
 	assert_int_equal(results_add_capture(&results, &capture), 0);

@@ -17,7 +17,7 @@ static bool written(const struct perf_poke_spike *spike, struct perfdata_file *f
 		    struct perfdata_record *record)
 {
 	const struct perf_event_attr attr = { .sample_id_all = 1, .use_clockid = 1, .clockid = 1 };
-	const struct perfdata_event event = spike_sample_event(&attr, spike);
+	const struct perfdata_event event = spike_sample_event(&attr);
 	_cleanup_close_ int fd = -1;
 	struct perfdata *pd;
 	uint64_t at;
@@ -73,73 +73,21 @@ TEST_IN_FOLDER(has_a_callchain)
 static const struct perf_poke_frame frame = { .address = 0xffffffff81000010 };
 static const struct perf_poke_frame *const here[] = { &frame };
 
-/* Stock perf reads it like the kernel's. */
-TEST_IN_FOLDER(has_branches)
-{
-	static const struct perf_poke_branch branches[] = {
-		{ 0xffffffff81000100, 0xffffffff81000200, 2 | 7 << 4 },
-		{ 0x401000, 0x402000, 1 },
-	};
-	const struct perf_poke_spike spike = { .stack = here,
-					       .nr_frames = 1,
-					       .branches = branches,
-					       .nr_branches = ARRAY_SIZE(branches) };
-	_cleanup_free_ char *command = NULL;
-	struct perfdata_record record;
-	struct perfdata_file file;
-	char text[512] = "";
-	FILE *perf;
-
-	assert_true(written(&spike, &file, &record));
-	perfdata_unmap(&file);
-	if (system("perf --version >/dev/null 2>&1"))
-		skip();
-	assert_int_not_equal(asprintf(&command,
-				      "perf script -i %s/perf.data -F event,brstack 2>/dev/null",
-				      folder->path),
-			     -1);
-	perf = popen(command, "r");
-	assert_non_null(perf);
-	assert_int_not_equal(fread(text, 1, sizeof(text) - 1, perf), 0);
-	pclose(perf);
-	assert_non_null(strstr(text, "spike:"));
-	assert_non_null(strstr(text, "0xffffffff81000100/0xffffffff81000200/P/-/-/7"));
-	assert_non_null(strstr(text, "0x401000/0x402000/M/-/-/0"));
-}
-
-/* More than any hardware has. */
-TEST_IN_FOLDER(keeps_the_newest_branches)
-{
-	static struct perf_poke_branch branches[FRAMES_MAX];
-	const struct perf_poke_spike spike = {
-		.stack = here, .nr_frames = 1, .branches = branches, .nr_branches = FRAMES_MAX
-	};
-	struct perfdata_record record;
-	struct perfdata_file file;
-
-	assert_true(written(&spike, &file, &record));
-	assert_true(record.size < FRAMES_MAX * sizeof(branches[0]));
-	perfdata_unmap(&file);
-}
-
 TEST_IN_FOLDER(follows_that_of_the_holder)
 {
 	static const struct perf_poke_frame other = { .address = 0x401000, .user = true };
 	static const struct perf_poke_frame *const holder[] = { &other };
-	static const struct perf_poke_branch branch = { 0x401000, 0x402000, 1 };
 	const struct perf_poke_spike spike = {
 		.stack = here,
 		.nr_frames = 1,
-		.branches = &branch,
-		.nr_branches = 1,
 		.holder_pid = 11,
 		.holder_tid = 12,
 		.holder = holder,
 		.nr_holder_frames = 1,
 	};
 	const uint64_t words[] = {
-		UINT64_C(1) << 63, 0x401000, 12ULL << 32 | 11, 7777, 0, 2, PERF_CONTEXT_USER,
-		0x401000,	   0, /* branches */
+		UINT64_C(1) << 63, 0x401000, 12ULL << 32 | 11, 7777, 0, 2,
+		PERF_CONTEXT_USER, 0x401000,
 	};
 	struct perfdata_record record;
 	struct perfdata_file file;
