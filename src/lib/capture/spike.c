@@ -79,20 +79,6 @@ static int irqs_off(const struct capture_env *env, const struct perf_poke_spike 
 									  : stack_held_off(code);
 }
 
-static void take_branches(struct capture *capture, const struct trigger_branches *branches)
-{
-	size_t nr = branches->size > 0 ? (size_t)branches->size / sizeof(branches->entries[0]) : 0;
-
-	capture->spike.nr_branches = nr < TRIGGER_BRANCHES ? nr : TRIGGER_BRANCHES;
-	capture->spike.branches = capture->branches;
-	for (size_t i = 0; i < capture->spike.nr_branches; i++) {
-		const struct trigger_branch *branch = &branches->entries[i];
-
-		capture->branches[i] =
-			(struct perf_poke_branch){ branch->from, branch->to, branch->flags };
-	}
-}
-
 static const struct perf_poke_frame *const *name_stack(const struct capture_env *env,
 						       struct capture_stack *to,
 						       const struct trigger_stack *stack)
@@ -166,7 +152,6 @@ void spike_take_stacks(const struct capture_env *env, struct capture *capture)
 	spike->nr_frames = capture->stack.nr;
 	take_holder(env, capture, stacks);
 	spike->irqs_off = irqs_off(env, spike);
-	take_branches(capture, &stacks->branches);
 	if (spike->kind == PERF_POKE_TRIGGER_IRQ)
 		hardware_narrow(&capture->hardware, stacks->steal_ns);
 }

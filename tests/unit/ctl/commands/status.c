@@ -130,7 +130,7 @@ static void show_thresholds(FILE *file)
 	shown.nr_kinds = 1;
 	shown.pokes = 1;
 	shown.threshold_ns = 0;
-	show(file, "being measured, one of each", &shown);
+	show(file, "unknown threshold, one of each", &shown);
 }
 
 GOLDEN(PART(show_all), PART(show_little), PART(show_thresholds))
