@@ -60,6 +60,15 @@ static const char *why_not_strict(const char *text, size_t *at)
 	return NULL;
 }
 
+static size_t line_at(const char *text, size_t at)
+{
+	size_t line = 1;
+
+	for (size_t i = 0; i < at && text[i]; i++)
+		line += text[i] == '\n';
+	return line;
+}
+
 static void tokener_freep(json_tokener **tokener)
 {
 	if (*tokener)
@@ -144,14 +153,14 @@ int json_read_date(json_object *json, const char *path, uint64_t *wall_ns, char 
 	return 0;
 }
 
-int json_file_parse_at(json_object **json, const char *text, size_t size, size_t *at, char **why)
+int json_file_parse(json_object **json, const char *text, size_t size, char **why)
 {
 	_cleanup_(tokener_freep) json_tokener *tokener = json_tokener_new_ex(MAX_DEPTH);
 	enum json_tokener_error error;
-	const char *wrong, *end;
+	const char *wrong = NULL;
+	size_t at;
 
 	*json = NULL;
-	*at = 0;
 	if (!tokener)
 		return -ENOMEM;
 	if (size > JSON_FILE_MAX_SIZE)
@@ -161,28 +170,21 @@ int json_file_parse_at(json_object **json, const char *text, size_t size, size_t
 	/* The NUL ends the text. */
 	*json = json_tokener_parse_ex(tokener, text, (int)size + 1);
 	error = json_tokener_get_error(tokener);
-	*at = json_tokener_get_parse_end(tokener);
-	if (error != json_tokener_success)
-		return say_why(why, -EINVAL, "not JSON: %s",
-			       error == json_tokener_continue ? "truncated"
-							      : json_tokener_error_desc(error));
-	end = text + *at;
-	if (end < text + size && end[strspn(end, " \t\r\n")])
-		return say_why(why, -EINVAL, "not JSON: data after the end");
-	wrong = why_not_strict(text, at);
-	if (wrong)
-		return say_why(why, -EINVAL, "not JSON: %s", wrong);
-	return 0;
+	at = json_tokener_get_parse_end(tokener);
+	if (error == json_tokener_continue)
+		wrong = "truncated";
+	else if (error != json_tokener_success)
+		wrong = json_tokener_error_desc(error);
+	else if (at < size && text[at + strspn(text + at, BLANK)])
+		wrong = "data after the end";
+	wrong = wrong ?: why_not_strict(text, &at);
+	if (!wrong)
+		return 0;
+	return say_why(why, -EINVAL, "not JSON: %s in line %zu", wrong, line_at(text, at));
 }
 
-int json_file_parse(json_object **json, const char *text, size_t size, char **why)
-{
-	size_t at;
-
-	return json_file_parse_at(json, text, size, &at, why);
-}
-
-int json_file_text(int dirfd, const char *name, char **text, size_t *size, char **why)
+/* Reads the text only, NUL-terminated. */
+static int json_file_text(int dirfd, const char *name, char **text, size_t *size, char **why)
 {
 	_cleanup_close_ int fd = regular_open(dirfd, name);
 	_cleanup_free_ char *buf = NULL;

@@ -16,11 +16,6 @@
 
 /* text[size] is NUL. */
 int json_file_parse(json_object **json, const char *text, size_t size, char **why) _must_check_;
-/* The same; *at is the number of bytes before the error. */
-int json_file_parse_at(json_object **json, const char *text, size_t size, size_t *at,
-		       char **why) _must_check_;
-/* Reads the text only, NUL-terminated, for a file that is not strict JSON. */
-int json_file_text(int dirfd, const char *name, char **text, size_t *size, char **why) _must_check_;
 /* Reads a regular file of at most JSON_FILE_MAX_SIZE. */
 int json_file_read(json_object **json, int dirfd, const char *name, char **why) _must_check_;
 

@@ -527,27 +527,24 @@ def events():
 
 def known():
     """Files of known causes."""
-    one = {"fingerprint": "irqs-off/acme_flush:f78fc1ce", "chain": ["acme_flush", "acme_write", "[write]"], "worst": "83.412us",
+    one = {"fingerprint": "irqs-off/acme_flush:f78fc1ce", "worst": "83.412us",
            "count": 12, "expires": "2027-01-31", "comment": "say \"when\""}
 
-    def whole(*causes, head="", **more):
-        return (head + json.dumps({"version": 2, "causes": causes, **more}, indent=2)).encode()
+    def whole(*causes):
+        return json.dumps({"version": 2, "causes": causes}, indent=2).encode()
 
     yield "good-whole", whole(one, {"fingerprint": "idle/C*"})
     yield "good-empty", whole()
-    yield "good-comments", whole(one, head="// one\n/* two\n*/").replace(b'"count"', b'/* " */ "count"')
     yield "good-quotes", whole({**one, "comment": "// no comment /* \\\" */"})
     yield "good-escapes", whole({"fingerprint": "\u001b[2J\u202e<>", "comment": "\n\t"})
-    for key, value in (("fingerprint", 7), ("fingerprint", ""), ("chain", "a"), ("chain", [7]), ("chain", ["a b"]), ("chain", ["x"] * 25),
-                       ("chain", ["\u001b"]), ("sender", "x"), ("worst", "0us"), ("worst", 7), ("worst", "1y"), ("count", -1), ("count", "1"),
+    for key, value in (("fingerprint", 7), ("fingerprint", ""), ("chain", ["a"]), ("worst", "0us"), ("worst", 7), ("worst", "1y"), ("count", "1"),
                        ("expires", "2027-02-30"), ("expires", "2027-1-1"), ("comment", []), ("more", 1), ("\u001b", 1)):
         yield f"bad-{key.encode().hex()}-{json.dumps(value).encode().hex()[:40]}", whole({**one, key: value})
     yield "bad-version", b'{"version": 1, "causes": []}'
     yield "bad-list", b"[]"
     yield "bad-null", b"null"
     yield "bad-row", whole(one, 7)
-    yield "bad-more", whole(more=[{}])
-    yield "bad-open-comment", whole(one) + b"/* "
+    yield "bad-comment", b"// one\n" + whole(one)
     yield "bad-nul", whole(one) + b"\0"
     yield "bad-utf8", whole(one).replace(b"ticket", b"\xff").replace(b"when", b"\xff")
     yield "bad-empty-file", b""

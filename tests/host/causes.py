@@ -123,7 +123,6 @@ class Causes(common.HostTest):
         added = self.fill(new, self.hogged)
         self.show()
         self.assertEqual(len({*found, added}), len(self.matrix))
-        # Nothing is merged that differs, at the default similarity.
         lines = self.ctl(*folders, "--known", file)
         self.assertEqual((lines[-1]["causes"], lines[-1]["known"]), (len(known), len(known)))
         lines = self.ctl(*folders, os.path.join(self.folder, new), "--known", file, code=4)

@@ -19,7 +19,7 @@ class Known(common.HostTest):
 
     def know(self, *causes):
         with open(self.file, "w") as file:
-            file.write("// of a test\n" + json.dumps({"version": 2, "causes": causes}))
+            json.dump({"version": 2, "causes": causes}, file)
 
     def start(self, code, *options):
         result = common.run_ctl("start", "--json", "--cpu", str(self.cpu), "--output", self.output, "--known", self.file, *ANY, *options)
@@ -61,7 +61,7 @@ class Known(common.HostTest):
         self.know({"fingerprint": "*", "expires": "soon"})
         result = common.run_ctl("start", "--cpu", str(self.cpu), "--output", self.output, "--known", self.file)
         self.assertEqual(result.returncode, 2)
-        self.assertIn("line 2: expires: not a date", result.stderr)
+        self.assertIn("cause 1: expires is not a date", result.stderr)
         self.know()
         result = common.run_ctl("start", "--cpu", str(self.cpu), "--output", self.output, "--known", self.file, "--keep-worst", "2")
         self.assertEqual(result.returncode, 2)

@@ -129,10 +129,9 @@ static int name_user_frames(struct facts *facts, const struct capture_file *capt
 static void keep_fingerprint(const struct account *account)
 {
 	_cleanup_close_ int fd = open(account->capture, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	_cleanup_(profile_release) struct profile profile = { 0 };
 
-	if (fd >= 0 && !profile_make(&profile, account))
-		fingerprint_file_write(fd, account, &profile);
+	if (fd >= 0)
+		fingerprint_file_write(fd, account);
 }
 
 int account_load(struct account *account, struct console *con, const char *folder,

@@ -139,7 +139,6 @@ int capture_facts(struct facts *facts, const struct capture_file *file)
 		.ends_at_spike = file->view.ends_at_spike,
 		.poked = spike->poked,
 		.idle = spike->idle,
-		.control = file->capture->control,
 		.thread = spike->kind != PERF_POKE_TRIGGER_IRQ,
 		.reported = is_reported(spike->kind),
 		.noise = spike->kind == PERF_POKE_TRIGGER_NOISE,

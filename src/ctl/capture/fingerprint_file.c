@@ -29,15 +29,6 @@ int fingerprint_file_read(struct fingerprint_file *file, int dirfd)
 	return found ? fingerprint_from_json(&file->fingerprint, found) : 0;
 }
 
-int profile_file_read(struct profile *profile, int dirfd)
-{
-	_cleanup_json_ json_object *json = NULL;
-	_cleanup_free_ char *why = NULL;
-	int r = json_file_read(&json, dirfd, PROFILE_FILE_NAME, &why);
-
-	return r ?: profile_from_json(profile, json);
-}
-
 static json_object *new_fingerprint(const struct account *account)
 {
 	json_object *json = json_object_new_object();
@@ -88,13 +79,11 @@ static int replace(int dirfd, const struct stat *folder, const char *name, json_
 	return r;
 }
 
-int fingerprint_file_write(int dirfd, const struct account *account, const struct profile *profile)
+int fingerprint_file_write(int dirfd, const struct account *account)
 {
 	struct stat folder;
-	int r;
 
 	if (is_read_only(dirfd, &folder))
 		return 0;
-	r = replace(dirfd, &folder, PROFILE_FILE_NAME, profile_json(profile));
-	return r ?: replace(dirfd, &folder, FINGERPRINT_FILE_NAME, new_fingerprint(account));
+	return replace(dirfd, &folder, FINGERPRINT_FILE_NAME, new_fingerprint(account));
 }

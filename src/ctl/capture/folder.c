@@ -9,19 +9,15 @@
 struct search {
 	uint64_t poked; /* sequence number of a poke; 0: any capture */
 	uint64_t wall_ns;
-	bool control;
 	char *path; /* of the newest so far */
 	bool out_of_memory;
 };
 
-/* The time comes from capture.json: the folder's own changes when it is copied. Controls are only
- * chosen where there is nothing else. */
+/* The time comes from capture.json: the folder's own changes when it is copied. */
 static bool is_better(const struct search *search, const struct perf_poke_capture *capture)
 {
 	if (search->poked && (!capture->spike->poked || capture->spike->sequence != search->poked))
 		return false;
-	if (search->path && search->control != capture->control)
-		return search->control;
 	return capture->wall_ns >= search->wall_ns;
 }
 
@@ -36,7 +32,6 @@ static void compare(void *ctx, const char *path)
 		free(search->path);
 		search->path = strdup(path);
 		search->wall_ns = capture->wall_ns;
-		search->control = capture->control;
 		search->out_of_memory |= !search->path;
 	}
 	perf_poke__capture_close(capture);

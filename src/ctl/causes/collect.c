@@ -4,7 +4,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "array.h"
 #include "bundle/bundle.h"
 #include "capture/account_load.h"
 #include "capture/capture_file.h"
@@ -30,98 +29,51 @@ static int complain(const struct collecting *c, const char *path, const char *wh
 	return 0;
 }
 
-/* Prints errors. */
-static int decode(struct console *con, const char *path, struct fingerprint_file *found,
-		  struct profile *profile)
+/* Decodes the capture unless its cause is stored. Prints errors. */
+static int find_cause(const struct collecting *c, int dirfd, const char *path,
+		      struct fingerprint_file *found)
 {
 	_cleanup_(account_release) struct account account = { 0 };
-	int r = account_load(&account, con, path, &(struct account_want){ 0 });
+	int r = fingerprint_file_read(found, dirfd);
 
+	if (!r)
+		return 0;
+	r = account_load(&account, c->con, path, &(struct account_want){ 0 });
 	if (r)
 		return r;
 	found->fingerprint = account.fingerprint;
 	snprintf(found->sentence, sizeof(found->sentence), "%s", account.sentence);
-	return profile_make(profile, &account);
-}
-
-/* Decodes the capture unless its cause is stored. Sets *later if its profile is stored too: it is
- * read if there are controls. An archive is unpacked just now. Prints errors. */
-static int find_cause(const struct collecting *c, int dirfd, const char *path,
-		      struct fingerprint_file *found, struct profile *profile, bool *later)
-{
-	int r = fingerprint_file_read(found, dirfd);
-
-	if (!r && !c->archive)
-		r = faccessat(dirfd, PROFILE_FILE_NAME, R_OK, 0);
-	else if (!r)
-		r = profile_file_read(profile, dirfd);
-	*later = !r && !c->archive;
-	return r ? decode(c->con, path, found, profile) : 0;
-}
-
-static int add(const struct collecting *c, const char *path, const struct capture_file *file,
-	       const struct fingerprint_file *found)
-{
-	struct sighting sighting = {
-		.path = c->archive ?: path,
-		.host = file->capture->hostname ?: "",
-		.wall_ns = file->capture->wall_ns,
-		.latency_ns = file->view.latency_ns,
-		.cpu = file->view.cpu,
-	};
-
-	snprintf(sighting.trigger, sizeof(sighting.trigger), "%s",
-		 capture_file_text(file, "spike.trigger"));
-	snprintf(sighting.task, sizeof(sighting.task), "%s", file->capture->spike->comm);
-	return causes_add(c->causes, &sighting, &found->fingerprint, found->sentence);
-}
-
-/* sighting: or PROFILES_CONTROL */
-static int add_unread(struct causes *causes, const char *path, size_t sighting)
-{
-	int r = array_grow(&causes->unread, causes->nr_unread, sizeof(*causes->unread));
-	char *copy = r ? NULL : strdup(path);
-
-	if (!copy)
-		return -ENOMEM;
-	causes->unread[causes->nr_unread++] = (struct unread){ copy, sighting };
-	causes->unread_controls += sighting == PROFILES_CONTROL;
 	return 0;
-}
-
-static int add_profile(struct causes *causes, const char *path, const struct profile *profile,
-		       bool later, size_t sighting)
-{
-	return later ? add_unread(causes, path, sighting)
-		     : profiles_add(&causes->profiles, profile, sighting);
 }
 
 static int take_capture(const struct collecting *c, int dirfd, const char *path)
 {
 	_cleanup_(capture_file_close) struct capture_file file = { 0 };
-	_cleanup_(profile_release) struct profile profile = { 0 };
 	struct fingerprint_file found;
 	_cleanup_free_ char *why = NULL;
-	bool later;
 	int r = capture_file_open(&file, path, &why);
 
 	if (r)
 		return r == -ENOMEM ? r : complain(c, path, why ?: strerror(-r));
-	r = find_cause(c, dirfd, path, &found, &profile, &later);
+	r = find_cause(c, dirfd, path, &found);
 	if (r == -ENOMEM || r == -EINTR)
 		return r;
-	if (r) {
+	if (r)
 		c->causes->unreadable++;
-		return 0;
-	}
-	if (file.capture->control)
-		return add_profile(c->causes, path, &profile, later, PROFILES_CONTROL);
-	if (!found.fingerprint.kind[0]) {
+	else if (!found.fingerprint.kind[0])
 		c->causes->without++;
-		return 0;
-	}
-	r = add(c, path, &file, &found);
-	return r ?: add_profile(c->causes, path, &profile, later, c->causes->nr - 1);
+	else
+		r = causes_add(c->causes,
+			       &(struct sighting){
+				       .path = c->archive ?: path,
+				       .host = file.capture->hostname ?: "",
+				       .sentence = found.sentence,
+				       .wall_ns = file.capture->wall_ns,
+				       .latency_ns = file.view.latency_ns,
+				       .cpu = file.view.cpu,
+			       },
+			       &found.fingerprint);
+	return r == -ENOMEM ? r : 0;
 }
 
 static int take_archive(struct collecting *c, int fd, const char *path);
@@ -206,33 +158,4 @@ int collect(struct causes *causes, struct console *con, const char *path,
 	if (fd < 0 || fstat(fd, &st))
 		return complain(&c, path, strerror(errno));
 	return S_ISDIR(st.st_mode) ? take_folder(&c, fd, path, 0) : take_archive(&c, fd, path);
-}
-
-static int read_unread(struct causes *causes, struct console *con, const struct unread *unread)
-{
-	_cleanup_close_ int fd = open(unread->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	_cleanup_(profile_release) struct profile profile = { 0 };
-	struct fingerprint_file found;
-	int r = profile_file_read(&profile, fd);
-
-	if (r)
-		r = decode(con, unread->path, &found, &profile);
-	if (!r)
-		return profiles_add(&causes->profiles, &profile, unread->sighting);
-	if (r != -ENOMEM && r != -EINTR) {
-		causes->unreadable++;
-		r = 0;
-	}
-	return r;
-}
-
-int collect_profiles(struct causes *causes, struct console *con)
-{
-	int r = 0;
-
-	if (!causes->unread_controls && !causes->profiles.nr_controls)
-		return 0;
-	for (size_t i = 0; i < causes->nr_unread && !r; i++)
-		r = read_unread(causes, con, &causes->unread[i]);
-	return r;
 }

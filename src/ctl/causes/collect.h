@@ -15,8 +15,4 @@ struct collect_opts {
 int collect(struct causes *causes, struct console *con, const char *path,
 	    const struct collect_opts *opts) _must_check_;
 
-/* Once all are collected: reads the stored profiles, if there are controls to compare with. Returns
- * as collect(). */
-int collect_profiles(struct causes *causes, struct console *con) _must_check_;
-
 #endif

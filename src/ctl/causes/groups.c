@@ -1,164 +1,95 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "causes/groups.h"
 
+#include <search.h>
 #include <string.h>
 
-#include "util.h"
+#include "array.h"
 
-static int make_room(void **list, size_t nr, size_t *room, size_t size)
+static int compare_ids(const void *a, const void *b)
 {
-	size_t wanted = *room ? 2 * *room : 64;
-	void *grown;
+	const struct group *x = a, *y = b;
 
-	if (nr < *room)
-		return 0;
-	grown = reallocarray(*list, wanted, size);
-	if (!grown)
-		return -ENOMEM;
-	*list = grown;
-	*room = wanted;
-	return 0;
-}
-
-static int find_seen(struct causes *causes, const struct fingerprint *fingerprint, size_t *found)
-{
-	int r;
-
-	for (*found = 0; *found < causes->nr_seen; ++*found) {
-		const struct fingerprint *other = &causes->seen[*found].fingerprint;
-
-		if (other->hash == fingerprint->hash && !strcmp(other->id, fingerprint->id))
-			return 0;
-	}
-	r = make_room((void **)&causes->seen, causes->nr_seen, &causes->room_seen,
-		      sizeof(*causes->seen));
-	if (!r)
-		causes->seen[causes->nr_seen++] = (struct seen){ .fingerprint = *fingerprint };
-	return r;
-}
-
-static int count(struct seen *seen, uint64_t latency_ns, const char *sentence)
-{
-	char *copy;
-
-	seen->count++;
-	if (seen->sentence && latency_ns <= seen->worst_ns)
-		return 0;
-	copy = strdup(sentence);
-	if (!copy)
-		return -ENOMEM;
-	free(seen->sentence);
-	seen->sentence = copy;
-	seen->worst_ns = latency_ns;
-	return 0;
-}
-
-int causes_add(struct causes *causes, const struct sighting *sighting,
-	       const struct fingerprint *fingerprint, const char *sentence)
-{
-	_cleanup_free_ char *path = strdup(sighting->path);
-	_cleanup_free_ char *host = strdup(sighting->host);
-	struct sighting copy = *sighting;
-	int r = path && host ? find_seen(causes, fingerprint, &copy.kind) : -ENOMEM;
-
-	if (!r)
-		r = make_room((void **)&causes->sightings, causes->nr, &causes->room,
-			      sizeof(*causes->sightings));
-	if (!r)
-		r = count(&causes->seen[copy.kind], copy.latency_ns, sentence);
-	if (r)
-		return r;
-	copy.path = TAKE_PTR(path);
-	copy.host = TAKE_PTR(host);
-	causes->sightings[causes->nr++] = copy;
-	return 0;
-}
-
-static int by_count(const void *a, const void *b, void *arg)
-{
-	const struct causes *causes = arg;
-	const struct seen *x = &causes->seen[*(const size_t *)a];
-	const struct seen *y = &causes->seen[*(const size_t *)b];
-
-	if (x->count != y->count)
-		return x->count > y->count ? -1 : 1;
 	return strcmp(x->fingerprint.id, y->fingerprint.id);
 }
 
-static int by_group_count(const void *a, const void *b, void *arg)
+/* NULL if out of memory. */
+static struct group *find_or_add_group(struct causes *causes, const struct fingerprint *fingerprint)
 {
-	const struct group *x = a, *y = b;
-	struct causes *causes = arg;
+	struct group *added = calloc(1, sizeof(*added));
+	struct group **found;
 
-	if (x->count != y->count)
-		return x->count > y->count ? -1 : 1;
-	return strcmp(group_seen(causes, x, 0)->fingerprint.id,
-		      group_seen(causes, y, 0)->fingerprint.id);
-}
-
-/* The group with the most similar first fingerprint, or a new one. */
-static size_t nearest(const struct causes *causes, const struct fingerprint *fingerprint,
-		      double similarity)
-{
-	size_t found = causes->nr_groups;
-	double best = 0;
-
-	for (size_t i = 0; i < causes->nr_groups; i++) {
-		double alike = fingerprint_similarity(
-			&group_seen(causes, &causes->groups[i], 0)->fingerprint, fingerprint);
-
-		if (alike < similarity || alike <= best)
-			continue;
-		best = alike;
-		found = i;
+	if (!added || array_grow(&causes->groups, causes->nr_groups, sizeof(*causes->groups))) {
+		free(added);
+		return NULL;
 	}
-	return found;
+	added->fingerprint = *fingerprint;
+	found = tsearch(added, &causes->by_id, compare_ids);
+	if (!found || *found != added) {
+		free(added);
+		return found ? *found : NULL;
+	}
+	return causes->groups[causes->nr_groups++] = added;
 }
 
-static int assign(struct causes *causes, size_t number, double similarity)
+const struct group *causes_find(const struct causes *causes, const char *id)
 {
-	size_t at = nearest(causes, &causes->seen[number].fingerprint, similarity);
-	struct group *group = &causes->groups[at];
-	size_t *seen = reallocarray(group->seen, group->nr_seen + 1, sizeof(*seen));
+	struct group wanted = { 0 }, *const * found;
 
-	if (!seen)
+	snprintf(wanted.fingerprint.id, sizeof(wanted.fingerprint.id), "%s", id);
+	found = tfind(&wanted, &causes->by_id, compare_ids);
+	return found ? *found : NULL;
+}
+
+static void sighting_release(struct sighting *sighting)
+{
+	free((char *)sighting->path);
+	free((char *)sighting->host);
+	free((char *)sighting->sentence);
+}
+
+int causes_add(struct causes *causes, const struct sighting *sighting,
+	       const struct fingerprint *fingerprint)
+{
+	struct group *group = find_or_add_group(causes, fingerprint);
+	struct sighting copy = *sighting;
+
+	copy.path = strdup(sighting->path);
+	copy.host = strdup(sighting->host);
+	copy.sentence = strdup(sighting->sentence);
+	if (!group || !copy.path || !copy.host || !copy.sentence ||
+	    array_grow(&group->sightings, group->count, sizeof(copy))) {
+		sighting_release(&copy);
 		return -ENOMEM;
-	group->seen = seen;
-	seen[group->nr_seen++] = number;
-	group->count += causes->seen[number].count;
-	causes->nr_groups += at == causes->nr_groups;
+	}
+	group->sightings[group->count++] = copy;
+	causes->nr++;
 	return 0;
 }
 
-static int by_time(const void *a, const void *b, void *arg)
+static int compare_times(const void *a, const void *b)
 {
-	const struct causes *causes = arg;
-	const struct sighting *x = &causes->sightings[*(const size_t *)a];
-	const struct sighting *y = &causes->sightings[*(const size_t *)b];
+	const struct sighting *x = a, *y = b;
 
-	if (x->wall_ns != y->wall_ns)
-		return x->wall_ns < y->wall_ns ? -1 : 1;
-	return strcmp(x->path, y->path);
+	return array_compare(x->wall_ns, y->wall_ns) ?: strcmp(x->path, y->path);
 }
 
-static int by_number(const void *a, const void *b)
+static int compare_numbers(const void *a, const void *b)
 {
-	const uint64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
+	return array_compare(*(const uint64_t *)a, *(const uint64_t *)b);
 }
 
-static int by_cpu(const void *a, const void *b)
+static int compare_cpus(const void *a, const void *b)
 {
 	return *(const int *)a - *(const int *)b;
 }
 
-static int by_name(const void *a, const void *b)
+static int compare_names(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static int add_places(const struct causes *causes, struct group *group)
+static int group_find_places(struct group *group)
 {
 	size_t nr = 0;
 
@@ -167,15 +98,15 @@ static int add_places(const struct causes *causes, struct group *group)
 	if (!group->hosts || !group->cpus)
 		return -ENOMEM;
 	for (size_t i = 0; i < group->count; i++) {
-		const struct sighting *sighting = &causes->sightings[group->sightings[i]];
+		const struct sighting *sighting = &group->sightings[i];
 
 		if (*sighting->host)
 			group->hosts[group->nr_hosts++] = sighting->host;
 		if (sighting->cpu >= 0)
 			group->cpus[group->nr_cpus++] = sighting->cpu;
 	}
-	qsort(group->hosts, group->nr_hosts, sizeof(*group->hosts), by_name);
-	qsort(group->cpus, group->nr_cpus, sizeof(*group->cpus), by_cpu);
+	qsort(group->hosts, group->nr_hosts, sizeof(*group->hosts), compare_names);
+	qsort(group->cpus, group->nr_cpus, sizeof(*group->cpus), compare_cpus);
 	for (size_t i = 0; i < group->nr_hosts; i++) {
 		if (!nr || strcmp(group->hosts[nr - 1], group->hosts[i]))
 			group->hosts[nr++] = group->hosts[i];
@@ -190,94 +121,63 @@ static int add_places(const struct causes *causes, struct group *group)
 	return 0;
 }
 
-static int summarise(struct causes *causes, struct group *group)
+static int group_summarise(struct group *group)
 {
 	_cleanup_free_ uint64_t *latencies = calloc(group->count, sizeof(*latencies));
 
 	if (!latencies)
 		return -ENOMEM;
-	qsort_r(group->sightings, group->count, sizeof(*group->sightings), by_time, causes);
-	group->example = group->sightings[0];
+	qsort(group->sightings, group->count, sizeof(*group->sightings), compare_times);
+	group->worst = group->sightings;
 	for (size_t i = 0; i < group->count; i++) {
-		const struct sighting *sighting = &causes->sightings[group->sightings[i]];
+		const struct sighting *sighting = &group->sightings[i];
 
 		latencies[i] = sighting->latency_ns;
 		group->first_ns = group->first_ns ?: sighting->wall_ns;
 		group->last_ns = sighting->wall_ns;
-		if (sighting->latency_ns <= group->worst_ns)
-			continue;
-		group->worst_ns = sighting->latency_ns;
-		group->example = group->sightings[i];
+		if (sighting->latency_ns > group->worst->latency_ns)
+			group->worst = sighting;
 	}
-	qsort(latencies, group->count, sizeof(*latencies), by_number);
+	qsort(latencies, group->count, sizeof(*latencies), compare_numbers);
 	group->p50_ns = latencies[(group->count - 1) / 2];
-	return add_places(causes, group);
+	return group_find_places(group);
 }
 
-static int distribute(struct causes *causes)
+static int compare_counts(const void *a, const void *b)
+{
+	const struct group *x = *(struct group *const *)a, *y = *(struct group *const *)b;
+
+	return array_compare(y->count, x->count) ?: compare_ids(x, y);
+}
+
+int causes_sort(struct causes *causes)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < causes->nr_groups; i++) {
-		struct group *group = &causes->groups[i];
-
-		for (size_t k = 0; k < group->nr_seen; k++)
-			causes->seen[group->seen[k]].group = i;
-		group->sightings = calloc(group->count, sizeof(*group->sightings));
-		if (!group->sightings)
-			return -ENOMEM;
-		group->count = 0;
-	}
-	for (size_t i = 0; i < causes->nr; i++) {
-		struct group *group =
-			&causes->groups[causes->seen[causes->sightings[i].kind].group];
-
-		group->sightings[group->count++] = i;
-	}
 	for (size_t i = 0; i < causes->nr_groups && !r; i++)
-		r = summarise(causes, &causes->groups[i]);
+		r = group_summarise(causes->groups[i]);
+	if (causes->nr_groups)
+		qsort(causes->groups, causes->nr_groups, sizeof(*causes->groups), compare_counts);
 	return r;
 }
 
-int causes_group(struct causes *causes, double similarity)
+static void keep_item(void *item)
 {
-	_cleanup_free_ size_t *order = calloc(causes->nr_seen + 1, sizeof(*order));
-	int r = 0;
-
-	causes->groups = calloc(causes->nr_seen + 1, sizeof(*causes->groups));
-	if (!order || !causes->groups)
-		return -ENOMEM;
-	for (size_t i = 0; i < causes->nr_seen; i++)
-		order[i] = i;
-	qsort_r(order, causes->nr_seen, sizeof(*order), by_count, causes);
-	for (size_t i = 0; i < causes->nr_seen && !r; i++)
-		r = assign(causes, order[i], similarity);
-	if (r)
-		return r;
-	qsort_r(causes->groups, causes->nr_groups, sizeof(*causes->groups), by_group_count, causes);
-	return distribute(causes);
 }
 
 void causes_release(struct causes *causes)
 {
+	tdestroy(causes->by_id, keep_item);
 	for (size_t i = 0; i < causes->nr_groups; i++) {
-		free(causes->groups[i].seen);
-		free(causes->groups[i].sightings);
-		free(causes->groups[i].hosts);
-		free(causes->groups[i].cpus);
+		struct group *group = causes->groups[i];
+
+		for (size_t k = 0; k < group->count; k++)
+			sighting_release(&group->sightings[k]);
+		free(group->sightings);
+		free(group->hosts);
+		free(group->cpus);
+		free(group);
 	}
 	free(causes->groups);
-	for (size_t i = 0; i < causes->nr; i++) {
-		free((char *)causes->sightings[i].path);
-		free((char *)causes->sightings[i].host);
-	}
-	free(causes->sightings);
-	for (size_t i = 0; i < causes->nr_seen; i++)
-		free(causes->seen[i].sentence);
-	free(causes->seen);
-	profiles_release(&causes->profiles);
-	for (size_t i = 0; i < causes->nr_unread; i++)
-		free(causes->unread[i].path);
-	free(causes->unread);
 	*causes = (struct causes){ 0 };
 }

@@ -8,22 +8,19 @@
 #define KNOWN_WORSE_PERCENT 25
 
 struct known_cause {
-	char *pattern; /* of fingerprints, without the hash */
-	char *id;      /* of one fingerprint, with the hash; NULL: only the pattern counts */
-	struct fingerprint fingerprint; /* without a kind: the file has no chain */
-	uint64_t worst_ns;		/* 0: any latency is known */
-	uint64_t count;
-	char expires[11]; /* last valid day, such as 2027-01-31; or "" */
-	char *comment;	  /* or NULL */
+	const char *name;    /* a fingerprint, or a pattern of fingerprints without the hash */
+	uint64_t worst_ns;   /* 0: any latency is known */
+	const char *expires; /* last valid day, such as 2027-01-31; or "" */
+	const char *comment; /* or "" */
 };
 
 struct known {
-	struct known_cause *causes;
-	size_t nr;
+	json_object *json;	    /* the file, which owns the strings */
+	struct known_cause *causes; /* patterns, then fingerprints, by name */
+	size_t nr, nr_patterns;
 };
 
-/* text[size] is NUL. Returns 0, -ENOMEM, or -EINVAL with *why (allocated): one line, beginning with
- * the line number. */
+/* text[size] is NUL. Returns 0, -ENOMEM, or -EINVAL with *why (allocated): one line. */
 int known_parse(struct known *known, const char *text, size_t size, char **why) _must_check_;
 
 /* The same for a file; also returns the errno of reading it. */
@@ -41,17 +38,16 @@ const char *known_state_name(enum known_state state);
 
 struct known_judge {
 	const struct known *known;
-	double similarity;
 	uint64_t worse_percent;
 	char today[11]; /* such as 2026-11-21 */
 };
 
 /* *cause is the entry that decided, even if expired; or NULL. */
-enum known_state known_judge(const struct known_judge *judge, const struct causes *causes,
-			     const struct group *group, const struct known_cause **cause);
+enum known_state known_judge(const struct known_judge *judge, const struct group *group,
+			     const struct known_cause **cause);
 
 /* Writes the groups as such a file. Keeps comments, dates and unseen causes of `known`, which may
- * be NULL. */
-int known_write(FILE *file, const struct known_judge *judge, const struct causes *causes);
+ * be empty. */
+int known_write(FILE *file, const struct known *known, const struct causes *causes);
 
 #endif

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "causes/print.h"
-#include "causes/ranking.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <string.h>
 #include <time.h>
 
+#include "causes_files.h"
 #include "cli/cli.h"
 #include "clock.h"
 #include "cpulist.h"
+#include "html/page.h"
+#include "json_file.h"
 #include "printable.h"
 #include "units.h"
 
 #define HOSTS_SHOWN 3
-/* Of each kind. */
-#define RANKED_SHOWN 3
+#define SENTENCE_MAX 4096
 
 static double share(const struct causes *causes, const struct group *group)
 {
@@ -49,79 +51,36 @@ static void print_places(FILE *out, const struct group *group)
 	fputc('\n', out);
 }
 
-static void print_state(FILE *out, const struct causes *causes, const struct group *group,
-			const struct known_judge *judge)
+static void print_state(FILE *out, const struct group *group, const struct known_judge *judge)
 {
 	const struct known_cause *cause;
-	enum known_state state = known_judge(judge, causes, group, &cause);
+	enum known_state state = known_judge(judge, group, &cause);
 
 	fprintf(out, "          %s", known_state_name(state));
 	if (state == KNOWN_WORSE)
 		fprintf(out, ": %s was the worst so far", FORMAT_TIME(cause->worst_ns));
 	else if (state == KNOWN_NEW && cause)
 		fprintf(out, ": was known until %s, today is %s", cause->expires, judge->today);
-	if (cause && cause->comment)
+	if (cause && *cause->comment)
 		fprintf(out, " (%s)", CLEAN(cause->comment));
 	fputc('\n', out);
-}
-
-static void print_ranking(FILE *out, const struct causes *causes, size_t group)
-{
-	_cleanup_(ranking_release) struct ranking ranking;
-
-	if (ranking_make(&ranking, causes, group))
-		fputs("          out of memory\n", out);
-	if (ranking.controls && ranking.spikes)
-		fprintf(out, "          %s%s more often, or for longer, than controls%s\n",
-			group == RANKING_ALL ? "all causes together have " : "has ",
-			ranking.nr ? "this" : "nothing", ranking.nr ? ":" : "");
-	ranking_print(out, causes, &ranking, RANKED_SHOWN);
-}
-
-static json_object *new_ranking(const struct causes *causes, size_t group)
-{
-	_cleanup_(ranking_release) struct ranking ranking;
-
-	return ranking_make(&ranking, causes, group) ? NULL : ranking_json(causes, &ranking);
 }
 
 static void print_group(FILE *out, const struct causes *causes, const struct group *group,
 			const struct known_judge *judge)
 {
-	const struct seen *seen = group_seen(causes, group, 0);
 	char first[32], last[32];
 
 	fprintf(out, "%6zu %5.1f%% %8s %8s  %-19s  %-19s  %s\n", group->count, share(causes, group),
-		FORMAT_TIME(group->worst_ns), FORMAT_TIME(group->p50_ns),
+		FORMAT_TIME(group->worst->latency_ns), FORMAT_TIME(group->p50_ns),
 		format_time(first, sizeof(first), group->first_ns),
 		format_time(last, sizeof(last), group->last_ns),
-		CLEAN_TO(FINGERPRINT_ID_SIZE, seen->fingerprint.id));
+		CLEAN_TO(FINGERPRINT_ID_SIZE, group->fingerprint.id));
 	if (judge)
-		print_state(out, causes, group, judge);
-	if (group->nr_seen > 1)
-		fprintf(out, "          with %s; --similarity 1 lists each\n",
-			FORMAT_COUNT(group->nr_seen - 1, "similar fingerprint",
-				     "similar fingerprints"));
+		print_state(out, group, judge);
 	print_places(out, group);
-	fprintf(out, "          worst: %s\n",
-		CLEAN_TO(512, causes->seen[causes->sightings[group->example].kind].sentence));
-	fprintf(out, "                 %s\n",
-		CLEAN_TO(4096, causes->sightings[group->example].path));
-	print_ranking(out, causes, (size_t)(group - causes->groups));
-}
-
-static json_object *new_fingerprints(const struct causes *causes, const struct group *group)
-{
-	json_object *list = json_object_new_array();
-
-	for (size_t i = 0; i < group->nr_seen; i++) {
-		const struct seen *seen = group_seen(causes, group, i);
-		json_object *object = fingerprint_json(&seen->fingerprint);
-
-		json_add_u64(object, "count", seen->count);
-		json_object_array_add(list, object);
-	}
-	return list;
+	fprintf(out, "          worst: %s\n", CLEAN_TO(SENTENCE_MAX, group->worst->sentence));
+	fprintf(out, "                 %s\n", CLEAN_TO(PATH_MAX, group->worst->path));
 }
 
 static void add_places(json_object *object, const struct group *group)
@@ -136,11 +95,11 @@ static void add_places(json_object *object, const struct group *group)
 	json_add(object, "cpus", cpus);
 }
 
-static void add_state(json_object *object, const struct causes *causes, const struct group *group,
+static void add_state(json_object *object, const struct group *group,
 		      const struct known_judge *judge)
 {
 	const struct known_cause *cause = NULL;
-	enum known_state state = judge ? known_judge(judge, causes, group, &cause) : KNOWN_NEW;
+	enum known_state state = judge ? known_judge(judge, group, &cause) : KNOWN_NEW;
 
 	json_add_text(object, "state", judge ? known_state_name(state) : NULL);
 	json_add_known(object, "known_worst_ns", cause ? cause->worst_ns : 0, 0);
@@ -148,29 +107,28 @@ static void add_state(json_object *object, const struct causes *causes, const st
 	json_add_name(object, "comment", cause ? cause->comment : NULL);
 }
 
-json_object *causes_group_json(const struct causes *causes, const struct group *group,
-			       const struct known_judge *judge)
+static json_object *new_group(const struct causes *causes, const struct group *group,
+			      const struct known_judge *judge)
 {
-	const struct sighting *example = &causes->sightings[group->example];
-	const struct seen *seen = &causes->seen[example->kind];
-	const struct fingerprint *first = &group_seen(causes, group, 0)->fingerprint;
-	_cleanup_free_ char *text = fingerprint_text(first);
+	static const char *const parts[] = { "kind", "chain", "sender" };
+	_cleanup_json_ json_object *fingerprint = fingerprint_json(&group->fingerprint);
+	_cleanup_free_ char *text = fingerprint_text(&group->fingerprint);
 	json_object *object = json_line("cause");
 
-	json_add_text(object, "fingerprint", first->id);
+	json_add_text(object, "fingerprint", group->fingerprint.id);
 	json_add_text(object, "cause", text);
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		json_add(object, parts[i], json_object_get(json_find(fingerprint, parts[i])));
 	json_add_u64(object, "count", group->count);
 	json_add(object, "share", json_object_new_double(share(causes, group)));
-	json_add_u64(object, "worst_ns", group->worst_ns);
+	json_add_u64(object, "worst_ns", group->worst->latency_ns);
 	json_add_u64(object, "p50_ns", group->p50_ns);
 	json_add_known(object, "first_ns", group->first_ns, 0);
 	json_add_known(object, "last_ns", group->last_ns, 0);
 	add_places(object, group);
-	json_add_text(object, "example", example->path);
-	json_add_text(object, "sentence", seen->sentence);
-	json_add(object, "fingerprints", new_fingerprints(causes, group));
-	json_add(object, "ranking", new_ranking(causes, (size_t)(group - causes->groups)));
-	add_state(object, causes, group, judge);
+	json_add_text(object, "example", group->worst->path);
+	json_add_text(object, "sentence", group->worst->sentence);
+	add_state(object, group, judge);
 	return object;
 }
 
@@ -180,7 +138,7 @@ static void count_states(const struct causes *causes, const struct known_judge *
 	const struct known_cause *cause;
 
 	for (size_t i = 0; judge && i < causes->nr_groups; i++)
-		states[known_judge(judge, causes, &causes->groups[i], &cause)]++;
+		states[known_judge(judge, causes->groups[i], &cause)]++;
 }
 
 static json_object *new_summary(const struct causes *causes, const struct known_judge *judge)
@@ -193,8 +151,6 @@ static json_object *new_summary(const struct causes *causes, const struct known_
 	json_add_u64(object, "without", causes->without);
 	json_add_u64(object, "unreadable", causes->unreadable);
 	json_add_u64(object, "causes", causes->nr_groups);
-	json_add_u64(object, "controls", causes->profiles.nr_controls);
-	json_add(object, "ranking", new_ranking(causes, RANKING_ALL));
 	for (size_t i = 0; i < ARRAY_SIZE(states); i++)
 		json_add(object, known_state_name((enum known_state)i),
 			 judge ? json_object_new_uint64(states[i]) : NULL);
@@ -216,25 +172,14 @@ static void print_end(FILE *out, const struct causes *causes, const struct known
 			FORMAT_COUNT(causes->without, "capture", "captures"));
 	if (causes->unreadable)
 		fprintf(out, "; %zu unreadable", causes->unreadable);
-	if (causes->profiles.nr_controls)
-		fprintf(out, "; compared with %s",
-			FORMAT_COUNT(causes->profiles.nr_controls, "control", "controls"));
-	else if (causes->nr_groups)
-		fputs("\nno controls to compare them with: start --controls N takes some", out);
 	fputc('\n', out);
-	if (causes->nr_groups > 1)
-		print_ranking(out, causes, RANKING_ALL);
-	if (causes->nr_groups && causes->profiles.nr_controls)
-		fputs("F1: how well it tells spikes from controls; 1: all spikes have it and no "
-		      "control, 0.67 says nothing\n",
-		      out);
 }
 
 void causes_print(struct console *con, const struct causes *causes, const struct known_judge *judge)
 {
 	if (con->json) {
 		for (size_t i = 0; i < causes->nr_groups; i++)
-			json_print(con, causes_group_json(causes, &causes->groups[i], judge));
+			json_print(con, new_group(causes, causes->groups[i], judge));
 		json_print(con, new_summary(causes, judge));
 		return;
 	}
@@ -242,6 +187,55 @@ void causes_print(struct console *con, const struct causes *causes, const struct
 		fprintf(con->out, "%6s %6s %8s %8s  %-19s  %-19s  %s\n", "COUNT", "SHARE", "WORST",
 			"P50", "FIRST SEEN", "LAST SEEN", "CAUSE");
 	for (size_t i = 0; i < causes->nr_groups; i++)
-		print_group(con->out, causes, &causes->groups[i], judge);
+		print_group(con->out, causes, causes->groups[i], judge);
 	print_end(con->out, causes, judge);
+}
+
+/* [milliseconds since 1970, latency in ns, CPU, host, path] each */
+static json_object *new_points(const struct group *group)
+{
+	json_object *list = json_object_new_array();
+
+	for (size_t i = 0; i < group->count; i++) {
+		const struct sighting *sighting = &group->sightings[i];
+		json_object *row = json_object_new_array();
+
+		json_push_u64(row, sighting->wall_ns / 1000000);
+		json_push_u64(row, sighting->latency_ns);
+		json_object_array_add(row, json_object_new_int(sighting->cpu));
+		json_push_text(row, sighting->host);
+		json_push_text(row, sighting->path);
+		json_object_array_add(list, row);
+	}
+	return list;
+}
+
+struct page {
+	const struct causes *causes;
+	const struct known_judge *judge;
+};
+
+static int page_put(FILE *file, const char *name, const void *arg)
+{
+	const struct page *page = arg;
+	json_object *list;
+
+	if (strncmp(name, "@CAUSES@", 8)) {
+		fputs(causes_script, file);
+		return 0;
+	}
+	list = json_object_new_array();
+	for (size_t i = 0; i < page->causes->nr_groups; i++) {
+		const struct group *group = page->causes->groups[i];
+		json_object *object = new_group(page->causes, group, page->judge);
+
+		json_add(object, "points", new_points(group));
+		json_object_array_add(list, object);
+	}
+	return page_put_json(file, list);
+}
+
+int causes_page(FILE *file, const struct causes *causes, const struct known_judge *judge)
+{
+	return page_write(file, causes_html, page_put, &(struct page){ causes, judge });
 }

@@ -10,10 +10,6 @@
 void causes_print(struct console *con, const struct causes *causes,
 		  const struct known_judge *judge);
 
-/* One object. NULL if out of memory. */
-json_object *causes_group_json(const struct causes *causes, const struct group *group,
-			       const struct known_judge *judge);
-
 /* Returns 0 or a negative errno. */
 int causes_page(FILE *file, const struct causes *causes,
 		const struct known_judge *judge) _must_check_;

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "commands/causes.h"
-
 #include <string.h>
 #include <time.h>
 
@@ -10,9 +8,20 @@
 #include "causes/collect.h"
 #include "causes/known.h"
 #include "causes/print.h"
-#include "causes/ranking.h"
 #include "cli/cli.h"
 #include "commands/commands.h"
+
+struct causes_args {
+	const char **paths; /* to be freed */
+	size_t nr_paths;
+	struct collect_opts collect;
+	uint64_t worse_percent;
+	const char *known; /* or NULL */
+	const char *save;  /* or NULL */
+	const char *html;  /* or NULL */
+	bool force;
+	bool json;
+};
 
 #define TARGET(member) .offset = offsetof(struct causes_args, member)
 
@@ -23,18 +32,6 @@ static int parse_path(void *target, const char *value, char **why)
 	if (array_grow(&args->paths, args->nr_paths, sizeof(*args->paths)))
 		return -ENOMEM;
 	args->paths[args->nr_paths++] = value;
-	return 0;
-}
-
-static int parse_similarity(void *target, const char *value, char **why)
-{
-	struct causes_args *args = target;
-	char *end;
-
-	args->similarity = strtod(value, &end);
-	if (end == value || *end || !(args->similarity > 0) || args->similarity > 1)
-		return options_explain(why, -EINVAL,
-				       "not a similarity (use 0.7; more than 0, at most 1)");
 	return 0;
 }
 
@@ -49,11 +46,8 @@ static const struct option_spec options[] = {
 	{ "save", 0, OPTION_STRING, TARGET(save), .metavar = "FILE",
 	  .help = "write a file for --known; with --known, keep that file's\n"
 		  "comments, dates and unseen causes" },
-	{ "similarity", 0, OPTION_PARSED, .parse = parse_similarity, .metavar = "S",
-	  .help = "minimum similarity within a group; 1: identical (0.7)" },
 	{ "html", 0, OPTION_STRING, TARGET(html), .metavar = "FILE",
-	  .help = "write an offline page: a chart over time, and a flame chart\n"
-		  "of the difference from controls for each cause" },
+	  .help = "write an offline page with a chart over time" },
 	{ "max-size", 0, OPTION_SIZE, .min = 1, .max = UINT64_C(1) << 50, TARGET(collect.max_size),
 	  .metavar = "SIZE", .help = "limit of the unpacked size of an archive (16G)" },
 	{ "force", 'f', OPTION_FLAG, TARGET(force), .help = OUTPUT_FORCE_HELP },
@@ -61,34 +55,29 @@ static const struct option_spec options[] = {
 };
 
 static const char notes[] =
-	"Each capture is decoded once: its cause is stored in it as fingerprint.json and\n"
-	"profile.json. Captures in read-only folders are decoded at each run.\n"
+	"Each capture is decoded once: its cause is stored in it as fingerprint.json.\n"
+	"Captures in read-only folders are decoded at each run.\n"
 	"\n"
 	"Exit codes: 0 fine (with --known: nothing new), 1 failed, or a capture is unreadable,\n"
 	"2 usage, 3 no capture of a spike, 4 a new cause, or a known one that got worse.\n"
 	"\n"
 	"With --json, each line of standard output is an object:\n"
-	"  {\"type\":\"cause\"}    fingerprint, cause (the hashed text), count, share (percent),\n"
-	"                      worst_ns, p50_ns, first_ns, last_ns (since 1970), hosts, cpus,\n"
-	"                      example (path of the worst capture), its sentence,\n"
-	"                      fingerprints: [{id, kind, chain, sender, count}, ...],\n"
-	"                      ranking (null without controls): spikes, controls (captures),\n"
-	"                      functions, interrupts, senders, tasks: [{name, f1, spikes,\n"
-	"                      controls, spike_ns, control_ns, at_least: {ns, spikes, controls}},\n"
-	"                      ...]; with --known: state (new, worse, known), known_worst_ns,\n"
-	"                      expires, comment\n"
+	"  {\"type\":\"cause\"}    fingerprint, cause (the hashed text), kind, chain, sender, "
+	"count,\n"
+	"                      share (percent), worst_ns, p50_ns, first_ns, last_ns (since 1970),\n"
+	"                      hosts, cpus, example (path of the worst capture), its sentence;\n"
+	"                      with --known: state (new, worse, known), known_worst_ns, expires,\n"
+	"                      comment\n"
 	"  {\"type\":\"summary\"}  captures, without (captures without a spike), unreadable,\n"
-	"                      causes, controls, ranking (of all causes); with --known: new,\n"
-	"                      worse, known\n"
+	"                      causes; with --known: new, worse, known\n"
 	"  {\"type\":\"error\"}    message\n";
 
-int causes_parse(struct causes_args *args, struct console *con, int argc, char **argv)
+static int causes_parse(struct causes_args *args, struct console *con, int argc, char **argv)
 {
 	static const char *const folder[] = { FOLDER_DEFAULT };
 	int r;
 
 	*args = (struct causes_args){
-		.similarity = FINGERPRINT_SIMILARITY,
 		.worse_percent = UINT64_MAX,
 		.collect.max_size = UNPACKED_MAX_SIZE,
 	};
@@ -127,7 +116,7 @@ static int put_page(FILE *file, const struct writing *w)
 
 static int put_known(FILE *file, const struct writing *w)
 {
-	return known_write(file, w->judge, w->causes);
+	return known_write(file, w->judge->known, w->causes);
 }
 
 /* Writes the whole file or none. Prints errors. */
@@ -157,7 +146,7 @@ static enum exit_code judge_all(const struct causes *causes, const struct known_
 	const struct known_cause *cause;
 
 	for (size_t i = 0; i < causes->nr_groups; i++) {
-		if (known_judge(judge, causes, &causes->groups[i], &cause) != KNOWN_FINE)
+		if (known_judge(judge, causes->groups[i], &cause) != KNOWN_FINE)
 			return EXIT_NEW_CAUSE;
 	}
 	return EXIT_FINE;
@@ -184,18 +173,14 @@ static enum exit_code finish(const struct writing *w)
 	return code == EXIT_FINE && causes->unreadable ? EXIT_FAILED : code;
 }
 
-static int group_all(struct causes *causes, struct console *con, const struct causes_args *args)
+static int collect_all(struct causes *causes, struct console *con, const struct causes_args *args)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < args->nr_paths && !r; i++)
 		r = collect(causes, con, args->paths[i], &args->collect);
 	if (!r)
-		r = collect_profiles(causes, con);
-	if (!r)
-		r = causes_group(causes, args->similarity);
-	if (!r)
-		r = ranking_prepare(causes);
+		r = causes_sort(causes);
 	/* The decoder prints it. */
 	if (r && (r != -EINTR || !con->errors))
 		console_error(con, "%s", r == -EINTR ? "interrupted" : strerror(-r));
@@ -218,14 +203,13 @@ static enum exit_code run_parsed(struct console *con, const struct causes_args *
 	_cleanup_(causes_release) struct causes causes = { 0 };
 	struct known_judge judge = {
 		.known = &known,
-		.similarity = args->similarity,
 		.worse_percent = args->worse_percent,
 	};
 
 	set_today(&judge);
 	if (read_known(&known, con, args))
 		return EXIT_USAGE;
-	if (group_all(&causes, con, args))
+	if (collect_all(&causes, con, args))
 		return EXIT_FAILED;
 	causes_print(con, &causes, args->known ? &judge : NULL);
 	return finish(&(struct writing){ con, args, &causes, &judge });

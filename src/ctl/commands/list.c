@@ -264,9 +264,7 @@ static void print_entry(FILE *out, struct list_entry *entry)
 		spike->poked ? "poked" : FORMAT_TIME(spike->latency_ns), task,
 		CLEAN(capture->recorder), FORMAT_SIZE(entry->size),
 		CLEAN_TO(PATH_MAX, capture->path));
-	if (capture->control)
-		fprintf(out, "  control\n");
-	else if (*entry->fingerprint)
+	if (*entry->fingerprint)
 		fprintf(out, "  %s\n", CLEAN_TO(FINGERPRINT_ID_SIZE, entry->fingerprint));
 	if (entry->report)
 		fprintf(out, "  %s\n",

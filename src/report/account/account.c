@@ -126,10 +126,9 @@ static void print_latency(FILE *file, const struct facts *facts)
 {
 	char task[96];
 
-	fprintf(file, "  %-12s %s on CPU %d%s%s%s\n", "latency", FORMAT_TIME(facts->latency_ns),
+	fprintf(file, "  %-12s %s on CPU %d%s%s\n", "latency", FORMAT_TIME(facts->latency_ns),
 		facts->cpu, facts->threshold_ns ? ", threshold " : "",
-		facts->threshold_ns ? FORMAT_TIME(facts->threshold_ns) : "",
-		facts->control ? ": a control, no spike" : "");
+		facts->threshold_ns ? FORMAT_TIME(facts->threshold_ns) : "");
 	fprintf(file, "  %-12s " TIME " was when %s\n", "expected", SPLIT(facts->expected_ns),
 		facts->reported ? "it should have been" : "the timer was to expire");
 	fprintf(file, "  %-12s " TIME " was %s, seen " TIME "\n", "actual", SPLIT(facts->actual_ns),

@@ -10,8 +10,6 @@ static json_object *new_spike(const struct account *account)
 
 	json_add_int(object, "cpu", facts->cpu);
 	json_add_bool(object, "poked", facts->poked);
-	if (facts->control)
-		json_add_bool(object, "control", true);
 	json_add_u64(object, "latency_ns", facts->latency_ns);
 	json_add_u64(object, "threshold_ns", facts->threshold_ns);
 	json_add_u64(object, "expected_ns", facts->expected_ns);

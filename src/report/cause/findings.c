@@ -5,17 +5,12 @@
 #include "kernel_function.h"
 
 #define WINDOW_NS UINT64_C(200000)
-#define CONTROL_MAX_NS UINT64_C(100000000)
 /* Slices of zero length may lie between a function and its interrupts-off span. */
 #define LOOK_BACK 64
 
 uint64_t findings_window(const struct facts *facts)
 {
-	uint64_t since_ns = facts->time_ns - facts->expected_ns;
-	/* A control is compared with spikes, most of which are near the threshold. */
-	uint64_t late_ns = !facts->control			  ? since_ns
-			   : facts->threshold_ns < CONTROL_MAX_NS ? facts->threshold_ns
-								  : CONTROL_MAX_NS;
+	uint64_t late_ns = facts->time_ns - facts->expected_ns;
 	uint64_t window_ns = late_ns + late_ns / 4;
 
 	return window_ns > WINDOW_NS ? window_ns : WINDOW_NS;

@@ -18,7 +18,6 @@ struct facts {
 	bool no_times;	    /* Intel PT, but TSC is not perf's clock */
 	bool ends_at_spike; /* Intel PT: the kernel stopped the trace at the spike */
 	bool poked, idle;
-	bool control;  /* nothing was late */
 	bool thread;   /* a thread was late, not the interrupt */
 	bool reported; /* a late thread that was reported: the stack is the reporter's */
 	bool noise;    /* a late thread as osnoise sees it: the label is the largest noise */

@@ -58,49 +58,6 @@ void fingerprint_seal(struct fingerprint *fingerprint)
 		 *name ? "/" : "", name, fingerprint->hash);
 }
 
-static double weight(size_t i)
-{
-	return 1.0 / (double)(i + 1);
-}
-
-static double total(const struct fingerprint *fingerprint)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < fingerprint->nr; i++)
-		sum += weight(i);
-	return sum;
-}
-
-/* The heaviest common subsequence of the two chains. */
-static double common(const struct fingerprint *a, const struct fingerprint *b)
-{
-	double best[FINGERPRINT_FRAMES_MAX + 1][FINGERPRINT_FRAMES_MAX + 1] = { 0 };
-
-	for (size_t i = a->nr; i--;) {
-		for (size_t k = b->nr; k--;) {
-			double skip =
-				best[i + 1][k] > best[i][k + 1] ? best[i + 1][k] : best[i][k + 1];
-			double take = best[i + 1][k + 1] + weight(i) + weight(k);
-
-			best[i][k] = skip;
-			if (!strcmp(a->frames[i], b->frames[k]) && take > skip)
-				best[i][k] = take;
-		}
-	}
-	return best[0][0];
-}
-
-double fingerprint_similarity(const struct fingerprint *a, const struct fingerprint *b)
-{
-	if (a->hash == b->hash)
-		return 1;
-	if (strcmp(a->kind, b->kind) || !a->nr || !b->nr ||
-	    (a->sender[0] && b->sender[0] && strcmp(a->sender, b->sender)))
-		return 0;
-	return common(a, b) / (total(a) + total(b));
-}
-
 json_object *fingerprint_json(const struct fingerprint *fingerprint)
 {
 	json_object *object, *chain;
@@ -119,7 +76,8 @@ json_object *fingerprint_json(const struct fingerprint *fingerprint)
 	return object;
 }
 
-bool fingerprint_read_name(json_object *value, char *buf)
+/* A name that fingerprints could have, for a buffer of FINGERPRINT_NAME_SIZE. */
+static bool read_name(json_object *value, char *buf)
 {
 	const char *text = json_object_get_string(value);
 
@@ -145,12 +103,12 @@ int fingerprint_from_json(struct fingerprint *fingerprint, json_object *json)
 	if (nr > FINGERPRINT_FRAMES_MAX)
 		return -EINVAL;
 	for (; fingerprint->nr < nr; fingerprint->nr++) {
-		if (!fingerprint_read_name(json_object_array_get_idx(chain, fingerprint->nr),
-					   fingerprint->frames[fingerprint->nr]))
+		if (!read_name(json_object_array_get_idx(chain, fingerprint->nr),
+			       fingerprint->frames[fingerprint->nr]))
 			return -EINVAL;
 	}
 	if (json_object_object_get_ex(json, "sender", &sender) && sender &&
-	    !fingerprint_read_name(sender, fingerprint->sender))
+	    !read_name(sender, fingerprint->sender))
 		return -EINVAL;
 	/* The hash in the file is not trusted. */
 	fingerprint_seal(fingerprint);

@@ -20,7 +20,6 @@
 #define FINGERPRINT_FRAMES_MAX 24
 /* `irqs-off/acme_flush:1a2b3c4d` */
 #define FINGERPRINT_ID_SIZE (24 + FINGERPRINT_NAME_SIZE + 10)
-#define FINGERPRINT_SIMILARITY 0.7
 
 struct fingerprint {
 	char kind[24]; /* empty: nothing was late */
@@ -38,16 +37,10 @@ void fingerprint_seal(struct fingerprint *fingerprint);
 /* The text that is hashed. NULL if out of memory. */
 char *fingerprint_text(const struct fingerprint *fingerprint);
 
-/* From 0 to 1; 1: equal. */
-double fingerprint_similarity(const struct fingerprint *a, const struct fingerprint *b);
-
 /* NULL: none. */
 json_object *fingerprint_json(const struct fingerprint *fingerprint);
 
 /* Reads kind, chain and sender from an untrusted file. Returns 0 or -EINVAL. */
 int fingerprint_from_json(struct fingerprint *fingerprint, json_object *json) _must_check_;
-
-/* Reads a name that fingerprints could have into a buffer of FINGERPRINT_NAME_SIZE. */
-bool fingerprint_read_name(json_object *value, char *buf);
 
 #endif

@@ -74,7 +74,7 @@ class Archives(unittest.TestCase):
 
     def test_causes(self):
         self.pack()
-        lines = [json.loads(line) for line in self.ctl("causes", "--json", "--similarity", "1", "all").stdout.splitlines()]
+        lines = [json.loads(line) for line in self.ctl("causes", "--json", "all").stdout.splitlines()]
         self.assertEqual([line.get("count") for line in lines], [3, 3, None])
 
     def test_gnu_parallel(self):

@@ -33,7 +33,6 @@ COMMANDS = (
     "report captures/sample --json", "report nothing",
     "causes captures --save known.json", "causes captures/sample captures/flush-2 --known known.json --worse 50",
     "causes captures/sample --known known.json --json",
-    "causes captures/sample captures/drain controls", "causes captures/sample captures/drain controls --json",
     "script captures/sample --window 1us", "script captures/loop --all --insns",
     "export captures/loop -o loop.fxt --time -2us,", "export captures/loop -o loop.fxt",
     "archive captures/loop -q -o loop.tar.zst", "archive captures/loop -o loop.tar.zst", "open loop.tar.zst -o opened",
@@ -51,8 +50,6 @@ def make(folder):
     made.stack_capture(captures / "poked", poked=True)
     for latency_us, kind in (83, "perf"), (84, "none"):
         made.stack_capture(captures / kind, latency_us=latency_us, second=30, stack=[])
-    for i in range(3):
-        made.stack_capture(folder / f"controls/control-{i}", "acme_drain" if i else "acme_poll", 2, control=True)
     about = captures / "perf/capture.json"
     about.write_text(about.read_text().replace('"none"', '"perf"'))
 

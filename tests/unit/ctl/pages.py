@@ -16,7 +16,6 @@ from made import stack_capture as capture  # noqa: E402
 
 CTL, SAMPLE = sys.argv[1:3]
 SHOTS = sys.argv[3:]
-CALLERS = ["__x64_sys_write", "vfs_write", "acme_write"]
 # Of WCAG 2: what normal text needs.
 CONTRAST = 4.5
 FRAMES = "[...document.querySelectorAll('.flame, #flame')].map((flame) => [...flame.querySelectorAll('button')])"
@@ -77,7 +76,7 @@ def fill(folder):
 
 
 def check_causes(browser, folder):
-    """A point for each capture; a click on a cause hides its own. Without controls there is no flame chart."""
+    """A point for each capture; a click on a cause hides its own."""
     fill(folder / "plain")
     page = folder / "plain.html"
     ctl("causes", folder / "plain", "--html", page)
@@ -90,39 +89,7 @@ def check_causes(browser, folder):
     x, y = browser.run("(() => { const box = canvas.getBoundingClientRect(); return [places[0].x + box.x, places[0].y + box.y]; })()")
     browser.mouse("mouseMoved", x, y)
     check(re.match(r"irqs-off/acme_drain:\w+: 50us at .*, one, CPU 2: .*-cpu2-50us$", text(browser, "#details")), text(browser, "#details"))
-    equal(text(browser, "#differences"), "", "without controls")
     check_looks(browser, page)
-
-
-def check_controls(browser, folder):
-    """The differential flame chart: frames, colours, details, and the widths of the controls."""
-    fill(folder / "night")
-    for i in range(4):
-        capture(folder / f"night/20261121-0931{i:02}.000-cpu1-control-2us", "acme_flush" if i else "<script>", 2, control=True)
-    page = folder / "night.html"
-    ctl("causes", folder / "night", "--html", page)
-    browser.open(page)
-    equal(text(browser, "#title"), "2 causes of 4 captures, compared with 4 controls", "title")
-    equal([frames(browser, chart) for chart in (0, 1)], [CALLERS + ["acme_flush"], CALLERS + ["acme_drain"]], "frames")
-    colours = browser.run(f"{FRAMES}[0].map((frame) => getComputedStyle(frame).backgroundColor)")
-    check(len(set(colours[:3])) == 1 and colours[3] != colours[0], f"colours: {colours}")
-    check(text(browser, "section .details").startswith("Red frames took longer by themselves in spikes than in controls"), "no legend")
-    click(browser, "acme_flush")
-    equal(text(browser, "section .details"), "acme_flush, function: in spikes 81us, in controls 607ns; by itself in spikes 81us, in controls 607ns, "
-          "+80.4us; 3 of 3 spikes and 3 of 4 controls have it", "details")
-    browser.run("document.querySelector('section > button').click()")
-    equal(frames(browser), CALLERS + ["acme_flush", "_script_"], "frames, in controls")
-    lefts = browser.run(f"{FRAMES}[0].slice(3).map((frame) => [frame.offsetTop, frame.offsetLeft, frame.offsetLeft + frame.offsetWidth])")
-    check(lefts[0][0] == lefts[1][0] and lefts[0][2] <= lefts[1][1] + 1, f"frames overlap: {lefts}")
-    rows = browser.run("[...document.querySelector('section table').rows].map((row) => [...row.cells].map((cell) => cell.textContent))")
-    equal(rows[1], ["functions", "acme_flush", "3", "3", "81us", "2us", "80us: 3 spikes, 0 controls", "1.00"], "the best of the ranking")
-    check_looks(browser, page)
-    # On a telephone, tables scroll by themselves, and names stay in one line.
-    browser.call("Emulation.setDeviceMetricsOverride", width=400, height=800, deviceScaleFactor=1, mobile=False)
-    equal(browser.run("document.documentElement.scrollWidth - document.documentElement.clientWidth"), 0, "pixels out of sight")
-    lines = browser.run("[...document.querySelectorAll('section td.name')].map((cell) => cell.offsetHeight / parseFloat(getComputedStyle(cell).lineHeight))")
-    check(max(lines) < 2, f"lines of names: {lines}")
-    browser.call("Emulation.clearDeviceMetricsOverride")
 
 
 def check_normal_flame(browser, details):
@@ -136,12 +103,6 @@ def check_normal_flame(browser, details):
 
 def check_normal(browser, folder):
     ctl("open", "-q", SAMPLE, "-o", folder / "spike")
-    page = folder / "causes.html"
-    ctl("causes", folder / "spike", "--html", page)
-    browser.open(page)
-    check_normal_flame(browser, "section .details")
-    check_looks(browser, page)
-
     page = folder / "export.html"
     ctl("export", "-q", folder / "spike", "--html", page, "--normal")
     browser.open(page)
@@ -163,7 +124,7 @@ def check_normal(browser, folder):
 
 def main():
     with tempfile.TemporaryDirectory(prefix="perf-poke-pages-") as folder, started() as browser:
-        for test in (check_causes, check_controls, check_normal):
+        for test in (check_causes, check_normal):
             test(browser, pathlib.Path(folder))
 
 

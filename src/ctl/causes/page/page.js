@@ -4,7 +4,6 @@ const causes = JSON.parse(document.getElementById("data").textContent);
 const canvas = document.getElementById("chart");
 const details = document.getElementById("details");
 const MARGIN = { left: 64, right: 12, top: 10, bottom: 26 };
-const RANKED = 10;
 const hidden = new Set();
 let places = [];
 
@@ -12,6 +11,14 @@ const count = (nr, what) => `${nr} ${what}${nr === 1 ? "" : "s"}`;
 
 /* Neighbours differ most. */
 const colour = (i) => `hsl(${(i * 137.5) % 360} 60% 50%)`;
+
+function formatTime(ns) {
+	for (const [scale, unit] of [[1e9, "s"], [1e6, "ms"], [1e3, "us"]]) {
+		if (ns >= scale)
+			return Number((ns / scale).toPrecision(3)) + unit;
+	}
+	return `${Math.round(ns)}ns`;
+}
 
 function formatDate(ms) {
 	return ms ? new Date(ms).toLocaleString() : "unknown";
@@ -49,7 +56,7 @@ function drawAxes(context, box, width, height, text, line) {
 		context.moveTo(MARGIN.left, y);
 		context.lineTo(width - MARGIN.right, y);
 		context.stroke();
-		context.fillText(flameTime(Math.round(Math.exp(box.most - (box.most - box.least) * step / 4))), MARGIN.left - 6, y + 4);
+		context.fillText(formatTime(Math.round(Math.exp(box.most - (box.most - box.least) * step / 4))), MARGIN.left - 6, y + 4);
 	}
 	context.textAlign = "left";
 	context.fillText(formatDate(box.first), MARGIN.left, height - 8);
@@ -93,7 +100,7 @@ function tell(event) {
 	if (!nearest)
 		return;
 	const [time, latency, cpu, host, path] = nearest.point;
-	details.textContent = `${nearest.cause.fingerprint}: ${flameTime(latency)} at ${formatDate(time)}, ${host || "unknown host"}, CPU ${cpu}: ${path}`;
+	details.textContent = `${nearest.cause.fingerprint}: ${formatTime(latency)} at ${formatDate(time)}, ${host || "unknown host"}, CPU ${cpu}: ${path}`;
 }
 
 function cell(row, text, name) {
@@ -120,7 +127,7 @@ function addRow(table, cause, i) {
 	name.prepend(dot);
 	if (cause.state)
 		cell(row, cause.state, cause.state);
-	for (const text of [cause.count, `${cause.share.toFixed(1)}%`, flameTime(cause.worst_ns), flameTime(cause.p50_ns),
+	for (const text of [cause.count, `${cause.share.toFixed(1)}%`, formatTime(cause.worst_ns), formatTime(cause.p50_ns),
 		formatDate(cause.first_ns / 1e6), formatDate(cause.last_ns / 1e6), cause.hosts.length, formatCpus(cause.cpus)])
 		cell(row, text);
 	row.className = "link";
@@ -158,66 +165,19 @@ function addElement(parent, tag, text, name) {
 	return element;
 }
 
-function addRanking(parent, ranking) {
-	if (!["functions", "interrupts", "senders", "tasks"].some((kind) => ranking[kind].length)) {
-		addElement(parent, "p", "Spikes have nothing more often, or for longer, than controls.", "dim");
-		return;
-	}
-	const table = addElement(addElement(parent, "div", "", "wide"), "table"), head = addElement(table, "tr");
-	for (const title of ["", "", `of ${count(ranking.spikes, "spike")}`, `of ${count(ranking.controls, "control")}`, "mean in spikes", "mean in controls", "for at least", "F1"])
-		addElement(head, "th", title);
-	for (const kind of ["functions", "interrupts", "senders", "tasks"]) {
-		ranking[kind].slice(0, RANKED).forEach((row, i) => {
-			const element = addElement(table, "tr"), long = row.at_least;
-			cell(element, i ? "" : kind, "name");
-			cell(element, row.name, "name");
-			for (const text of [row.spikes, row.controls, flameTime(row.spike_ns), row.controls ? flameTime(row.control_ns) : "-",
-				long ? `${flameTime(long.ns)}: ${count(long.spikes, "spike")}, ${count(long.controls, "control")}` : "-", row.f1.toFixed(2)])
-				cell(element, text);
-		});
-	}
-}
-
-/* What is different about the spikes of a cause. */
-function addDifference(cause) {
-	if (!cause.ranking && !cause.flame && !cause.normal)
-		return;
-	const part = addElement(document.getElementById("differences"), "section");
-	addElement(part, "h2", `${cause.fingerprint}: what is different from ${cause.normal ? "normal activations" : "controls"}`);
-	if (cause.normal)
-		addElement(part, "p", `${cause.normal.sentence} (${cause.example})`);
-	if (cause.flame || cause.normal) {
-		const parts = { width: addElement(part, "button"), flame: addElement(part, "div", "", "flame"), details: addElement(part, "div", "", "details") };
-		parts.flame.setAttribute("aria-label", "What ran, callers above what they called: red takes longer than otherwise by itself, blue less");
-		if (cause.normal)
-			showNormalFlame(parts, cause.normal);
-		else
-			showFlame(parts, { ...cause.flame, here: "in spikes", there: "in controls",
-				about: (node) => `${node[7]} of ${cause.flame.spikes} spikes and ${node[8]} of ${cause.flame.controls} controls have it` });
-	}
-	if (cause.ranking)
-		addRanking(part, cause.ranking);
-}
-
 function addTitle() {
-	const total = causes.reduce((sum, cause) => sum + cause.count, 0), ranked = causes.find((cause) => cause.ranking);
+	const total = causes.reduce((sum, cause) => sum + cause.count, 0);
 	const parts = [`${count(causes.length, "cause")} of ${count(total, "capture")}`];
 	for (const state of ["new", "worse"]) {
 		const nr = causes.filter((cause) => cause.state === state).length;
 		if (nr)
 			parts.push(`${nr} ${state}`);
 	}
-	if (ranked)
-		parts.push(`compared with ${count(ranked.ranking.controls, "control")}`);
 	document.getElementById("title").textContent = parts.join(", ");
 }
 
 addTitle();
 addTable();
-causes.forEach(addDifference);
-if (causes.some((cause) => cause.ranking))
-	addElement(document.getElementById("differences"), "p", "F1 is the score of telling a spike by a row: 1 where all spikes and no controls have it (for at least " +
-		"the time shown). 0.67 would tell nothing.", "dim");
 draw();
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
 canvas.addEventListener("pointermove", tell);

@@ -180,7 +180,7 @@ TEST(refuses_what_is_not_one)
 #define ROW(row)                                                                                   \
 	WHY "statistics.histogram: row " row " is not [LOW, HIGH, COUNT] in ascending order"
 #define FRAME(stack, row) WHY stack ": row " row " is not a frame"
-	refuses(-EINVAL, "{", WHY "not JSON: unexpected end of data");
+	refuses(-EINVAL, "{", WHY "not JSON: unexpected end of data in line 1");
 	refuses(-EINVAL, "[1]", WHY "schema is missing or not a number");
 	refuses(-EINVAL, "{'schema':2}", WHY "schema 2: this version reads 1");
 	refuses(-EINVAL, CAPTURE("'cpu':1", ""), WHY "spike.time_ns is missing");

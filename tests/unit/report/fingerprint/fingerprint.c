@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "made_fingerprint.h"
 #include "report/timeline.h"
 #include "test.h"
 
@@ -499,38 +498,4 @@ TEST(has_none_of_a_poke)
 	fingerprint_of(&found, &account);
 	assert_string_equal(found.id, "");
 	assert_null(fingerprint_json(&found));
-}
-
-static double alike(const char *one, const char *other)
-{
-	const struct fingerprint a = made("irqs-off", one), b = made("irqs-off", other);
-	double forth = fingerprint_similarity(&a, &b), back = fingerprint_similarity(&b, &a);
-
-	assert_true(forth - back < 1e-9 && back - forth < 1e-9);
-	return forth;
-}
-
-TEST(tells_near_from_far)
-{
-	struct fingerprint a, b;
-
-	assert_true(alike("a<b<c", "a<b<c") == 1);
-	/* A function was inlined; the trace began within; another system call. */
-	assert_true(alike("b<c<d<[write]", "a<b<c<d<[write]") > FINGERPRINT_SIMILARITY);
-	assert_true(alike("a<b<d<[write]", "a<b<c<d<[write]") > FINGERPRINT_SIMILARITY);
-	assert_true(alike("a<b<c", "a<b<c<d<[write]") > FINGERPRINT_SIMILARITY);
-	assert_true(alike("a<b<[write]", "a<b<[ioctl]") > FINGERPRINT_SIMILARITY);
-	/* Another culprit called in the same way; the same one called by others. */
-	assert_true(alike("a<b<c<d<[write]", "x<b<c<d<[write]") < FINGERPRINT_SIMILARITY);
-	assert_true(alike("a<b<[write]", "a<x<[ioctl]") < FINGERPRINT_SIMILARITY);
-	assert_true(alike("a<b", "c<d") == 0);
-
-	a = made("irqs-off", "a<b");
-	b = made("thread", "a<b");
-	assert_true(fingerprint_similarity(&a, &b) == 0);
-	b = made("irqs-off", "a<b<c");
-	snprintf(a.sender, sizeof(a.sender), "one");
-	assert_true(fingerprint_similarity(&a, &b) > FINGERPRINT_SIMILARITY);
-	snprintf(b.sender, sizeof(b.sender), "other");
-	assert_true(fingerprint_similarity(&a, &b) == 0);
 }
