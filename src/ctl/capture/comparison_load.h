@@ -4,7 +4,7 @@
 #define CTL_CAPTURE_COMPARISON_LOAD_H
 
 #include "cli/cli.h"
-#include "compare/comparison.h"
+#include "compare/compare.h"
 
 /* Default of `activations`. */
 #define NORMAL_ACTIVATIONS 100

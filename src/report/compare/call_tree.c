@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "compare/call_tree.h"
+#include "compare/compare.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <assert.h>
 
-#include "compare/comparison.h"
+#include "compare/compare.h"
 #include "json_add.h"
 #include "printable.h"
 #include "units.h"

@@ -4,7 +4,7 @@
 #define REPORT_HTML_H
 
 #include "account/account.h"
-#include "compare/comparison.h"
+#include "compare/compare.h"
 
 /* `comparison` may be NULL. Returns 0 or a negative errno. */
 int html_write(FILE *file, const struct account *account,

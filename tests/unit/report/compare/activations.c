@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "compare/activations.h"
+#include "compare/compare.h"
 
 #include "decode/events/made_tracepoints.h"
 #include "report/timeline.h"

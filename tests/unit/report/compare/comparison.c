@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "compare/comparison.h"
+#include "compare/compare.h"
 
 #include "report/timeline.h"
 #include "test.h"
