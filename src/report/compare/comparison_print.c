@@ -198,6 +198,8 @@ static void print_steps(FILE *file, const struct comparison *comparison)
 static void print_differences(FILE *file, const struct comparison *comparison, size_t top)
 {
 	print_head(file, comparison, "what differs, by itself", "      in");
+	if (!comparison->nr_differences)
+		fputs("  nothing\n", file);
 	for (size_t i = 0; i < comparison->nr_differences && i < top; i++) {
 		const struct compared_node *compared = &comparison->differences[i];
 		const struct call_node *node = &comparison->functions.nodes[compared->node];
