@@ -10,7 +10,7 @@
 #include "cli/cli.h"
 #include "clock.h"
 #include "cpulist.h"
-#include "html/page.h"
+#include "html/html.h"
 #include "json_file.h"
 #include "printable.h"
 #include "units.h"
@@ -210,32 +210,19 @@ static json_object *new_points(const struct group *group)
 	return list;
 }
 
-struct page {
-	const struct causes *causes;
-	const struct known_judge *judge;
-};
-
-static int page_put(FILE *file, const char *name, const void *arg)
+int causes_page(FILE *file, const struct causes *causes, const struct known_judge *judge)
 {
-	const struct page *page = arg;
-	json_object *list;
+	json_object *list = json_object_new_array();
+	int r;
 
-	if (strncmp(name, "@CAUSES@", 8)) {
-		fputs(causes_script, file);
-		return 0;
-	}
-	list = json_object_new_array();
-	for (size_t i = 0; i < page->causes->nr_groups; i++) {
-		const struct group *group = page->causes->groups[i];
-		json_object *object = new_group(page->causes, group, page->judge);
+	for (size_t i = 0; i < causes->nr_groups; i++) {
+		const struct group *group = causes->groups[i];
+		json_object *object = new_group(causes, group, judge);
 
 		json_add(object, "points", new_points(group));
 		json_object_array_add(list, object);
 	}
-	return page_put_json(file, list);
-}
-
-int causes_page(FILE *file, const struct causes *causes, const struct known_judge *judge)
-{
-	return page_write(file, causes_html, page_put, &(struct page){ causes, judge });
+	r = html_page_write(file, causes_html, &list);
+	json_object_put(list);
+	return r;
 }

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "html/page.h"
 #include "html_files.h"
 #include "json_add.h"
 #include "printable.h"
@@ -227,32 +226,45 @@ static json_object *new_chart(const struct account *account)
 	return object;
 }
 
-struct shown {
-	const struct account *account;
-	const struct comparison *comparison;
-};
-
-static int put_part(FILE *file, const char *name, const void *arg)
+/* Escapes '<', so that JSON cannot end its script element. */
+static void put_json(FILE *file, json_object *object)
 {
-	const struct shown *shown = arg;
+	const char *text = json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN);
 
-	if (!strncmp(name, "@REPORT@", 8))
-		return page_put_json(file, account_json(shown->account, FUNCTIONS));
-	if (!strncmp(name, "@CHART@", 7))
-		return page_put_json(file, new_chart(shown->account));
-	if (!strncmp(name, "@NORMAL@", 8) && shown->comparison)
-		return page_put_json(file, comparison_json(shown->comparison, 0, true));
-	fputs(!strncmp(name, "@NORMAL@", 8)	   ? "null"
-	      : !strncmp(name, "@FLAME@", 7)	   ? flame
-	      : !strncmp(name, "@DIFFERENCE@", 12) ? difference
-						   : script,
-	      file);
-	return 0;
+	while (*text) {
+		size_t length = strcspn(text, "<");
+
+		fwrite(text, 1, length, file);
+		text += length;
+		if (*text) {
+			fputs("\\u003c", file);
+			text++;
+		}
+	}
+}
+
+int html_page_write(FILE *file, const char *page, json_object *const *data)
+{
+	const char *mark;
+
+	for (; (mark = strstr(page, "@JSON@")); page = mark + strlen("@JSON@")) {
+		fwrite(page, 1, (size_t)(mark - page), file);
+		put_json(file, *data++);
+	}
+	fputs(page, file);
+	return !ferror(file) ? 0 : errno ? -errno : -EIO;
 }
 
 int html_write(FILE *file, const struct account *account, const struct comparison *comparison)
 {
-	const struct shown shown = { account, comparison };
+	json_object *const data[] = {
+		account_json(account, FUNCTIONS),
+		new_chart(account),
+		comparison ? comparison_json(comparison, 0, true) : NULL,
+	};
+	int r = data[1] ? html_page_write(file, html_page, data) : -ENOMEM;
 
-	return page_write(file, page, put_part, &shown);
+	for (size_t i = 0; i < ARRAY_SIZE(data); i++)
+		json_object_put(data[i]);
+	return r;
 }
