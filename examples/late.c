@@ -11,7 +11,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "affinity.h"
+#include "cpulist.h"
 #include "late.skel.h"
 
 #define DURATION_MAX_US 100000

@@ -11,7 +11,6 @@
 
 #include "array.h"
 #include "build_id.h"
-#include "vdso.h"
 
 #define KERNEL_NAME "[kernel.kallsyms]"
 #define VDSO_NAME "[vdso]"

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "aux_action.h"
 #include "clock.h"
 #include "io.h"
 

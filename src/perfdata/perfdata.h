@@ -26,6 +26,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* perf_event_attr.aux_action, since Linux 6.13. Reserved in older headers. */
+#define AUX_ACTION_OFFSET 116
+#define AUX_START_PAUSED 1U
+#define AUX_PAUSE 2U
+#define AUX_RESUME 4U
+
 /** A growing buffer. All zero is empty. After a failure, kept in `error`, appended data is dropped.
  */
 struct perfdata_buf {

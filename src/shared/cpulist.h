@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* CPU lists in the kernel's format, such as `2,4-7`. */
+/* CPU lists in the kernel's format, such as `2,4-7`, and affinities. */
 #ifndef SHARED_CPULIST_H
 #define SHARED_CPULIST_H
 
@@ -7,6 +7,7 @@
 
 #include "util.h"
 
+/* CPU lists in the kernel's format, such as `2,4-7`. */
 /* The kernel's largest NR_CPUS. */
 #define CPULIST_MAX_CPUS 8192
 
@@ -24,5 +25,13 @@ int cpulist_format(const int *cpus, size_t nr, char **list) _must_check_;
 
 /* The first CPU of the sorted array `cpus` that the sorted array `in` lacks; -1: none. */
 int cpulist_missing(const int *cpus, size_t nr, const int *in, size_t nr_in);
+
+/* Both act on the calling thread; threads that it creates inherit the affinity. */
+
+/* Removes these CPUs from the affinity, unless none would be left. */
+void affinity_leave(const int *cpus, size_t nr);
+
+/* Returns 0 or a negative errno. */
+int affinity_set(const int *cpus, size_t nr) __attribute__((warn_unused_result));
 
 #endif

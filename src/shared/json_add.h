@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "utf8.h"
+#include "text.h"
 #include "util.h"
 
 /* Replaces invalid UTF-8. NULL becomes null. */

@@ -11,8 +11,8 @@
 
 #include "clock.h"
 #include "io.h"
+#include "text.h"
 #include "units.h"
-#include "utf8.h"
 
 #define MAX_DEPTH 16
 

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "explain.h"
+#include "text.h"
 
 #define JSON_FILE_MAX_SIZE (1 << 20)
 

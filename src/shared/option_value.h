@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "explain.h"
+#include "text.h"
 
 enum option_kind {
 	OPTION_FLAG,	 /* bool */

@@ -26,12 +26,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/tracefs.h"
+#include "base/base.h"
 #include "clock.h"
 #include "delivery/delivery.h"
-#include "delivery/poke.h"
 #include "trigger/trigger.h"
-#include "workload/cyclic.h"
+#include "workload/workload.h"
 
 /* In turns, so that other load affects all deliveries alike. */
 #define TURNS 4

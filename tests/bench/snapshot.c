@@ -19,7 +19,7 @@
 
 #include "median.h"
 #include "perfdata.h"
-#include "recorder/pt/pool.h"
+#include "recorder/pt/pt.h"
 
 #define MIB (1024ULL * 1024)
 #define ROUNDS 9

@@ -19,13 +19,13 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "base/kallsyms.h"
+#include "base/base.h"
 #include "bpf/trigger.h"
 #include "median.h"
 #include "reference.skel.h"
 #include "trigger/state.h"
 #include "trigger/trigger.h"
-#include "workload/cyclic.h"
+#include "workload/workload.h"
 
 #define SECONDS 4
 #define PERIOD_US_DEFAULT 200

@@ -9,7 +9,7 @@
 #include "capture/read.c"
 
 #include "capture/capture_file.c"
-#include "printable.h"
+#include "text.h"
 
 /* Tables of the library, of which the rest is not needed. */
 const struct trigger_row *trigger_row(size_t kind)

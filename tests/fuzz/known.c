@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "printable.h"
+#include "text.h"
 
 /* One line, as a terminal may show it. */
 static void check_why(const char *why)

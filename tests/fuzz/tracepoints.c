@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "printable.h"
 #include "spans/events_spans.h"
+#include "text.h"
 
 #define BEGIN 100
 #define END 1000000

@@ -11,7 +11,7 @@
 #include "capture/layout.h"
 #include "cli/cli.h"
 #include "io.h"
-#include "strfmt.h"
+#include "text.h"
 #include "tree.h"
 #include "units.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+
 /*
  * Writes and reads archives of captures, with the binaries and host facts that readers elsewhere
  * need. It may include capture/.
@@ -59,6 +60,7 @@ int pack_finish(struct pack *pack, char **why) _must_check_;
 void pack_free(struct pack *pack);
 
 /* Facts of the machine and its tuning, for readers elsewhere. */
+
 /* Reads them below the root folder rootfd; unknown ones are null. "of_capture" says whether the
  * capture, which may be NULL, is of this machine and kernel. */
 json_object *host_facts(int rootfd, const struct perf_poke_capture *capture);

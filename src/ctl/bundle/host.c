@@ -8,7 +8,7 @@
 #include "clock.h"
 #include "io.h"
 #include "json_add.h"
-#include "utf8.h"
+#include "text.h"
 
 #define CPU "sys/devices/system/cpu/"
 

@@ -14,7 +14,7 @@
 
 #include "capture/layout.h"
 #include "cli/cli.h"
-#include "strfmt.h"
+#include "text.h"
 
 #define BLOCK_SIZE (256 << 10)
 #define MAX_DEPTH 16

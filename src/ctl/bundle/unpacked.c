@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "bundle/bundle.h"
 
-#include "strfmt.h"
+#include "text.h"
 
 #define MAX_ENTRIES 100000
 

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "printable.h"
+#include "text.h"
 
 #define COPY(to, text) printable_copy(to, sizeof(to), text)
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "explain.h"
+#include "text.h"
 
 uint64_t capture_file_number(const struct capture_file *file, const char *path, uint64_t unknown)
 {

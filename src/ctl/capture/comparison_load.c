@@ -5,7 +5,7 @@
 
 #include "capture/account_load.h"
 #include "capture/capture_trace.h"
-#include "printable.h"
+#include "text.h"
 
 /* Initial window for a timer without a known period. */
 #define FIRST_NS UINT64_C(20000000)

@@ -7,7 +7,7 @@
 #include "io.h"
 #include "json_add.h"
 #include "json_file.h"
-#include "printable.h"
+#include "text.h"
 
 int fingerprint_file_read(struct fingerprint_file *file, int dirfd)
 {

@@ -8,9 +8,8 @@
 #include <sys/wait.h>
 
 #include "cli/cli.h"
-#include "printable.h"
-#include "strfmt.h"
 #include "task.h"
+#include "text.h"
 
 #define VARIABLE "PERF_POKE_PERF"
 #define INSTALL                                                                                    \

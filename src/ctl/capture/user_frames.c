@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "printable.h"
 #include "symbols/demangle.h"
 #include "symbols/symbols.h"
+#include "text.h"
 
 /* The symbols of one file: frames of a file follow each other. */
 struct user_file {

@@ -10,7 +10,7 @@
 #include "capture/fingerprint_file.h"
 #include "capture/layout.h"
 #include "cli/cli.h"
-#include "strfmt.h"
+#include "text.h"
 
 #define DEPTH_MAX 6
 

@@ -9,7 +9,7 @@
 #include "array.h"
 #include "json_add.h"
 #include "json_file.h"
-#include "printable.h"
+#include "text.h"
 #include "units.h"
 
 #define HASH_DIGITS 8

@@ -12,7 +12,7 @@
 #include "cpulist.h"
 #include "html/html.h"
 #include "json_file.h"
-#include "printable.h"
+#include "text.h"
 #include "units.h"
 
 #define HOSTS_SHOWN 3

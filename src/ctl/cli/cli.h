@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+
 /*
  * The command line: commands, options, results, messages and files. It may include src/shared and
  * the public library only.
@@ -96,6 +97,7 @@ void console_status(struct console *con, const char *text);
 void console_clear_status(struct console *con);
 
 /* Output of --json: one object a line. Times are nanoseconds; their keys end in _ns. */
+
 /* A new object with this "type". */
 json_object *json_line(const char *type);
 
@@ -275,6 +277,7 @@ enum exit_code command_options_exit(int r);
 enum exit_code command_dispatch(const struct command *const *commands, int argc, char **argv);
 
 /* Builds the argv of a command. */
+
 /* All zero is empty. */
 struct words {
 	char **argv;

@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "explain.h"
+#include "text.h"
 
 static void print_usage(FILE *file, const struct command *const *commands)
 {

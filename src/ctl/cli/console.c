@@ -7,7 +7,7 @@
 #include <sys/ioctl.h>
 
 #include "clock.h"
-#include "printable.h"
+#include "text.h"
 #include "units.h"
 
 static void put_result(struct console *con, enum perf_poke_log_level level, const char *text)

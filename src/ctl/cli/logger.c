@@ -8,7 +8,7 @@
 
 #include "clock.h"
 #include "io.h"
-#include "strfmt.h"
+#include "text.h"
 
 static int open_journal(struct logger *log, char **why)
 {

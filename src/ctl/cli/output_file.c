@@ -6,7 +6,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#include "strfmt.h"
+#include "text.h"
 #include "tree.h"
 
 bool output_file_exists(const char *path)

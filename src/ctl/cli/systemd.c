@@ -7,7 +7,7 @@
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-journal.h>
 
-#include "strfmt.h"
+#include "text.h"
 
 #define FIELDS_MAX 20
 #define PART(text)                                                                                 \

@@ -5,9 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "printable.h"
-#include "strfmt.h"
-#include "utf8.h"
+#include "text.h"
 
 void words_add(struct words *words, const char *format, ...)
 {

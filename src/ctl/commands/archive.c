@@ -7,7 +7,7 @@
 #include "capture/folder.h"
 #include "cli/cli.h"
 #include "commands/commands.h"
-#include "strfmt.h"
+#include "text.h"
 
 #define TARGET(member) .offset = offsetof(struct archiving_args, member)
 

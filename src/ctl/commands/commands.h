@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+
 /*
  * The commands, one file each: options and control flow; the work is done in the other folders.
  * Only main.c includes this folder. A command may include all folders but no other command.

@@ -11,11 +11,10 @@
 #include "cli/cli.h"
 #include "clock.h"
 #include "cpulist.h"
-#include "printable.h"
 #include "session/json.h"
 #include "session/perf_files.h"
-#include "strfmt.h"
 #include "task.h"
+#include "text.h"
 #include "tree.h"
 #include "units.h"
 

@@ -7,7 +7,7 @@
 #include "capture/capture_file.h"
 #include "capture/layout.h"
 #include "cli/cli.h"
-#include "strfmt.h"
+#include "text.h"
 #include "units.h"
 #include "util.h"
 

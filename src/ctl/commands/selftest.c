@@ -11,7 +11,7 @@
 #include "commands/commands.h"
 #include "selftest/selftest.h"
 #include "session/json.h"
-#include "strfmt.h"
+#include "text.h"
 #include "tree.h"
 
 /* Well above normal latencies, and short enough for an AUX sample. */

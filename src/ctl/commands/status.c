@@ -7,10 +7,10 @@
 
 #include "cli/cli.h"
 #include "cpulist.h"
-#include "printable.h"
 #include "session/json.h"
 #include "session/sessions.h"
 #include "session/top.h"
+#include "text.h"
 #include "units.h"
 
 #define WATCH_S 1

@@ -7,7 +7,7 @@
 #include "export/export.h"
 #include "export/window.h"
 #include "fxt/fxt_timeline.h"
-#include "strfmt.h"
+#include "text.h"
 #include "units.h"
 
 static void tell(struct console *con, const struct export_args *args,

@@ -5,8 +5,8 @@
 #include "capture/capture_trace.h"
 #include "capture/decoding.h"
 #include "clock.h"
-#include "printable.h"
 #include "script/script.h"
+#include "text.h"
 #include "units.h"
 
 #define INDENT_MAX 60

@@ -6,9 +6,9 @@
 #include "clock.h"
 #include "cpulist.h"
 #include "events/tracepoints.h"
-#include "printable.h"
 #include "script/script.h"
 #include "sideband/sideband.h"
+#include "text.h"
 
 int script_cpus(const struct script_args *args, const struct view_capture *capture, int **cpus,
 		size_t *nr)

@@ -8,7 +8,7 @@
 #include "capture/account_load.h"
 #include "capture/capture_trace.h"
 #include "cli/cli.h"
-#include "printable.h"
+#include "text.h"
 #include "units.h"
 
 /* Default size of an AUX sample; see perf_poke.h. */

@@ -15,7 +15,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "affinity.h"
+#include "cpulist.h"
 #include "late.skel.h"
 #include "task.h"
 

@@ -5,9 +5,8 @@
 
 #include "bundle/bundle.h"
 #include "capture/layout.h"
-#include "printable.h"
 #include "selftest/selftest.h"
-#include "strfmt.h"
+#include "text.h"
 
 static const char *const check_names[] = {
 	[CHECK_CAPTURED] = "captured", [CHECK_CULPRIT] = "culprit", [CHECK_PERF] = "perf",

@@ -8,7 +8,7 @@
 #include "cli/cli.h"
 #include "clock.h"
 #include "session/placement.h"
-#include "strfmt.h"
+#include "text.h"
 
 /* Timeouts of all captures and of one: unrelated late timers may occupy the session. */
 #define ALL_NS (10 * NSEC_PER_SEC)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+
 /*
  * Runs sessions against a load of its own and judges them. It may include session/, bundle/ and
  * capture/.
@@ -96,6 +97,7 @@ void row_release(struct row *row);
 
 /* The load of a selftest, in processes of its own: a BPF program of a known name that delays timers
  * on a busy CPU, and a target that counts the signals it receives. */
+
 /* Common part of the function names in bpf/late.bpf.c. */
 #define LOAD_FUNCTION "late_s"
 /* The interrupt that runs the program, as seen by tracepoints. */
@@ -140,6 +142,7 @@ unsigned int load_signals(const struct load *load);
 void load_close(struct load *load);
 
 /* Decodes a capture of the selftest with our report and with stock perf. */
+
 /* Both store their results in the capture; messages go to the console. */
 void decode_by_report(struct row_capture *capture, struct console *con);
 void decode_by_perf(struct row_capture *capture, const struct perf_tool *perf, struct console *con);

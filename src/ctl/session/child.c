@@ -9,9 +9,9 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "affinity.h"
 #include "cli/cli.h"
 #include "clock.h"
+#include "cpulist.h"
 #include "task.h"
 #include "units.h"
 

@@ -7,8 +7,8 @@
 
 #include "cli/cli.h"
 #include "session/json.h"
-#include "strfmt.h"
 #include "task.h"
+#include "text.h"
 
 /* The child's end of the pipe follows the standard streams. */
 #define CALLER_FD 3

@@ -8,7 +8,7 @@
 #include "array.h"
 #include "cli/cli.h"
 #include "clock.h"
-#include "utf8.h"
+#include "text.h"
 
 #define INTERVAL_NS (10 * NSEC_PER_SEC)
 /* The same bounds in all sessions: powers of two from 512 ns to 67 ms. */

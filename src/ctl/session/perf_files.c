@@ -8,8 +8,8 @@
 #include <time.h>
 
 #include "array.h"
-#include "strfmt.h"
 #include "task.h"
+#include "text.h"
 
 /* In perf's file names: 2026112101332074. */
 #define TIMESTAMP_DIGITS 16

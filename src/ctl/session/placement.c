@@ -3,7 +3,6 @@
 
 #include <sched.h>
 
-#include "affinity.h"
 #include "cpulist.h"
 
 /* Above normal tasks, below threaded interrupts (50) and the user's real-time tasks. */

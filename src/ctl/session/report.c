@@ -7,10 +7,9 @@
 
 #include "cli/cli.h"
 #include "cpulist.h"
-#include "printable.h"
 #include "session/histogram.h"
-#include "strfmt.h"
 #include "task.h"
+#include "text.h"
 #include "units.h"
 
 static void print_row(FILE *file, const struct result_row *row)

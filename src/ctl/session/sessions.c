@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "array.h"
-#include "explain.h"
+#include "text.h"
 
 void sessions_add(void *ctx, const struct perf_poke_session *session)
 {

@@ -9,7 +9,7 @@
 #include "array.h"
 #include "blocks/jobs.h"
 #include "code/code.h"
-#include "strfmt.h"
+#include "text.h"
 
 /* The next items of a CPU. */
 struct stream {

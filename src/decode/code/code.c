@@ -7,9 +7,9 @@
 #include "code/code_parts.h"
 #include "code/files.h"
 #include "code/kcore.h"
-#include "strfmt.h"
 #include "symbols/demangle.h"
 #include "symbols/symbol_table.h"
+#include "text.h"
 
 #define KERNEL_NAME "[kernel.kallsyms]"
 /* libipt's limited cache takes four times the size of a section. */

@@ -8,9 +8,9 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "build_id.h"
 #include "io.h"
-#include "strfmt.h"
-#include "vdso.h"
+#include "text.h"
 
 #define DEBUG_FOLDER "/usr/lib/debug"
 #define VDSO_NAME "[vdso]"

@@ -6,7 +6,7 @@
 
 #include "array.h"
 #include "io.h"
-#include "strfmt.h"
+#include "text.h"
 
 static int compare(const void *a, const void *b)
 {

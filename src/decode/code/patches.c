@@ -6,7 +6,7 @@
 
 #include "array.h"
 #include "io.h"
-#include "strfmt.h"
+#include "text.h"
 
 /* Sites in kernel text consist of whole lines, so that nearby patches share a site. */
 #define LINE 64

@@ -6,8 +6,7 @@
 #include <event-parse.h>
 
 #include "events/format_text.h"
-#include "printable.h"
-#include "strfmt.h"
+#include "text.h"
 
 /* Maximum size of an event: offsets in it have 16 bits. */
 #define RAW_MAX (1 << 16)

@@ -6,9 +6,8 @@
 
 #include "array.h"
 #include "io.h"
-#include "printable.h"
-#include "strfmt.h"
 #include "symbols/symbols.h"
+#include "text.h"
 
 struct place {
 	uint64_t time, at; /* in the file */

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "array.h"
-#include "strfmt.h"
 #include "symbols/symbols.h"
+#include "text.h"
 
 /* Size of a PLT entry if the section has none. */
 #define PLT_ENTRY 16

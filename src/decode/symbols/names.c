@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "array.h"
-#include "utf8.h"
+#include "text.h"
 
 struct name {
 	uint32_t number, length;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "base/kallsyms.h"
+#include "base/base.h"
 
 #include <ctype.h>
 #include <inttypes.h>

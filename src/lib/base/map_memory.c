@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "base/map_memory.h"
+#include "base/base.h"
 
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <bpf/libbpf.h>
 
 size_t map_memory_pages(size_t size)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "base/tracefs.h"
+#include "base/base.h"
 
 #include <fcntl.h>
 #include <linux/mount.h>

@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/tsc.h"
+#include "base/base.h"
 #include "util.h"
 
 /* The page belongs to a disabled event, so reading it disturbs no watched CPU. */

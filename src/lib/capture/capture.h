@@ -11,7 +11,7 @@
 
 #include "capture/output.h"
 #include "capture/symbols.h"
-#include "delivery/poke.h"
+#include "delivery/delivery.h"
 #include "hardware/hardware.h"
 #include "options/config.h"
 #include "recorder/recorder.h"

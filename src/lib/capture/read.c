@@ -5,10 +5,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/base.h"
 #include "capture/fields.h"
 #include "json_file.h"
-#include "strfmt.h"
+#include "text.h"
 #include "tree.h"
 
 #define SCHEMA 1

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "affix.h"
+#include "text.h"
 #include "trigger/span.h"
 
 #define NAME_MAX_SIZE 256

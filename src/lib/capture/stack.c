@@ -8,7 +8,7 @@
 #include "build_id.h"
 #include "io.h"
 #include "kernel_function.h"
-#include "strfmt.h"
+#include "text.h"
 #include "util.h"
 
 /* Calls the program that took the stack. */

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <sys/eventfd.h>
 
-#include "affinity.h"
+#include "cpulist.h"
 
 struct queue {
 	struct capture *first;

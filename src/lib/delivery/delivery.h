@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+
 /*
  * delivery/: how a signal gets from the trigger to a target. A table has a row for each way; the
  * kernel half is in bpf/poke/. May include trigger/, options/ and base/.
@@ -9,8 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/probe.h"
+#include "base/base.h"
 #include "bpf/poke.h"
+#include "options/config.h"
 
 struct delivery_config {
 	const struct poke_target *targets;
@@ -44,5 +46,48 @@ int fasync_try(struct probe_detail *detail);
 int fasync_open(struct delivery_state **ret, const struct delivery_config *config,
 		const struct log *log);
 void fasync_close(struct delivery_state *state);
+
+/* The targets of a session. The trigger signals them at each spike; the controller sends what the
+ * trigger could not. */
+struct json_object;
+struct poke;
+struct trigger;
+struct trigger_config;
+
+/* Finds the targets and chooses the ways. */
+int poke_open(struct poke **ret, const struct config *config, const struct log *log);
+
+/* Stores targets and ways. */
+void poke_configure(const struct poke *poke, struct trigger_config *config);
+
+/* The trigger must outlive this. */
+int poke_start(struct poke *poke, struct trigger *trigger);
+
+/* The name of the preferred way. */
+const char *poke_delivery(const struct poke *poke);
+
+/* Readable when poke_poll() has something to do. */
+int poke_fd(const struct poke *poke);
+
+/* Call after a spike, before re-arming: signals the targets that the trigger could not, or all if
+ * it has not `tried`. */
+void poke_settle(struct poke *poke, uint64_t sequence, bool tried);
+
+/* Finishes what poke_settle() postponed, and drops ended targets. Returns the number of remaining
+ * ones. */
+size_t poke_poll(struct poke *poke);
+
+/* Sends all signals still owed, before the disarmed trigger is closed. Waits some milliseconds at
+ * most. NULL is ignored. */
+void poke_finish(struct poke *poke);
+
+/* Adds the result of each target at a spike. Any thread. */
+void poke_describe(const struct poke *poke, uint64_t sequence, struct json_object *json);
+
+/* Reopens what went away with an offline CPU. */
+int poke_cpu_online(struct poke *poke);
+
+/* NULL is ignored. */
+void poke_free(struct poke *poke);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "delivery/poke.h"
+#include "delivery/delivery.h"
 
 #include <inttypes.h>
 #include <poll.h>
@@ -10,7 +10,6 @@
 
 #include "clock.h"
 #include "cpulist.h"
-#include "delivery/delivery.h"
 #include "json_add.h"
 #include "trigger/kinds.h"
 #include "trigger/target.h"

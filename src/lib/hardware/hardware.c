@@ -12,7 +12,7 @@
 #include <json-c/json.h>
 #include <linux/perf_event.h>
 
-#include "base/tracefs.h"
+#include "base/base.h"
 #include "bpf/hardware.skel.h"
 #include "clock.h"
 #include "io.h"

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/probe.h"
+#include "base/base.h"
 
 struct json_object;
 struct hardware;

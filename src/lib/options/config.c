@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "base/kallsyms.h"
+#include "base/base.h"
 #include "bpf/poke.h"
 #include "cpulist.h"
 #include "options/table.h"

@@ -10,9 +10,8 @@
 
 #include <sys/types.h>
 
-#include "base/log.h"
+#include "base/base.h"
 #include "base/recorder_config.h"
-#include "base/scheduling.h"
 #include "bpf/trigger.h"
 #include "perf_poke.h"
 

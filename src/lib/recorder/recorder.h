@@ -9,13 +9,66 @@
 #ifndef LIB_RECORDER_H
 #define LIB_RECORDER_H
 
+#include <linux/perf_event.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/probe.h"
+#include "base/base.h"
 #include "base/recorder_config.h"
 #include "perf_poke.h"
+#include "perfdata.h"
+
+/* Overwrite rings of perf events, one per CPU, opened through libperf. */
+/* An event to open on every CPU. */
+struct ring_event {
+	struct perf_event_attr attr;
+	const char *name;
+	const char *filter;
+	bool optional;	   /* skipped if the kernel refuses it, as for some tracepoints and PMUs */
+	bool needs_filter; /* skipped where the kernel refuses the filter */
+	bool opened;	   /* set by rings_open() */
+};
+
+/* Records of a backward ring, newest first. The oldest may be torn. */
+struct ring_copy {
+	int cpu;
+	char *data;
+	size_t size;
+};
+
+struct rings;
+
+/* Opens, maps and enables the events. pages: a power of two. The events and what they point to must
+ * outlive the rings. */
+int rings_open(struct rings **ret, struct ring_event *events, size_t nr, const int *cpus,
+	       size_t nr_cpus, size_t pages, const struct log *log);
+/* Pages for at least `size` bytes, a power of two. */
+size_t rings_pages(uint64_t size);
+
+int rings_pause(struct rings *rings, int first_cpu);
+int rings_resume(struct rings *rings);
+/* Fills `copies`, one per CPU. The caller frees each `data`, also on failure. */
+int rings_copy(const struct rings *rings, struct ring_copy *copies);
+/* The same for rings that are not paused. Omits the oldest records of a full ring, which the kernel
+ * may be overwriting. */
+int rings_copy_running(const struct rings *rings, struct ring_copy *copies);
+
+/* Reopens the events of a CPU that was offline: the kernel has detached the old ones for good. The
+ * ring is empty, and stays empty on failure. Ignores CPUs without a ring. */
+int rings_reopen(struct rings *rings, int cpu);
+/* The same for rings with one event: the new event continues the old ring. */
+int rings_join(struct rings *rings, int cpu);
+
+/* Copies the kernel's ids, for the caller to free: for each open event a row with one id per CPU,
+ * then the ids of records kept by rings_join(). NULL: no memory. */
+uint64_t *rings_ids(const struct rings *rings, size_t *nr);
+
+struct json_object;
+/* Adds the names and filters of the opened events to a list. */
+void rings_describe(const struct ring_event *events, size_t nr, struct json_object *list);
+
+void rings_free(struct rings *rings);
 
 struct json_object;
 
@@ -119,5 +172,122 @@ int recorder_write(struct recorder *recorder, struct snapshot *snapshot, int dir
 void recorder_describe(const struct recorder *recorder, const struct snapshot *snapshot,
 		       struct json_object *json);
 void recorder_snapshot_free(const struct recorder *recorder, struct snapshot *snapshot);
+
+/* Writes the records of a ring to a perf.data. */
+
+/* The sample_type of all events: by this layout records_write() finds the time, and so does perf in
+ * a file with several events. */
+#define RECORDS_SAMPLE_TYPE                                                                        \
+	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |            \
+	 PERF_SAMPLE_CPU)
+
+/* Results of writing rings. */
+struct records_facts {
+	uint64_t first_ns, last_ns; /* 0: no record */
+	uint64_t samples;
+	uint64_t lost;
+};
+
+struct records_task {
+	uint32_t pid, tid;
+};
+
+/* The task before the oldest context switch (PERF_RECORD_SWITCH_CPU_WIDE) of a ring. False: no
+ * switch. */
+bool records_first_task(const struct ring_copy *copy, struct records_task *task);
+
+/* Writes names of forked kernel threads; call after all rings. */
+int records_put_kthreads(struct perfdata_buf *buf, const struct ring_copy *copy, int root_fd);
+
+/* Writes a ring's records, oldest first; adds to `facts`. */
+int records_write(struct perfdata *pd, const struct ring_copy *copy, struct records_facts *facts);
+
+/* Writes the result of perfdata_put_*(), unless one of them failed with `err`. Releases the
+ * buffer. */
+int records_flush(struct perfdata *pd, struct perfdata_buf *buf, int err);
+
+/* Task names for a trace: the tasks at the start of the session and at the time of writing, and all
+ * forks, execs and renames in between on every CPU. */
+struct sideband;
+
+/* attr: a template with sample_type and clock. root_fd: of "/"; stays the caller's. */
+int sideband_open(struct sideband **ret, const struct perf_event_attr *attr, int root_fd,
+		  const struct log *log);
+
+/* Resumes recording a CPU that was offline, unless it was offline at the start. */
+int sideband_cpu_online(struct sideband *sideband, int cpu);
+
+/* A copy of the rings, one per CPU that was online at the start, with the ids of their records. */
+struct sideband_copy {
+	uint64_t *ids;
+	size_t nr_ids;
+	size_t nr;
+	struct ring_copy rings[];
+};
+
+int sideband_copy(const struct sideband *sideband, struct sideband_copy **ret);
+/* The same for other rings, of nr CPUs, without stopping them. */
+int sideband_copy_rings(const struct rings *rings, size_t nr, struct sideband_copy **ret);
+void sideband_copy_free(struct sideband_copy *copy);
+
+/* The event for the header of the file. Valid as long as both arguments. */
+struct perfdata_event sideband_event(const struct sideband *sideband,
+				     const struct sideband_copy *copy);
+
+#define SIDEBAND_ALL (-1)
+
+/* Writes kernel maps, task names, maps and build ids of the process maps_of (0: none, SIDEBAND_ALL:
+ * all), then the rings. Call before writing records with a time. */
+int sideband_write(const struct sideband *sideband, struct perfdata *pd,
+		   const struct sideband_copy *copy, int maps_of);
+
+void sideband_free(struct sideband *sideband);
+
+/* Records, on all CPUs, requests to the watched CPUs: interrupts and function calls between CPUs,
+ * and queued work. The kernel filters out requests to other CPUs. */
+struct senders;
+
+/* Maximum number of events. */
+#define SENDERS_EVENTS_MAX 4
+
+/* *ret NULL: the kernel has none of the events, as before Linux 6.4. attr: clock settings. */
+int senders_open(struct senders **ret, const struct perf_event_attr *attr,
+		 const struct recorder_config *config, int tracefs_fd, const struct log *log);
+void senders_free(struct senders *senders);
+
+/* All functions but senders_open() accept NULL. */
+int senders_cpu_online(struct senders *senders, int cpu);
+const struct ring_event *senders_events(const struct senders *senders, size_t *nr);
+/* *ret is NULL without senders. */
+int senders_copy(const struct senders *senders, struct sideband_copy **ret);
+/* Adds the kinds of the copied events. Returns their number. */
+size_t senders_describe(const struct senders *senders, const struct sideband_copy *copy,
+			struct perfdata_event *described);
+/* Adds the numbers of events and lost events to `facts`. */
+int senders_write(const struct sideband_copy *copy, struct perfdata *pd,
+		  struct snapshot_facts *facts);
+
+/* Kernel symbols, and kernel code if a trace needs it. A session holds one copy; captures have hard
+ * links to it. */
+struct symbols {
+	int fd;		 /* folder of the copy; -1: none yet */
+	int work_fd;	 /* the session's work folder; stays the caller's */
+	bool prepared;	 /* symbols_prepare() makes the copy */
+	int kcore_error; /* why there is no code; 0: there is, or none is needed */
+};
+
+void symbols_init(struct symbols *symbols, int work_fd);
+
+/* Copies symbols and code. Missing code is no failure: sets kcore_error. */
+int symbols_prepare(struct symbols *symbols, int root_fd);
+
+/* Links the copy into a perf.data; recreates a missing copy. */
+int symbols_write(struct symbols *symbols, struct perfdata *pd, int root_fd);
+
+void symbols_close(struct symbols *symbols);
+
+/* Writes the vDSO, which no file has, to dirfd/buildid, for perf's --buildid-dir. Returns 0 or a
+ * negative errno. */
+int symbols_write_vdso(int dirfd);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "recorder/records.h"
+#include "recorder/recorder.h"
 
 #include <string.h>
 

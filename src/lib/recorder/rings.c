@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "recorder/rings.h"
+#include "recorder/recorder.h"
 
 #include <string.h>
 #include <sys/ioctl.h>

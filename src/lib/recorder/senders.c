@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "recorder/senders.h"
+#include "recorder/recorder.h"
 
 #include <string.h>
 
 #include "cpulist.h"
 #include "io.h"
-#include "recorder/records.h"
 
 #define ONLINE "/sys/devices/system/cpu/online"
 /* Per CPU: room for about 300 events with stacks. */

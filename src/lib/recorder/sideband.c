@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "recorder/sideband.h"
+#include "recorder/recorder.h"
 
 #include "cpulist.h"
-#include "recorder/records.h"
 
 #define ONLINE "/sys/devices/system/cpu/online"
 /* Per CPU: about 600 forks, execs and renames. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "recorder/spike_sample.h"
 
-#include "recorder/records.h"
+#include "recorder/recorder.h"
 
 #define CHAIN_MAX 256
 

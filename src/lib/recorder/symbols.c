@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "recorder/symbols.h"
+#include "recorder/recorder.h"
 
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "build_id.h"
 #include "io.h"
 #include "tree.h"
 #include "util.h"
-#include "vdso.h"
 
 #define OWN "kernel"
 

@@ -3,10 +3,7 @@
  * features; virtual machines, lockdown and missing privileges disable them. */
 #include <string.h>
 
-#include "base/caps.h"
-#include "base/kallsyms.h"
-#include "base/tracefs.h"
-#include "base/tsc.h"
+#include "base/base.h"
 #include "delivery/delivery.h"
 #include "hardware/hardware.h"
 #include "recorder/recorder.h"

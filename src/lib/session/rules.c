@@ -7,7 +7,7 @@
 
 #include "capture/removal.h"
 #include "clock.h"
-#include "strfmt.h"
+#include "text.h"
 #include "trigger/kinds.h"
 #include "trigger/stats.h"
 #include "units.h"

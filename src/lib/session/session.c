@@ -6,8 +6,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#include "base/caps.h"
-#include "base/hotplug.h"
+#include "base/base.h"
 #include "capture/spike.h"
 #include "clock.h"
 #include "io.h"

@@ -8,13 +8,13 @@
 
 #include "capture/capture.h"
 #include "capture/writer.h"
-#include "delivery/poke.h"
+#include "delivery/delivery.h"
 #include "options/config.h"
 #include "recorder/recorder.h"
 #include "session/rules.h"
 #include "trigger/bucket.h"
 #include "trigger/trigger.h"
-#include "visible/pins.h"
+#include "visible/visible.h"
 #include "workload/workload.h"
 
 /* Captures that could not be written. */

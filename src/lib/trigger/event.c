@@ -6,7 +6,7 @@
 
 #include <bpf/libbpf.h>
 
-#include "base/tracefs.h"
+#include "base/base.h"
 #include "trigger/filter.h"
 #include "trigger/state.h"
 #include "trigger/trigger.h"

@@ -9,7 +9,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "base/tracefs.h"
+#include "base/base.h"
 #include "trigger/state.h"
 #include "util.h"
 

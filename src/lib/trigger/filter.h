@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "base/log.h"
+#include "base/base.h"
 #include "bpf/trigger.h"
 
 struct filter;

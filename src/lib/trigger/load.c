@@ -8,10 +8,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "base/kallsyms.h"
-#include "base/map_memory.h"
-#include "base/probe.h"
-#include "base/tracefs.h"
+#include "base/base.h"
 #include "bpf/trigger_bare.skel.h"
 #include "bpf/trigger_impl.skel.h"
 #include "bpf/trigger_old.skel.h"

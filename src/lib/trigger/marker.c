@@ -5,7 +5,7 @@
 
 #include <bpf/libbpf.h>
 
-#include "base/kallsyms.h"
+#include "base/base.h"
 #include "trigger/state.h"
 #include "trigger/trigger.h"
 

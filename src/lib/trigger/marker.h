@@ -3,7 +3,7 @@
 #ifndef LIB_TRIGGER_MARKER_H
 #define LIB_TRIGGER_MARKER_H
 
-#include "base/probe.h"
+#include "base/base.h"
 #include "bpf/marker_text.h"
 #include "options/config.h"
 

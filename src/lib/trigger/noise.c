@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "base/tracefs.h"
+#include "base/base.h"
 #include "trigger/state.h"
 #include "trigger/trigger.h"
 

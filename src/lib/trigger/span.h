@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/log.h"
+#include "base/base.h"
 #include "bpf/trigger.h"
 
 #define SPAN_PARTS 3

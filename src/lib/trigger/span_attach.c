@@ -9,9 +9,8 @@
 
 #include <bpf/libbpf.h>
 
-#include "base/kallsyms.h"
-#include "base/tracefs.h"
-#include "strfmt.h"
+#include "base/base.h"
+#include "text.h"
 #include "trigger/elf_function.h"
 #include "trigger/filter.h"
 #include "trigger/span.h"

@@ -3,7 +3,7 @@
 #ifndef LIB_TRIGGER_SPAN_ATTACH_H
 #define LIB_TRIGGER_SPAN_ATTACH_H
 
-#include "base/probe.h"
+#include "base/base.h"
 #include "options/config.h"
 
 struct trigger;

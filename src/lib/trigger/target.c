@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 
 #include "task.h"
-#include "utf8.h"
+#include "text.h"
 
 /* Compares the names of task and program: perf, perf_6.1, perf-6.12 and the like. */
 static bool is_perf(const struct target *target)

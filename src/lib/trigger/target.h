@@ -3,7 +3,7 @@
 #ifndef LIB_TRIGGER_TARGET_H
 #define LIB_TRIGGER_TARGET_H
 
-#include "base/log.h"
+#include "base/base.h"
 #include "bpf/poke.h"
 
 struct target {

@@ -6,8 +6,7 @@
 
 #include <bpf/libbpf.h>
 
-#include "base/kallsyms.h"
-#include "base/tracefs.h"
+#include "base/base.h"
 #include "trigger/state.h"
 #include "trigger/target.h"
 #include "units.h"

@@ -7,7 +7,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "strfmt.h"
+#include "text.h"
 #include "trigger/filter.h"
 #include "trigger/state.h"
 #include "trigger/stats.h"

@@ -10,8 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/log.h"
-#include "base/probe.h"
+#include "base/base.h"
 #include "bpf/poke.h"
 #include "bpf/trigger.h"
 #include "trigger/report.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "visible/pins.h"
+#include "visible/visible.h"
 
 #include <linux/magic.h>
 #include <string.h>
@@ -9,7 +9,6 @@
 #include <sys/vfs.h>
 
 #include "tree.h"
-#include "visible/rtla.h"
 
 /* A name looks taken while another process removes a dead session. */
 #define CLAIM_TRIES 10

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "visible/rtla.h"
+#include "visible/visible.h"
 
 #include <errno.h>
 #include <unistd.h>

@@ -6,12 +6,12 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "base/map_memory.h"
+#include "base/base.h"
 #include "bpf/poke.h"
 #include "clock.h"
 #include "trigger/state.h"
 #include "trigger/stats.h"
-#include "visible/pins.h"
+#include "visible/visible.h"
 
 #define REMOVE_TRIES 10
 #define REMOVE_PAUSE_US 2000

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "workload/cyclic.h"
+#include "workload/workload.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
-#include "affinity.h"
 #include "clock.h"
+#include "cpulist.h"
 #include "trigger/trigger.h"
 
 /* Periods for which a thread tries to return to its CPU: up to Linux 6.8 cpusets learn late that

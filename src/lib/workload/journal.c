@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "workload/journal.h"
+#include "workload/workload.h"
 
 #include <limits.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 #include "array.h"
 #include "io.h"
-#include "strfmt.h"
+#include "text.h"
 #include "tree.h"
 
 #define PREFIX "settings-"

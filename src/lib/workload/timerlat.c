@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "workload/timerlat.h"
+#include "workload/workload.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -10,7 +10,6 @@
 
 #include "cpulist.h"
 #include "io.h"
-#include "workload/timerlat_threads.h"
 
 #define INSTANCE "perf-poke"
 #define OPTION "OSNOISE_WORKLOAD"

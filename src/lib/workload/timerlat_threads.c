@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "workload/timerlat_threads.h"
+#include "workload/workload.h"
 
 #include <ctype.h>
 #include <sched.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "workload/user_threads.h"
+#include "workload/workload.h"
 
 #include <poll.h>
 #include <sched.h>
@@ -12,9 +12,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "affinity.h"
+#include "cpulist.h"
 #include "task.h"
-#include "workload/timerlat_threads.h"
 
 /* From <linux/sched.h>; in glibc since 2.32. */
 #ifndef CLONE_PIDFD

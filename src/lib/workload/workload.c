@@ -6,15 +6,9 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#include "base/kallsyms.h"
-#include "base/scheduling.h"
-#include "base/tracefs.h"
+#include "base/base.h"
 #include "clock.h"
 #include "options/config.h"
-#include "workload/cyclic.h"
-#include "workload/journal.h"
-#include "workload/timerlat.h"
-#include "workload/user_threads.h"
 
 #define DMA_LATENCY "/dev/cpu_dma_latency"
 

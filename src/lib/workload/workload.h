@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+
 /*
  * workload/: arms timers; changes and restores settings of the machine. May include trigger/,
  * options/ and base/.
@@ -6,7 +7,11 @@
 #ifndef LIB_WORKLOAD_H
 #define LIB_WORKLOAD_H
 
-#include "base/probe.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/base.h"
 #include "options/config.h"
 
 struct trigger;
@@ -44,5 +49,118 @@ void workload_poll(struct workload *workload);
 
 /* NULL is ignored. */
 void workload_stop(struct workload *workload);
+
+/* The workload cyclic: a real-time thread per CPU that sleeps one period at a time. It arms timers;
+ * the trigger measures them. */
+struct cyclic;
+struct trigger;
+
+/* The threads call trigger_claim(), unless the trigger is NULL. */
+int cyclic_start(struct cyclic **ret, const int *cpus, size_t nr_cpus, uint64_t period_ns,
+		 int priority, const struct trigger *trigger, const struct log *log);
+/* Moves the CPU's thread back: the kernel moved it when the CPU went offline. */
+void cyclic_cpu_online(struct cyclic *cyclic, int cpu);
+/* Ends the threads. NULL is ignored. */
+void cyclic_stop(struct cyclic *cyclic);
+
+/* Kernel settings that a session changes and restores. Before a change, the old value is written to
+ * a file that the session keeps locked. If LOCK_EX succeeds, the session is dead, and the owner of
+ * the lock restores the settings. Settings changed by others since are reported and left alone,
+ * even if they have the old value. */
+
+/* Like the settings, /run does not survive a reboot. */
+#define JOURNAL_DIR "/run/perf-poke"
+
+struct journal;
+
+/* Settings are paths, absolute or relative to tracefs. The caller keeps tracefs. */
+int journal_open(struct journal **ret, const char *dir, int tracefs, const struct log *log);
+
+/* Writes `value`, spelled as the kernel shows it, to a file. Also call it if the file has this
+ * value: then changes by others are reported. */
+int journal_set(struct journal *journal, const char *name, const char *value);
+/* Sets a word in a file of options, where NO_ before a word means off. */
+int journal_option(struct journal *journal, const char *name, const char *word, bool on);
+/* Makes a folder that is removed at the end. */
+int journal_mkdir(struct journal *journal, const char *name);
+
+/* Restores all settings, the last one first. Failures are left to journal_recover(). So are the
+ * tracers' settings if `busy`: changing them would stop another process's tracer. NULL is
+ * ignored. */
+void journal_close(struct journal *journal, bool busy);
+
+/* Restores settings of dead sessions. Returns the number of sessions, or a negative errno. */
+int journal_recover(const char *dir, int tracefs, bool busy, const struct log *log);
+
+/* The workload timerlat: the kernel's tracer, with a thread per CPU that sleeps until a timer
+ * expires. Also the workload osnoise, whose threads read the clock continuously. The tracer gets
+ * its own tracefs instance if the kernel allows it. A running tracer is used unchanged. */
+struct timerlat;
+
+enum timerlat_state {
+	TIMERLAT_MISSING, /* not in the kernel, or not accessible */
+	TIMERLAT_IDLE,
+	TIMERLAT_TAKEN, /* excluded by the other tracer, which runs */
+	TIMERLAT_RUNS,
+};
+
+/* The kernel's minimum. */
+#define TIMERLAT_PERIOD_MIN_NS 100000
+
+enum timerlat_state timerlat_state(int tracefs);
+
+/* Whether the kernel has the tracer osnoise. */
+bool osnoise_available(int tracefs);
+
+/* Whether others than perf-poke run timerlat or osnoise: their settings must not change then. */
+bool timerlat_others_run(int tracefs);
+
+/* Whether the tracer is set to run on all of these CPUs. */
+bool timerlat_covers(int tracefs, const int *cpus, size_t nr);
+
+/* Makes all changes through the journal; closing the journal stops the tracer. tracefs and config
+ * must outlive this. */
+int timerlat_start(struct timerlat **ret, int tracefs, struct journal *journal,
+		   const struct config *config);
+
+/* Whether this session has started the tracer. */
+bool timerlat_is_ours(const struct timerlat *timerlat);
+
+/* Sets the scheduler of the new thread that the kernel creates for a CPU back online. */
+int timerlat_cpu_online(struct timerlat *timerlat, int cpu);
+
+/* Readable when others change settings of the tracer; timerlat_poll() reports them. */
+int timerlat_fd(const struct timerlat *timerlat);
+void timerlat_poll(struct timerlat *timerlat);
+
+/* Does not stop the tracer. NULL is ignored. */
+void timerlat_free(struct timerlat *timerlat);
+
+/* The kernel threads of the tracer timerlat. */
+
+/* Waits for the threads of these CPUs, and sets scheduler and cgroup if given. */
+int timerlat_threads_set(const int *cpus, size_t nr, const struct config *config);
+
+/* Opens cgroup.procs of a cgroup: `name` is relative to the mount point; `.` is our own. Logs
+ * errors. */
+int cgroup_open(const char *name, const struct log *log);
+
+/* Threads in user space that wait for timerlat's timers. Each is a process of its own, because the
+ * kernel kills the whole process when the tracer is reconfigured. */
+struct user_threads;
+
+/* The tracer must run. tracefs and config must outlive the threads. */
+int user_threads_start(struct user_threads **ret, int tracefs, const struct config *config);
+
+/* Restarts the thread of a CPU that was offline. */
+int user_threads_cpu_online(struct user_threads *threads, int cpu);
+
+/* Readable when user_threads_poll() has something to report. */
+int user_threads_fd(const struct user_threads *threads);
+/* Reports threads that were killed. */
+void user_threads_poll(struct user_threads *threads);
+
+/* NULL is ignored. */
+void user_threads_stop(struct user_threads *threads);
 
 #endif

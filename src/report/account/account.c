@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "fingerprint/fingerprint_make.h"
-#include "printable.h"
+#include "text.h"
 #include "units.h"
 
 #define NS_PER_S UINT64_C(1000000000)

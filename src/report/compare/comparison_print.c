@@ -3,7 +3,7 @@
 
 #include "compare/compare.h"
 #include "json_add.h"
-#include "printable.h"
+#include "text.h"
 #include "units.h"
 
 #define CALLERS_MAX 3

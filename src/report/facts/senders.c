@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "kernel_function.h"
-#include "printable.h"
 #include "read.h"
+#include "text.h"
 
 static void put_callers(struct sender *sender, struct tracepoints *tracepoints,
 			const struct perfdata_bytes *chain)

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "affix.h"
 #include "kernel_function.h"
+#include "text.h"
 #include "util.h"
 
 #define CALLERS_MAX 3

@@ -7,7 +7,7 @@
 
 #include "json_add.h"
 #include "json_file.h"
-#include "printable.h"
+#include "text.h"
 
 char *fingerprint_text(const struct fingerprint *fingerprint)
 {

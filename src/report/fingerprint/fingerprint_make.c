@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "affix.h"
 #include "kernel_function.h"
 #include "task.h"
+#include "text.h"
 
 static void add_frame(struct fingerprint *to, const char *name)
 {

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "affix.h"
 #include "kernel_function.h"
+#include "text.h"
 #include "util.h"
 
 /* Copies up to the first of `ends`. */

@@ -5,11 +5,10 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "affix.h"
 #include "array.h"
 #include "fxt/fxt.h"
 #include "io.h"
-#include "strfmt.h"
+#include "text.h"
 
 #define CHUNK 65536
 /* Level 1 is hardly slower than no compression, at a tenth of the size. */

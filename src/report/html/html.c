@@ -6,7 +6,7 @@
 
 #include "html_files.h"
 #include "json_add.h"
-#include "printable.h"
+#include "text.h"
 #include "units.h"
 
 #define FUNCTIONS 200

@@ -4,8 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "affix.h"
-#include "printable.h"
+#include "text.h"
 
 /* Limit of ended spans kept from before the window. */
 #define KEPT_MAX 65536

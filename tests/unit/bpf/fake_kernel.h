@@ -17,10 +17,9 @@
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
 
-#include "base/tracefs.h"
+#include "base/base.h"
 #include "bpf/trigger.h"
 #include "delivery/delivery.h"
-#include "delivery/poke.h"
 #include "fake_target.h"
 #include "trigger/trigger.h"
 

@@ -11,7 +11,7 @@
 #include "capture/output.h"
 #include "pt_packet.h"
 #include "pt_scan.h"
-#include "recorder/pt/recorder.h"
+#include "recorder/pt/pt.h"
 
 /* The perf tool's: struct perf_file_header, and records that are not the kernel's. */
 #define HEADER_ATTR_SIZE 16

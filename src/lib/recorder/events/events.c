@@ -6,9 +6,8 @@
 #include <string.h>
 
 #include "array.h"
-#include "base/tracefs.h"
-#include "recorder/events/pmu_event.h"
-#include "strfmt.h"
+#include "base/base.h"
+#include "text.h"
 
 /* Events that delay a timer interrupt: task switches, interrupts, softirqs, timers. */
 static const char *const default_events[] = {

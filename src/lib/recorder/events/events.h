@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* The tracepoints and samples of the recorder events. */
+
+/* The recorder `events`: which events it records, and PMU events. */
 #ifndef LIB_RECORDER_EVENTS_H
 #define LIB_RECORDER_EVENTS_H
 
+#include <linux/perf_event.h>
 #include <stdbool.h>
 
-#include <linux/perf_event.h>
-
-#include "base/log.h"
+#include "base/base.h"
 #include "perf_poke.h"
 
+/* The tracepoints and samples of the recorder events. */
 struct event {
 	char *name; /* sys:name, or see pmu_event.h */
 	char *filter;
@@ -35,5 +36,20 @@ int event_list_add_samples(struct event_list *list, int root_fd);
 /* Whether it has requests to other CPUs: interrupts, calls, work. */
 bool event_list_has_sent(const struct event_list *list);
 void event_list_close(struct event_list *list);
+
+/* Events to sample, by perf record's names. */
+
+/* Whether it is an event to sample, not a tracepoint: `cycles:pp`, `r1a8`,
+ * `cpu-clock/period=100000/k`, `cpu/event=0x3c,umask=1/u`. */
+bool pmu_event_is(const char *name);
+
+/* Sets event, rate and modifiers in attr. root_fd: of "/". Logs errors. */
+int pmu_event_parse(struct perf_event_attr *attr, int root_fd, const char *name,
+		    const struct log *log);
+
+/* The same for PMU_EVENT_DEFAULT, whose NMIs also sample code with interrupts off. False without a
+ * PMU, or in a virtual machine, where each NMI costs several exits. */
+#define PMU_EVENT_DEFAULT "cycles"
+bool pmu_event_default(struct perf_event_attr *attr, int root_fd);
 
 #endif

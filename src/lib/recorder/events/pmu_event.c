@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "recorder/events/pmu_event.h"
+#include "recorder/events/events.h"
 
 #include <ctype.h>
 #include <inttypes.h>

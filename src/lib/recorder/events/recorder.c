@@ -8,17 +8,11 @@
 
 #include <json-c/json.h>
 
-#include "base/tracefs.h"
+#include "base/base.h"
 #include "perfdata.h"
 #include "recorder/events/events.h"
-#include "recorder/events/pmu_event.h"
 #include "recorder/recorder.h"
-#include "recorder/records.h"
-#include "recorder/rings.h"
-#include "recorder/senders.h"
-#include "recorder/sideband.h"
 #include "recorder/spike_sample.h"
-#include "recorder/symbols.h"
 
 #define BUFFER_DEFAULT (4ULL << 20)
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "recorder/pt/addr_filter.h"
+#include "recorder/pt/pt.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "base/kallsyms.h"
+#include "base/base.h"
 #include "util.h"
 
 #define ANY -1

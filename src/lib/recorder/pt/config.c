@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "recorder/pt/config.h"
+#include "recorder/pt/pt.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "io.h"
-#include "strfmt.h"
+#include "text.h"
 
 /* First and last bit of a term in attr.config. */
 struct field {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "recorder/pt/events.h"
+#include "recorder/pt/pt.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -12,10 +12,9 @@
 /* For evsel->leader. */
 #include <internal/evsel.h>
 
-#include "aux_action.h"
 #include "base/evsel.h"
 #include "io.h"
-#include "recorder/pt/addr_filter.h"
+#include "perfdata.h"
 #include "task.h"
 
 /* Room for the PT event's own records, which are dropped, and for some samples of up to 64 KiB. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "recorder/pt/pool.h"
+#include "recorder/pt/pt.h"
 
 #include <stdbool.h>
 #include <sys/mman.h>
@@ -14,7 +14,7 @@ struct pt_pool {
 
 /* Not malloc(), which may keep freed memory. No huge pages: copying was no faster, and compaction
  * disturbs watched CPUs. */
-static uint8_t *map_memory(size_t size, int flags)
+static uint8_t *pt_pool_map(size_t size, int flags)
 {
 	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags,
 			    -1, 0);
@@ -32,7 +32,7 @@ int pt_pool_new(struct pt_pool **ret, size_t nr, size_t size)
 	pool->nr = nr;
 	pool->size = size;
 	if (nr) {
-		pool->kept = map_memory(nr * size, MAP_POPULATE);
+		pool->kept = pt_pool_map(nr * size, MAP_POPULATE);
 		if (!pool->kept)
 			return -ENOMEM;
 	}
@@ -46,7 +46,7 @@ uint8_t *pt_pool_take(struct pt_pool *pool)
 		if (!__atomic_exchange_n(&pool->taken[i], true, __ATOMIC_ACQUIRE))
 			return pool->kept + i * pool->size;
 	}
-	return map_memory(pool->size, 0);
+	return pt_pool_map(pool->size, 0);
 }
 
 void pt_pool_give(struct pt_pool *pool, uint8_t *buffer)

@@ -6,10 +6,10 @@
 
 #include <linux/perf_event.h>
 
-#include "aux_action.h"
 #include "clock.h"
 #include "io.h"
-#include "recorder/pt/config.h"
+#include "perfdata.h"
+#include "recorder/pt/pt.h"
 #include "recorder/recorder.h"
 
 static int open_event(struct perf_event_attr *attr, int group_fd)

@@ -5,12 +5,11 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "base/tracefs.h"
+#include "base/base.h"
 #include "clock.h"
 #include "perfdata.h"
-#include "recorder/pt/addr_filter.h"
-#include "recorder/pt/recorder.h"
-#include "recorder/records.h"
+#include "recorder/pt/pt.h"
+#include "recorder/recorder.h"
 
 #define AUX_DEFAULT (16ULL << 20)
 /* Per watched CPU: about 10,000 context switches. */

@@ -6,8 +6,8 @@
 #include "io.h"
 #include "json_add.h"
 #include "pt_scan.h"
-#include "recorder/pt/recorder.h"
-#include "recorder/records.h"
+#include "recorder/pt/pt.h"
+#include "recorder/recorder.h"
 #include "recorder/spike_sample.h"
 
 static void pt_info(const struct snapshot *snapshot, uint64_t fields[PERFDATA_PT_NR])

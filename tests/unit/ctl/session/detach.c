@@ -6,7 +6,7 @@
 
 #include "cli/cli.h"
 #include "helpers.h"
-#include "strfmt.h"
+#include "text.h"
 
 /* The exit code of the caller's command after these actions of the child. */
 static enum exit_code run_child(void (*child)(struct detach *detach, struct console *con),

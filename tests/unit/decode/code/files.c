@@ -4,8 +4,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "build_id.h"
 #include "perfdata/helpers.h"
-#include "vdso.h"
 
 #define ID 0xab, 0xcd, 0xef
 #define PLACE ".build-id/ab/cdef"

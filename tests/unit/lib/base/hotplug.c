@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "base/hotplug.h"
+#include "base/base.h"
 
 #include <string.h>
 #include <sys/socket.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* On a file of this test's own, by replacing fopen() at link time, and on the running kernel's. */
-#include "base/kallsyms.h"
+#include "base/base.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "base/log.h"
+#include "base/base.h"
 
 #include <pthread.h>
 #include <string.h>

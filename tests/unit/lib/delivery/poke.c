@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* The controller's part of a poke. The test replaces the processes, the trigger with its map, and
  * the deliveries at link time. */
-#include "delivery/poke.h"
+#include "delivery/delivery.h"
 
 #include <signal.h>
 #include <string.h>
@@ -11,7 +11,6 @@
 
 #include <json-c/json.h>
 
-#include "delivery/delivery.h"
 #include "fake_target.h"
 #include "messages.h"
 #include "trigger/trigger.h"

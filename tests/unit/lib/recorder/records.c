@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* On fake rings: whole records, newest first, like the kernel's. */
-#include "recorder/records.h"
+#include "recorder/recorder.h"
 
 #include <linux/perf_event.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* Rings without the kernel: the system calls of libperf are replaced at link time, by descriptors
  * of /dev/null and anonymous memory. */
-#include "recorder/rings.h"
+#include "recorder/recorder.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* The requested events and their filters; rings are replaced at link time. */
-#include "recorder/senders.h"
+#include "recorder/recorder.h"
 
 #include "helpers.h"
-#include "recorder/records.h"
-#include "recorder/rings.h"
 #include "util.h"
 
 #define CPUS_MAX 2000

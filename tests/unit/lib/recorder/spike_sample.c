@@ -7,7 +7,7 @@
 
 #include "helpers.h"
 #include "read.h"
-#include "recorder/records.h"
+#include "recorder/recorder.h"
 #include "util.h"
 
 #define FRAMES_MAX 400

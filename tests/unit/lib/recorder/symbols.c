@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* The kernel's symbols in captures: each session has one copy. */
-#include "recorder/symbols.h"
+#include "recorder/recorder.h"
 
 #include <linux/perf_event.h>
 #include <sys/stat.h>

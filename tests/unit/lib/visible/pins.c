@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "visible/pins.h"
+#include "visible/visible.h"
 
 #include <string.h>
 #include <sys/file.h>
@@ -11,7 +11,6 @@
 
 #include "helpers.h"
 #include "messages.h"
-#include "visible/rtla.h"
 
 #define LONGEST "123456789012345678901234567890123456789012345678901234567890123"
 

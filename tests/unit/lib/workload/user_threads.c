@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* Processes that wait in a FIFO in place of timerlat_fd. */
-#include "workload/user_threads.h"
+#include "workload/workload.h"
 
 #include <errno.h>
 #include <poll.h>

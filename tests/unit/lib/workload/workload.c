@@ -8,7 +8,6 @@
 
 #include "messages.h"
 #include "test.h"
-#include "workload/timerlat.h"
 
 static void refuses(struct config config, const char *message)
 {

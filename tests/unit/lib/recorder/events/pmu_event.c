@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* On a fake root with an Intel CPU's PMU in sysfs. */
-#include "recorder/events/pmu_event.h"
+#include "recorder/events/events.h"
 
 #include <string.h>
 

@@ -10,11 +10,10 @@
 
 #include <json-c/json.h>
 
-#include "base/tracefs.h"
+#include "base/base.h"
 #include "cpulist.h"
 #include "helpers.h"
 #include "messages.h"
-#include "recorder/rings.h"
 
 #define FINISHED_ROUND 68 /* PERF_RECORD_FINISHED_ROUND of perf */
 #define SAMPLE_TIME 21	  /* HEADER_SAMPLE_TIME of perf */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* On a fake /proc/kallsyms. */
-#include "recorder/pt/addr_filter.h"
+#include "recorder/pt/pt.h"
 
 #include <string.h>
 

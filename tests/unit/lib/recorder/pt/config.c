@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* On fake PMU folders, like those of real processors. */
-#include "recorder/pt/config.h"
+#include "recorder/pt/pt.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "recorder/pt/pool.h"
+#include "recorder/pt/pt.h"
 #include "test.h"
 
 #include <errno.h>

@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+
 /*
  * visible/: what other processes, and rtla, see of a session. May include trigger/, options/ and
  * base/.
- *
+ */
+#ifndef LIB_VISIBLE_H
+#define LIB_VISIBLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/base.h"
+#include "options/config.h"
+#include "trigger/trigger.h"
+
+/*
  * A session is a folder in bpffs with the pins of trigger_pin(). Its controller holds an exclusive
  * lock on the folder, which shows in any PID namespace that the session is alive. A killed session
  * leaves only this folder.
  */
-#ifndef LIB_VISIBLE_PINS_H
-#define LIB_VISIBLE_PINS_H
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <sys/types.h>
-
-#include "base/log.h"
-#include "options/config.h"
-#include "trigger/trigger.h"
-
 #define PINS_BPFFS "/sys/fs/bpf"
 /* Root's folder; other users' end with -UID. */
 #define PINS_DIR PINS_BPFFS "/perf-poke"
@@ -49,5 +52,20 @@ bool pins_is_alive(int fd);
 int pins_remove(int dirfd, const char *folder, int fd);
 /* If no session is left, removes the user's folder of sessions, and rtla's map. */
 void pins_leave(uid_t uid);
+
+/* The map through which rtla's BPF action finds the newest session: see bpf/rtla_action.bpf.c. */
+
+/* libbpf's default path for pinned maps, which rtla uses. */
+#define RTLA_PIN "/sys/fs/bpf/perf_poke_rtla"
+
+/* Makes rtla's action run this program. Returns the program's id for rtla_withdraw(), or a negative
+ * errno. */
+int64_t rtla_offer(int prog_fd);
+
+/* Undoes rtla_offer(), unless a newer session has made an offer, and removes the map. */
+void rtla_withdraw(int64_t prog);
+
+/* Removes a map left by killed sessions. Call when no session is alive. */
+void rtla_sweep(void);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "vdso.h"
+#include "build_id.h"
 #include "test.h"
 
 #include <string.h>

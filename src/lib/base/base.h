@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+
+/*
+ * base/: the kernel and the machine; knows nothing of sessions. May include perf_poke.h, src/shared
+ * and the structs of bpf/.
+ */
+#ifndef LIB_BASE_BASE_H
+#define LIB_BASE_BASE_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "perf_poke.h"
+#include "util.h"
+
+/* Messages go to the caller's function only. */
+struct log {
+	perf_poke_log_fn fn; /* NULL: messages are dropped */
+	void *ctx;
+};
+
+void log_write(const struct log *log, enum perf_poke_log_level level, const char *format, ...)
+	_printf_(3, 4);
+
+/* Logs why something failed and returns `error`, for use in a return statement. */
+int log_error(const struct log *log, int error, const char *format, ...) _printf_(3, 4);
+
+/* Enclose a function whose error perf_poke__last_error() returns. log_leave() returns ret. */
+void log_enter(void);
+int log_leave(int ret);
+
+/* Until log_release(), logs libbpf's messages of this thread as debug messages. libbpf has one
+ * print function for the process: messages of other threads still go to the caller's, which
+ * log_release() restores. */
+void log_capture(const struct log *log);
+void log_release(void);
+
+/* Rows of perf_poke__check(): a capability, how to probe it, and what to do without it. */
+
+/* What the probe found, or why the capability is missing. */
+struct probe_detail {
+	char text[256];
+};
+
+struct probe {
+	const char *name; /* NULL: not a row */
+	const char *remedy;
+	bool required;
+	/* Returns 0 or a negative errno. If the function sets no detail, the errno is the
+	 * detail. */
+	int (*try)(struct probe_detail *detail);
+	const char *purpose; /* NULL: the help of the choice */
+};
+
+void probe_say(struct probe_detail *detail, const char *format, ...) _printf_(2, 3);
+
+/* A log that keeps the first error message as the detail. */
+struct log probe_log(struct probe_detail *detail);
+
+/* Whether the kernel's BTF has a function of this name. */
+bool kfunc_exists(const char *name);
+
+/* Whether this kernel function can have a fentry program. Attaches one that does nothing. */
+bool function_has_trampoline(const char *function);
+
+/* Privileges of this process. */
+
+/* Lists the capabilities that a session needs and this process lacks, as "CAP_BPF, CAP_PERFMON".
+ * Returns 0 if none is missing, else -EPERM. */
+int caps_missing(bool realtime, char *names, size_t size);
+
+/* Whether lockdown=confidentiality is active, which denies kernel memory even to root. False if
+ * unknown. */
+bool caps_locked_down(void);
+
+/* BPF arrays mapped into user space (BPF_F_MMAPABLE) and read without system calls. */
+struct bpf_map;
+
+/* `size` rounded up to whole pages. */
+size_t map_memory_pages(size_t size);
+
+/* The caller unmaps the *size bytes at *ret. */
+int map_memory(void **ret, size_t *size, const struct bpf_map *map);
+
+/* Kernel symbols, read from /proc/kallsyms at each call. */
+struct symbol_range {
+	uint64_t start, size; /* size 0: unknown */
+	bool global;
+};
+
+/* The address of a function. -ENOENT: no such symbol; -ENOTUNIQ: several have this name, and
+ * `address` is the first; -EPERM: the kernel hides its addresses. */
+int kallsyms_find(const char *name, uint64_t *address);
+
+/* Whether the kernel lists this symbol; data symbols need CONFIG_KALLSYMS_ALL. */
+bool kallsyms_has(const char *name);
+
+/* Returns -EPERM if the kernel hides its addresses, else 0. */
+int kallsyms_check(void);
+
+/* The function that contains an address. */
+struct kallsyms_place {
+	uint64_t address;
+	uint64_t start; /* of the function; 0: unknown */
+	char name[128];
+	char module[64]; /* empty: not in a module */
+};
+
+/* Finds the functions of many addresses at once. Code that is gone has none. */
+int kallsyms_places(struct kallsyms_place *places, size_t nr);
+
+/* All functions of this name, in the file's order; the caller frees them. Each ends where the next
+ * symbol begins. -ENOENT, -EPERM as above. */
+int kallsyms_ranges(const char *name, struct symbol_range **ranges, size_t *nr);
+
+/* From the first function to the end of the last. */
+int kallsyms_whole(struct symbol_range *range);
+
+/* Describes an error of the functions above. */
+const char *kallsyms_strerror(int err);
+
+/* Access to tracefs, mounted or not. */
+
+/* Returns a directory descriptor of tracefs, owned by the caller. If tracefs is not mounted, it
+ * belongs to a detached mount that goes away with it. -EPERM: may not be mounted; -EACCES: mounted
+ * but not readable; -ENODEV: no tracefs in the kernel. */
+int tracefs_open(void);
+
+/* Describes an error of opening tracefs or one of its files: names the missing privilege. */
+const char *tracefs_strerror(int err);
+
+/* Whether the kernel has an event such as "timer/hrtimer_start". */
+bool tracefs_has_event(const char *name);
+
+/* Reads a file of an event such as "timer/hrtimer_start" or "timer:hrtimer_start". Returns 0 or a
+ * negative errno, for tracefs_strerror(). */
+int tracefs_read_event(const char *name, const char *file, char *text, size_t size);
+
+/* perf's id of an event; the same errors, and 0 then. */
+int tracefs_event_id(const char *name, uint64_t *id);
+
+/* That of the tracepoint in bpf_trace_printk(). */
+uint64_t tracefs_printk_id(void);
+
+/* TSC, the clock of Intel PT, and its conversion to perf's clock. */
+
+/* 1 on architectures without TSC, which have no Intel PT either. */
+static inline uint64_t tsc_read(void)
+{
+#ifdef __x86_64__
+	return __builtin_ia32_rdtsc();
+#else
+	return 1;
+#endif
+}
+
+/* The kernel's conversion of TSC to perf's clock. It changes a second after boot, when the kernel
+ * has refined the calibration of TSC, and after a suspend. */
+struct tsc_clock {
+	int fd;
+	const struct perf_event_mmap_page *page; /* NULL: closed */
+};
+
+int tsc_clock_open(struct tsc_clock *clock);
+/* Reads the current conversion. */
+void tsc_clock_read(const struct tsc_clock *clock, struct perf_event_mmap_page *page);
+void tsc_clock_close(struct tsc_clock *clock);
+
+/* False if the kernel does not use TSC as its clock; the page is stale then. */
+static inline bool tsc_is_perf_clock(const struct perf_event_mmap_page *page)
+{
+	return page->cap_user_time_zero && page->time_mult;
+}
+
+/* See cap_user_time_zero in linux/perf_event.h. */
+static inline uint64_t tsc_to_perf_ns(const struct perf_event_mmap_page *page, uint64_t tsc)
+{
+	uint64_t quotient = tsc >> page->time_shift;
+	uint64_t remainder = tsc & ((1ULL << page->time_shift) - 1);
+
+	return page->time_zero + quotient * page->time_mult +
+	       ((remainder * page->time_mult) >> page->time_shift);
+}
+
+/* The inverse, from the same place; 0 if TSC is not perf's clock. */
+static inline uint64_t perf_ns_to_tsc(const struct perf_event_mmap_page *page, uint64_t perf_ns)
+{
+	uint64_t time = perf_ns - page->time_zero;
+
+	if (!tsc_is_perf_clock(page))
+		return 0;
+	return ((time / page->time_mult) << page->time_shift) +
+	       ((time % page->time_mult) << page->time_shift) / page->time_mult;
+}
+
+/* Extends the 56 bits that Intel PT records. `later` is a TSC within a few years of it. */
+static inline uint64_t tsc_extend(uint64_t tsc56, uint64_t later)
+{
+	const uint64_t mask = (1ULL << 56) - 1;
+	uint64_t tsc = (later & ~mask) | tsc56;
+
+	return tsc > later ? tsc - mask - 1 : tsc;
+}
+
+/* Schedulers and priorities of threads, in rtla's notation. */
+
+/* The kernel's struct sched_attr, whose header conflicts with <sched.h>. */
+struct scheduling {
+	uint32_t size;
+	uint32_t policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime, deadline, period;
+};
+
+/* Parses `f:PRIORITY`, `r:PRIORITY`, `o:NICE` or `d:RUNTIME:PERIOD` (times). */
+int scheduling_parse(const char *text, struct scheduling *attr);
+
+/* Formats the notation of scheduling_parse(). */
+void scheduling_format(const struct scheduling *attr, char *text, size_t size);
+
+/* Why the kernel may have refused it, to append to the message; may be "". */
+const char *scheduling_advice(const struct scheduling *attr, int err);
+
+int scheduling_set(int tid, const struct scheduling *attr);
+int scheduling_get(int tid, struct scheduling *attr);
+
+/* CPU hotplug during a session, from uevents. */
+struct hotplug_event {
+	int cpu;
+	bool online;
+};
+
+/* Returns a socket that is readable when there may be an event, or a negative errno. */
+int hotplug_open(const struct log *log);
+
+/* Reads the oldest event: 1, or 0 if there is none. -ENOBUFS: events were lost. */
+int hotplug_read(int fd, struct hotplug_event *event);
+
+/* Returns 1, or 0 if the uevent is not about a CPU. */
+int hotplug_parse(const char *uevent, size_t len, struct hotplug_event *event);
+
+#endif

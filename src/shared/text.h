@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Strings: of names and messages that may be untrusted, for terminals and JSON. */
+#ifndef SHARED_TEXT_H
+#define SHARED_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "util.h"
+
+/* asprintf() that returns the allocated string, or NULL if out of memory. */
+char *strfmt(const char *format, ...) _printf_(1, 2) _must_check_;
+
+/* Prefixes and suffixes of strings. */
+static inline bool has_prefix(const char *text, const char *prefix)
+{
+	return !strncmp(text, prefix, strlen(prefix));
+}
+
+static inline bool has_suffix(const char *text, const char *suffix)
+{
+	size_t length = strlen(text), wanted = strlen(suffix);
+
+	return length >= wanted && !strcmp(text + length - wanted, suffix);
+}
+
+/* Decodes the character at s. Returns its length in bytes, or 0 if it is not UTF-8. */
+size_t utf8_decode(const char *s, uint32_t *code);
+
+/* Replaces bytes that are not UTF-8 by '?', in place, for JSON: names of tasks and files are
+ * arbitrary bytes. Returns s. */
+char *utf8_repair(char *s);
+
+/* Makes untrusted text safe for a terminal: names of tasks, functions and files, and the output of
+ * other programs. */
+/* Whether a terminal displays the character instead of interpreting it. */
+bool printable_code(uint32_t code);
+
+/* Replaces unsafe characters by a space and bytes that are not UTF-8 by '?', in place. Returns
+ * s. */
+char *printable(char *s);
+
+/* The same for a copy, truncated to size - 1 bytes. Returns buf. */
+const char *printable_copy(char *buf, size_t size, const char *text);
+
+#define CLEAN(text) printable_copy((char[256]){ 0 }, 256, text)
+#define CLEAN_TO(size, text) printable_copy((char[(size) + 1]){ 0 }, (size) + 1, text)
+
+/* Sets *why to the reason of a failure, allocated and printable. Returns r, or -ENOMEM without
+ * *why. */
+int say_why(char **why, int r, const char *format, ...) _printf_(3, 4);
+
+/* Appends to a list such as "one, two"; NULL is empty. Out of memory, the list becomes NULL. */
+void explain_list(char **list, const char *item);
+
+#endif
