@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A capture.json as the library reads it, for perf_poke__capture_open(), and what a report takes.
  */
-#include "capture/capture_facts.h"
+#include "capture/capture_file.h"
 #include "fuzz.h"
 
 /* What is below perf_poke__capture_open(), without a folder for each input. */
@@ -118,27 +118,21 @@ static bool is_plain(const char *text)
 }
 
 /* The invariants that reports rely on. */
-static void check_facts(const struct capture_file *file)
-{
-	struct statistics statistics;
-	struct facts facts;
-
-	capture_statistics(&statistics, file);
-	if (capture_facts(&facts, file))
-		return;
-	must(facts.expected_ns <= facts.actual_ns && facts.actual_ns <= facts.time_ns);
-	must(is_plain(facts.comm) && is_plain(facts.function) && is_plain(facts.hostname));
-}
-
 static void check_file(const struct saved *saved)
 {
 	struct capture_file file = { .capture = &saved->told };
+	const struct perf_poke_spike *spike = &file.facts.spike;
 	_cleanup_free_ char *why = NULL;
+	struct statistics statistics;
 
-	if (put_view(&file, &why))
+	if (put_facts(&file, &why)) {
 		must(why && *why && is_plain(why));
-	else
-		check_facts(&file);
+		return;
+	}
+	capture_statistics(&statistics, &file);
+	must(spike->expected_ns <= spike->actual_ns && spike->actual_ns <= spike->time_ns);
+	must(is_plain(spike->comm) && is_plain(file.facts.function) &&
+	     is_plain(file.facts.hostname));
 }
 
 int fuzz_one(const uint8_t *data, size_t size)

@@ -37,7 +37,7 @@ ARROWS = {
     "src/decode/calls": ("src/decode/blocks",),
     "src/decode/events": ("src/decode/symbols", "src/perfdata"),
     "src/decode": ("src/decode/calls", "src/decode/events"),
-    "src/report/facts": ("src/decode",),
+    "src/report/facts": ("src/decode", "src/lib"),
     "src/report/spans": ("src/report/facts",),
     "src/report/cause": ("src/report/spans",),
     "src/report/fingerprint": ("src/report/cause",),

@@ -162,7 +162,7 @@ static int find_executed(struct archiving *a)
 	const struct decoding decoding = {
 		.folder = a->args->capture,
 		.data = data,
-		.capture = &a->file.view,
+		.facts = &a->file.facts,
 		.doing = "decoding",
 		.cpu = -1,
 		.threads = decoding_threads(),
@@ -265,7 +265,7 @@ static int open_data(struct archiving *a)
 	a->dirfd = open(a->args->capture, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (a->dirfd < 0)
 		return explain(a, -errno);
-	if (!view_has_trace(a->file.view.recorder))
+	if (!facts_have_trace(&a->file.facts))
 		return 0;
 	a->data = regular_open(a->dirfd, "perf.data/data");
 	if (a->data >= 0)
@@ -283,8 +283,8 @@ enum exit_code archiving_run(struct console *con, const struct archiving_args *a
 	r = capture_trace_open(con, args->capture, &a.file);
 	if (!r)
 		r = open_data(&a);
-	if (!r && !has(&a, LAYOUT_HOST) && !args->no_binaries &&
-	    a.file.view.recorder == PERF_POKE_RECORDER_PT && has_files(a.data))
+	if (!r && !has(&a, LAYOUT_HOST) && !args->no_binaries && facts_is_pt(&a.file.facts) &&
+	    has_files(a.data))
 		r = find_executed(&a);
 	if (!r) {
 		progress_begin(&a.progress, con, "archiving", tree_size(a.dirfd, ".").all);
@@ -332,7 +332,7 @@ int archive_name(const char *folder, char **name)
 	r = r ?: capture_file_open(&file, folder, &why);
 	r = r ?: add_file(&sum, dirfd, CAPTURE_FILE_NAME);
 	/* A capture of a poked perf has no trace. */
-	if (!r && view_has_trace(file.view.recorder))
+	if (!r && facts_have_trace(&file.facts))
 		r = add_file(&sum, dirfd, "perf.data/data");
 	if (r)
 		return r;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "capture/account_load.h"
 
-#include "capture/capture_facts.h"
 #include "capture/capture_trace.h"
 #include "capture/decoding.h"
 #include "capture/fingerprint_file.h"
@@ -11,14 +10,14 @@
 #include "spans/events_spans.h"
 #include "spans/track_spans.h"
 
-static int load_events(struct account *account, struct console *con,
-		       const struct view_capture *capture, const char *data, uint64_t begin,
-		       const char *symfs)
+static int load_events(struct account *account, struct console *con, const char *data,
+		       uint64_t begin, const char *symfs)
 {
+	const struct facts *facts = &account->facts;
 	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
 	_cleanup_(user_code_release) struct user_code user = {};
 	/* Of all CPUs, because others may have sent requests. */
-	const struct sample_window window = { .end = capture->spike_ns };
+	const struct sample_window window = { .end = facts->spike.time_ns };
 	struct samples *samples = &account->spans->samples;
 	_cleanup_free_ char *why = NULL;
 	int r = capture_trace_events(&tracepoints, &user, account->capture, data, symfs, &window,
@@ -29,7 +28,7 @@ static int load_events(struct account *account, struct console *con,
 	if (!r && !(account->senders = calloc(1, sizeof(*account->senders))))
 		r = -ENOMEM;
 	if (!r)
-		r = events_spans_read(tracepoints, capture->cpu, begin, capture->spike_ns,
+		r = events_spans_read(tracepoints, facts->spike.cpu, begin, facts->spike.time_ns,
 				      account->spans, account->senders);
 	samples->namer = NULL;
 	samples->context = NULL;
@@ -38,12 +37,12 @@ static int load_events(struct account *account, struct console *con,
 }
 
 /* Beside Intel PT, which does not show other CPUs. */
-static int load_senders(struct account *account, const struct view_capture *capture,
-			const char *data)
+static int load_senders(struct account *account, const char *data)
 {
+	const struct facts *facts = &account->facts;
 	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
 	/* Work queued before the window may run in it. */
-	const struct sample_window window = { .end = capture->spike_ns };
+	const struct sample_window window = { .end = facts->spike.time_ns };
 	_cleanup_free_ char *why = NULL;
 	struct tracepoint_event event;
 	int r = tracepoints_open(&tracepoints, data, &window, &why);
@@ -54,36 +53,36 @@ static int load_senders(struct account *account, const struct view_capture *capt
 	if (!account->senders)
 		return -ENOMEM;
 	while (tracepoints_next(tracepoints, &event))
-		senders_take(account->senders, tracepoints, &event, capture->cpu);
+		senders_take(account->senders, tracepoints, &event, facts->spike.cpu);
 	senders_name(account->senders, tracepoints_file(tracepoints));
 	return 0;
 }
 
-static int load_trace(struct account *account, struct console *con,
-		      const struct view_capture *capture, const char *data, uint64_t begin,
-		      const struct account_want *want)
+static int load_trace(struct account *account, struct console *con, const char *data,
+		      uint64_t begin, const struct account_want *want)
 {
+	const struct facts *facts = &account->facts;
 	_cleanup_(track_spans_freep) struct track_spans *sink = NULL;
 	struct decoding decoding = {
 		.folder = account->capture,
 		.data = data,
 		.symfs = want->symfs,
-		.capture = capture,
+		.facts = facts,
 		.doing = "decoding",
-		.cpu = capture->cpu,
+		.cpu = facts->spike.cpu,
 		.threads = decoding_threads(),
 		.begin = begin,
-		.end = capture->spike_ns + want->after_ns,
+		.end = facts->spike.time_ns + want->after_ns,
 	};
 	struct decoding_result result;
 	struct ending ending;
-	int r = track_spans_new(&sink, account->spans, capture->cpu);
+	int r = track_spans_new(&sink, account->spans, facts->spike.cpu);
 
-	if (!r && !capture->no_times)
-		r = load_senders(account, capture, data);
+	if (!r && !facts->no_times)
+		r = load_senders(account, data);
 	if (r)
 		return capture_trace_error(con, account->capture, r, NULL);
-	if (capture->no_times) {
+	if (facts->no_times) {
 		decoding.axis = CALLS_INSNS;
 		decoding.tail = DECODING_TAIL;
 		decoding.begin = 0;
@@ -96,21 +95,21 @@ static int load_trace(struct account *account, struct console *con,
 	return r;
 }
 
-static int load_spans(struct account *account, struct console *con,
-		      const struct view_capture *capture, const char *data,
+static int load_spans(struct account *account, struct console *con, const char *data,
 		      const struct account_want *want)
 {
-	uint64_t spike = capture->spike_ns, window_ns = account->window_ns;
+	const struct facts *facts = &account->facts;
+	uint64_t spike = facts->spike.time_ns, window_ns = account->window_ns;
 	uint64_t begin = spike > window_ns ? spike - window_ns : 0;
 	int r = spans_new(&account->spans);
 
 	if (r)
 		return capture_trace_error(con, account->capture, r, NULL);
-	if (!view_has_trace(capture->recorder))
+	if (!facts_have_trace(facts))
 		return 0;
-	if (capture->recorder == PERF_POKE_RECORDER_PT)
-		return load_trace(account, con, capture, data, begin, want);
-	return load_events(account, con, capture, data, begin, want->symfs);
+	if (facts_is_pt(facts))
+		return load_trace(account, con, data, begin, want);
+	return load_events(account, con, data, begin, want->symfs);
 }
 
 static int name_user_frames(struct facts *facts, const struct capture_file *capture,
@@ -145,16 +144,13 @@ int account_load(struct account *account, struct console *con, const char *folde
 	r = capture_trace_find(con, folder, &capture, &data);
 	if (r)
 		return r;
-	r = capture_facts(&account->facts, &capture);
-	if (r)
-		return capture_trace_error(con, folder, r,
-					   CAPTURE_FILE_NAME ": inconsistent times");
+	account->facts = capture.facts;
 	r = name_user_frames(&account->facts, &capture, folder, want->symfs);
 	if (r)
 		return capture_trace_error(con, folder, r, NULL);
 	capture_statistics(&account->statistics, &capture);
 	account->window_ns = want->window_ns ?: findings_window(&account->facts);
-	r = load_spans(account, con, &capture.view, data, want);
+	r = load_spans(account, con, data, want);
 	if (!r && account_finish(account))
 		r = capture_trace_error(con, folder, -ENOMEM, NULL);
 	if (!r && !want->window_ns && !want->after_ns && !want->symfs)

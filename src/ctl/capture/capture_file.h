@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A capture that the library has read, and how to view it.
+ * A capture that the library has read, and the facts about its spike.
  *
  * capture/ finds, reads and decodes captures. It may include cli/ and src/report.
  */
@@ -10,14 +10,15 @@
 #include <perf_poke.h>
 #include <stdint.h>
 
-#include "capture/view.h"
+#include "account/statistics.h"
+#include "facts/facts.h"
 #include "util.h"
 
 #define CAPTURE_FILE_NAME "capture.json"
 
 struct capture_file {
 	const struct perf_poke_capture *capture;
-	struct view_capture view;
+	struct facts facts;
 };
 
 /* Call capture_file_close() even on failure. Returns 0, -ENOMEM, -EINVAL or -ENOTSUP with *why
@@ -28,5 +29,7 @@ void capture_file_close(struct capture_file *file);
 /* A number, or `unknown` if missing; a text, or "". */
 uint64_t capture_file_number(const struct capture_file *file, const char *path, uint64_t unknown);
 const char *capture_file_text(const struct capture_file *file, const char *path);
+
+void capture_statistics(struct statistics *statistics, const struct capture_file *file);
 
 #endif

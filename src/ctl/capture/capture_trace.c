@@ -64,7 +64,7 @@ int capture_trace_find(struct console *con, const char *folder, struct capture_f
 	_cleanup_free_ char *why = NULL;
 	int r = capture_trace_open(con, folder, capture);
 
-	if (r || !view_has_trace(capture->view.recorder))
+	if (r || !facts_have_trace(&capture->facts))
 		return r;
 	*data = strfmt("%s/perf.data", folder);
 	events = strfmt("%s/perf.data/data", folder);
@@ -79,26 +79,25 @@ int capture_trace_need(struct console *con, const char *folder, struct capture_f
 
 	if (r || *data)
 		return r;
-	if (capture->view.recorder == PERF_POKE_RECORDER_PERF)
+	if (capture->facts.recorder == PERF_POKE_RECORDER_PERF)
 		console_error(con,
 			      "'%s' has no trace: the poked perf wrote it to its own perf.data",
 			      folder);
 	else
 		console_error(con, "'%s' has no trace: the recorder %s was chosen", folder,
-			      perf_poke__name(PERF_POKE_AXIS_RECORDER, capture->view.recorder));
+			      perf_poke__name(PERF_POKE_AXIS_RECORDER, capture->facts.recorder));
 	return -ENODATA;
 }
 
-bool capture_trace_lacks_times(struct console *con, const char *folder,
-			       const struct view_capture *capture)
+bool capture_trace_lacks_times(struct console *con, const char *folder, const struct facts *facts)
 {
-	if (capture->no_times)
+	if (facts->no_times)
 		console_error(con,
 			      "the trace of '%s' has no times, because TSC was not perf's clock: "
 			      "use script without --window, export with --axis instructions and "
 			      "without --time",
 			      folder);
-	return capture->no_times;
+	return facts->no_times;
 }
 
 int capture_trace_buildid_dir(const char *folder, char **buildid_dir)

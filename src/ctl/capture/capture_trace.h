@@ -21,8 +21,7 @@ int capture_trace_need(struct console *con, const char *folder, struct capture_f
 		       char **data) _must_check_;
 
 /* Whether the trace has no times; prints the error. */
-bool capture_trace_lacks_times(struct console *con, const char *folder,
-			       const struct view_capture *capture);
+bool capture_trace_lacks_times(struct console *con, const char *folder, const struct facts *facts);
 
 /* Allocates the path for perf's --buildid-dir, which captures from archives have; else NULL.
  * Returns 0 or -ENOMEM and prints nothing. */

@@ -67,13 +67,13 @@ static void read_end(struct span_end *end, const struct capture_file *file, cons
 static int read_marks(struct load *load)
 {
 	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
-	const struct sample_window window = { .end = load->capture.view.spike_ns };
+	const struct sample_window window = { .end = load->capture.facts.spike.time_ns };
 	_cleanup_free_ char *why = NULL;
 	int r = tracepoints_open(&tracepoints, load->data, &window, &why);
 
 	if (!r)
 		r = marks_read(&load->watched.marks, &load->watched, tracepoints,
-			       load->capture.view.cpu);
+			       load->capture.facts.spike.cpu);
 	return r ? capture_trace_error(load->con, load->want->folder, r, why) : 0;
 }
 
@@ -81,7 +81,7 @@ static int read_marks(struct load *load)
 static int find_span(struct load *load)
 {
 	struct watched *watched = &load->watched;
-	bool events = load->capture.view.recorder == PERF_POKE_RECORDER_EVENTS;
+	bool events = load->capture.facts.recorder == PERF_POKE_RECORDER_EVENTS;
 
 	watched->span = true;
 	watched->by_thread =
@@ -104,7 +104,7 @@ static int find_watched(struct load *load)
 	const struct capture_file *capture = &load->capture;
 	const struct perf_poke_spike *spike = capture->capture->spike;
 
-	if (!load->data || capture->view.no_times || !view_has_trace(capture->view.recorder)) {
+	if (!load->data || capture->facts.no_times || !facts_have_trace(&capture->facts)) {
 		console_error(load->con, "--normal: '%s' has no trace with times",
 			      load->want->folder);
 		return -EXDEV;
@@ -125,14 +125,14 @@ static int find_watched(struct load *load)
 /* A window before the spike that may contain the oldest activation. */
 static uint64_t first_window(const struct load *load)
 {
-	const struct view_capture *view = &load->capture.view;
+	const struct facts *facts = &load->capture.facts;
 	uint64_t period_ns = load->watched.period_ns, nr = load->want->activations + 2;
 
-	if (view->recorder == PERF_POKE_RECORDER_EVENTS)
-		return view->spike_ns;
-	if (period_ns && period_ns < view->spike_ns / nr)
-		return view->latency_ns + nr * period_ns;
-	return view->latency_ns + FIRST_NS;
+	if (facts->recorder == PERF_POKE_RECORDER_EVENTS)
+		return facts->spike.time_ns;
+	if (period_ns && period_ns < facts->spike.time_ns / nr)
+		return facts->spike.latency_ns + nr * period_ns;
+	return facts->spike.latency_ns + FIRST_NS;
 }
 
 /* Decodes no more of the trace than the activations need, and as much as can be loaded. */
@@ -144,13 +144,13 @@ static int load_normal(struct load *load, struct comparison *comparison)
 	const struct comparison_want *want = load->want;
 	struct account_want window = { .window_ns = first_window(load), .symfs = want->symfs };
 	bool is_most = load->watched.period_ns;
-	uint64_t spike_ns = load->capture.view.spike_ns;
+	uint64_t spike_ns = load->capture.facts.spike.time_ns;
 
 	for (;;) {
 		int r = nowhere ? account_load(&comparison->here, &quiet, want->folder, &window)
 				: -errno;
 
-		if (r == -E2BIG && window.window_ns / 2 > load->capture.view.latency_ns) {
+		if (r == -E2BIG && window.window_ns / 2 > load->capture.facts.spike.latency_ns) {
 			window.window_ns /= 2;
 			is_most = true;
 			continue;
@@ -197,15 +197,15 @@ static int compare_against(struct console *con, struct comparison *comparison,
 	for (int i = 0; i < 2; i++) {
 		const struct facts *facts = i ? there : here;
 
-		if (facts_have_times(facts) && !facts->poked)
+		if (facts_have_times(facts) && !facts->spike.poked)
 			continue;
 		console_error(con, "--against '%s': '%s' %s", want->against,
 			      i ? want->against : want->folder,
-			      facts->poked ? "is of a request: nothing was late"
-					   : "has no trace with times");
+			      facts->spike.poked ? "is of a request: nothing was late"
+						 : "has no trace with times");
 		return -EXDEV;
 	}
-	if (here->pt != there->pt) {
+	if (here->recorder != there->recorder) {
 		console_error(con, "--against '%s': not the same recorder as '%s'", want->against,
 			      want->folder);
 		return -EXDEV;

@@ -34,17 +34,18 @@ struct showing {
 static void begin_showing(struct showing *showing, struct console *con,
 			  const struct decoding *decoding)
 {
-	const struct view_capture *capture = decoding->capture;
-	uint64_t history = capture->spike_ns - capture->history_ns;
+	const struct facts *facts = decoding->facts;
+	uint64_t history = facts->spike.time_ns - facts->capture.history_ns;
 
 	*showing = (struct showing){
 		.con = con,
 		.doing = decoding->doing,
 		.begin = decoding->begin > history ? decoding->begin : history,
-		.end = decoding->end < capture->spike_ns ? decoding->end : capture->spike_ns,
+		.end = decoding->end < facts->spike.time_ns ? decoding->end : facts->spike.time_ns,
 		.next = clock_ns(CLOCK_MONOTONIC) + SHOW_AFTER_NS,
 	};
-	if (!console_has_status(con) || showing->end <= showing->begin || !capture->history_ns)
+	if (!console_has_status(con) || showing->end <= showing->begin ||
+	    !facts->capture.history_ns)
 		showing->next = UINT64_MAX;
 }
 
@@ -80,23 +81,15 @@ static int follow(struct decode *decode, struct calls *calls, struct showing *sh
 	return r == -ECANCELED ? -EINTR : r;
 }
 
-static uint64_t expected_ns(const struct view_capture *capture)
-{
-	uint64_t spike = capture->spike_ns;
-	uint64_t expected = capture->latency_ns < spike ? spike - capture->latency_ns : 0;
-
-	return capture->expected_ns ?: expected;
-}
-
 static int run_calls(struct console *con, const struct decoding *decoding, struct decode *decode,
 		     struct timeline *timeline, struct names *names, struct decoding_result *result)
 {
-	const struct view_capture *capture = decoding->capture;
+	const struct facts *facts = decoding->facts;
 	const struct calls_opts opts = {
 		.axis = decoding->axis,
-		.spike = capture->spike_ns,
-		.expected = expected_ns(capture),
-		.spike_cpu = capture->cpu,
+		.spike = facts->spike.time_ns,
+		.expected = facts->spike.expected_ns,
+		.spike_cpu = facts->spike.cpu,
 		.decode = decode,
 	};
 	struct showing showing;
@@ -159,8 +152,8 @@ static int open_decode(struct console *con, const struct decoding *decoding, str
 		.tail = decoding->tail,
 		.threads = decoding->threads,
 		.runs = decoding->axis == CALLS_TIME,
-		.marks = { decoding->begin, decoding->end + 1, expected_ns(decoding->capture),
-			   decoding->capture->spike_ns },
+		.marks = { decoding->begin, decoding->end + 1, decoding->facts->spike.expected_ns,
+			   decoding->facts->spike.time_ns },
 		.stop = &ending_asked,
 	};
 	int r = capture_trace_buildid_dir(decoding->folder, &buildid_dir);

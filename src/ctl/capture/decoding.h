@@ -18,7 +18,7 @@ struct decoding {
 	const char *folder; /* of the capture */
 	const char *data;   /* its perf.data */
 	const char *symfs;  /* see struct decode_opts */
-	const struct view_capture *capture;
+	const struct facts *facts;
 	const char *doing; /* for the status line */
 	int cpu;	   /* negative: all */
 	uint64_t tail;	   /* see struct decode_opts */

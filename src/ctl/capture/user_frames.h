@@ -8,7 +8,7 @@
 #include "code/files.h"
 #include "facts/facts.h"
 
-/* The stacks of a spike, after capture_facts(). Frames of files that are not found, or have no
+/* The stacks of a spike, of capture_file_open(). Frames of files that are not found, or have no
  * build ID, keep their names. */
 void user_frames_name(struct facts *facts, const struct perf_poke_spike *spike,
 		      const struct files_places *places);

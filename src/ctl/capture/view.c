@@ -9,13 +9,13 @@
 
 /* Intel PT is not limited at its end: after the spike come the trigger and the skid only. Events
  * after the spike are perf-poke's own and of unrelated work. */
-static void add_window(struct words *words, const struct view_capture *capture, uint64_t window_ns)
+static void add_window(struct words *words, const struct facts *facts, uint64_t window_ns)
 {
-	uint64_t end = capture->spike_ns;
+	uint64_t end = facts->spike.time_ns;
 	uint64_t begin = end > window_ns ? end - window_ns : 0;
 
 	words_add(words, "--time");
-	if (capture->recorder == PERF_POKE_RECORDER_PT)
+	if (facts_is_pt(facts))
 		words_add(words, "%" PRIu64 ".%09" PRIu64 ",", begin / NSEC_PER_SEC,
 			  begin % NSEC_PER_SEC);
 	else
@@ -41,10 +41,9 @@ static void add_trace_by_kind(struct words *words, enum view_insns insns)
 	words_add(words, "synth:%s", fields);
 }
 
-static void add_trace(struct words *words, const struct view_capture *capture,
-		      enum view_insns insns)
+static void add_trace(struct words *words, const struct facts *facts, enum view_insns insns)
 {
-	if (capture->sampled) {
+	if (facts->sampled) {
 		add_trace_by_kind(words, insns);
 	} else if (insns == VIEW_INSNS_NONE) {
 		words_add(words, "--call-ret-trace");
@@ -69,11 +68,10 @@ enum perf_poke_recorder view_recorder(const char *name)
 	return PERF_POKE_RECORDER_AUTO;
 }
 
-int view_argv(const struct view_capture *capture, const struct view_options *options,
-	      const char *perf, const char *data, char ***argv)
+int view_argv(const struct facts *facts, const struct view_options *options, const char *perf,
+	      const char *data, char ***argv)
 {
-	uint64_t window_ns = capture->recorder == PERF_POKE_RECORDER_PT ? VIEW_WINDOW_PT_NS
-									: VIEW_WINDOW_EVENTS_NS;
+	uint64_t window_ns = facts_is_pt(facts) ? VIEW_WINDOW_PT_NS : VIEW_WINDOW_EVENTS_NS;
 	struct words words = { 0 };
 
 	words_add(&words, "%s", perf);
@@ -88,14 +86,14 @@ int view_argv(const struct view_capture *capture, const struct view_options *opt
 	if (options->cpus) {
 		words_add(&words, "-C");
 		words_add(&words, "%s", options->cpus);
-	} else if (capture->cpu >= 0 && !options->all_cpus) {
+	} else if (facts->spike.cpu >= 0 && !options->all_cpus) {
 		words_add(&words, "-C");
-		words_add(&words, "%d", capture->cpu);
+		words_add(&words, "%d", facts->spike.cpu);
 	}
-	if (!options->all && !capture->no_times)
-		add_window(&words, capture, options->window_ns ?: window_ns);
-	if (capture->recorder == PERF_POKE_RECORDER_PT)
-		add_trace(&words, capture, options->insns);
+	if (!options->all && !facts->no_times)
+		add_window(&words, facts, options->window_ns ?: window_ns);
+	if (facts_is_pt(facts))
+		add_trace(&words, facts, options->insns);
 	for (char **word = options->rest; word && *word; word++)
 		words_add(&words, "%s", *word);
 	return words_take(&words, argv);

@@ -3,37 +3,14 @@
 #ifndef CTL_CAPTURE_VIEW_H
 #define CTL_CAPTURE_VIEW_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include <perf_poke.h>
-
 #include "cli/cli.h"
-#include "util.h"
+#include "facts/facts.h"
 
 #define VIEW_WINDOW_PT_NS UINT64_C(200000)
 #define VIEW_WINDOW_EVENTS_NS UINT64_C(10000000)
 
-/* The poked perf has its own trace. */
-static inline bool view_has_trace(enum perf_poke_recorder recorder)
-{
-	return recorder != PERF_POKE_RECORDER_PERF && recorder != PERF_POKE_RECORDER_NONE;
-}
-
 /* By its name in capture.json. AUTO: unknown. */
 enum perf_poke_recorder view_recorder(const char *name);
-
-struct view_capture {
-	enum perf_poke_recorder recorder;
-	bool sampled;	      /* Intel PT in an AUX sample, not in a ring */
-	bool no_times;	      /* Intel PT whose TSC was not perf's clock */
-	bool ends_at_spike;   /* Intel PT that the kernel stopped at the spike */
-	int cpu;	      /* of the spike; negative: none */
-	uint64_t spike_ns;    /* on the clock of the trace */
-	uint64_t expected_ns; /* on that clock; this and the next two are 0 if unknown */
-	uint64_t latency_ns;
-	uint64_t history_ns;
-};
 
 enum view_insns {
 	VIEW_INSNS_NONE, /* calls and returns */
@@ -53,7 +30,7 @@ struct view_options {
 };
 
 /* Builds a NULL-terminated argv for words_freep(). Returns 0 or -ENOMEM. */
-int view_argv(const struct view_capture *capture, const struct view_options *options,
-	      const char *perf, const char *data, char ***argv) _must_check_;
+int view_argv(const struct facts *facts, const struct view_options *options, const char *perf,
+	      const char *data, char ***argv) _must_check_;
 
 #endif

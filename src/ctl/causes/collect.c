@@ -69,8 +69,8 @@ static int take_capture(const struct collecting *c, int dirfd, const char *path)
 				       .host = file.capture->hostname ?: "",
 				       .sentence = found.sentence,
 				       .wall_ns = file.capture->wall_ns,
-				       .latency_ns = file.view.latency_ns,
-				       .cpu = file.view.cpu,
+				       .latency_ns = file.capture->spike->latency_ns,
+				       .cpu = file.capture->spike->cpu,
 			       },
 			       &found.fingerprint);
 	return r == -ENOMEM ? r : 0;

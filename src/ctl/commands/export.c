@@ -112,16 +112,16 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	if (capture_trace_need(con, args.capture, &capture, &data))
 		return EXIT_FAILED;
 	if ((!args.axis || args.time) &&
-	    capture_trace_lacks_times(con, args.capture, &capture.view))
+	    capture_trace_lacks_times(con, args.capture, &capture.facts))
 		return EXIT_USAGE;
 	if (args.html)
-		return export_html(con, &args, &capture.view);
-	if (capture.view.recorder == PERF_POKE_RECORDER_EVENTS && args.axis) {
+		return export_html(con, &args, &capture.facts);
+	if (capture.facts.recorder == PERF_POKE_RECORDER_EVENTS && args.axis) {
 		console_error(con, "--axis %s: '%s' has events, not Intel PT", axes[args.axis].name,
 			      args.capture);
 		return EXIT_USAGE;
 	}
-	return export_fxt(con, &args, &capture.view, data);
+	return export_fxt(con, &args, &capture.facts, data);
 }
 
 const struct command command_export = {

@@ -11,6 +11,7 @@
 #include "cli/cli.h"
 #include "clock.h"
 #include "cpulist.h"
+#include "json_file.h"
 #include "session/json.h"
 #include "session/perf_files.h"
 #include "task.h"
@@ -54,8 +55,10 @@ static const char notes[] =
 	"2 usage.\n"
 	"\n"
 	"With --json, each line of standard output is an object:\n"
-	"  {\"type\":\"capture\"}  as of start, with kernel, hostname, size_bytes (of all\n"
-	"                      files), fingerprint (null: not known yet; --why finds it);\n"
+	"  {\"type\":\"capture\"}  path, recorder, wall_time_ns (since 1970), sequence, poked,\n"
+	"                      cpu, time_ns, latency_ns, expected_ns, actual_ns, function_name,\n"
+	"                      idle, pid, tid, comm, history_ns, kernel, hostname, size_bytes,\n"
+	"                      fingerprint (null: not known yet; --why finds it);\n"
 	"                      with --why: sentence and cause as in report (null on error)\n"
 	"  {\"type\":\"error\"}    message\n";
 
@@ -200,7 +203,7 @@ static void add_capture(struct list *list, const struct perf_poke_capture *captu
 	struct list_entry entry = { .capture = capture };
 	struct fingerprint_file kept;
 
-	if (view_has_trace(view_recorder(capture->recorder)) &&
+	if (recorder_has_trace(view_recorder(capture->recorder)) &&
 	    faccessat(fd, "perf.data", F_OK, 0)) {
 		_cleanup_free_ char *why = strfmt("%s: no perf.data in it", capture->path);
 
@@ -292,12 +295,21 @@ static int explain(struct list *list)
 	return 0;
 }
 
-/* The capture line of `start`, and more. */
+/* Fields of the capture line of `start`, and more. */
 static json_object *new_line(const struct list_entry *entry, bool why)
 {
+	static const char *const fields[] = {
+		"path",	   "recorder",	 "wall_time_ns", "sequence",   "poked",		"cpu",
+		"time_ns", "latency_ns", "expected_ns",	 "actual_ns",  "function_name", "idle",
+		"pid",	   "tid",	 "comm",	 "history_ns", "kernel",	"hostname",
+	};
 	static const char *const reasons[] = { "sentence", "cause" };
-	json_object *object = json_capture(entry->capture);
+	_cleanup_json_ json_object *all = json_capture(entry->capture);
+	json_object *object = json_line("capture");
 
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+		json_add(object, fields[i],
+			 json_object_get(json_object_object_get(all, fields[i])));
 	/* Of all its files. */
 	json_add_u64(object, "size_bytes", entry->size);
 	json_add_name(object, "fingerprint", entry->fingerprint);

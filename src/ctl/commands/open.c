@@ -61,7 +61,7 @@ static int check_capture(struct opening *o, const char *name)
 		return options_explain(&o->why, -EINVAL,
 				       "not an archive of a capture: " CAPTURE_FILE_NAME ": %s",
 				       why ?: strerror(-r));
-	if (view_has_trace(file.view.recorder) &&
+	if (facts_have_trace(&file.facts) &&
 	    faccessat(o->partial.fd, data, F_OK, AT_SYMLINK_NOFOLLOW))
 		return options_explain(&o->why, -EINVAL,
 				       "not an archive of a capture: no perf.data/data");

@@ -99,7 +99,7 @@ static bool needs_perf(const struct script_args *args)
 }
 
 static enum exit_code show(struct console *con, const struct script_args *args,
-			   const struct view_capture *capture, const char *data)
+			   const struct facts *facts, const char *data)
 {
 	_cleanup_(perf_tool_release) struct perf_tool perf = { 0 };
 	_cleanup_(words_freep) char **argv = NULL;
@@ -114,9 +114,8 @@ static enum exit_code show(struct console *con, const struct script_args *args,
 	if (r && !needs_perf(args)) {
 		if (!args->quiet)
 			console_info(con, "no perf in PATH: using perf-poke's own output");
-		return capture->recorder == PERF_POKE_RECORDER_PT
-			       ? script_calls(con, args, capture, data)
-			       : script_events(con, args, capture, data);
+		return facts_is_pt(facts) ? script_calls(con, args, facts, data)
+					  : script_events(con, args, facts, data);
 	}
 	if (r) {
 		console_error(con, "%s", why ?: strerror(-r));
@@ -132,7 +131,7 @@ static enum exit_code show(struct console *con, const struct script_args *args,
 	r = capture_trace_buildid_dir(args->capture, &buildid_dir);
 	view.buildid_dir = buildid_dir;
 	if (!r)
-		r = view_argv(capture, &view, perf.path, data, &argv);
+		r = view_argv(facts, &view, perf.path, data, &argv);
 	if (r) {
 		console_error(con, "%s", strerror(-r));
 		return EXIT_FAILED;
@@ -157,15 +156,15 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	r = capture_trace_need(con, args.capture, &capture, &data);
 	if (r)
 		return EXIT_FAILED;
-	if (args.insns && capture.view.recorder != PERF_POKE_RECORDER_PT) {
+	if (args.insns && capture.facts.recorder != PERF_POKE_RECORDER_PT) {
 		console_error(con, "--insns: '%s' has events, not Intel PT", args.capture);
 		return EXIT_USAGE;
 	}
-	if (args.view.window_ns && capture_trace_lacks_times(con, args.capture, &capture.view))
+	if (args.view.window_ns && capture_trace_lacks_times(con, args.capture, &capture.facts))
 		return EXIT_USAGE;
-	if (capture.view.no_times && !args.quiet)
+	if (capture.facts.no_times && !args.quiet)
 		console_info(con, "the trace has no times: showing all of it, up to the spike");
-	return show(con, &args, &capture.view, data);
+	return show(con, &args, &capture.facts, data);
 }
 
 const struct command command_script = {

@@ -426,7 +426,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	r = command_options(&command_selftest, con, argc, argv, &args);
 	if (r)
 		return command_options_exit(r);
-	if (!view_has_trace(args.recorder)) {
+	if (!recorder_has_trace(args.recorder)) {
 		console_error(con, "--recorder '%s': nothing to test (use events, pt)",
 			      perf_poke__name(PERF_POKE_AXIS_RECORDER, args.recorder));
 		return EXIT_USAGE;

@@ -17,7 +17,7 @@ struct cpu_events {
 };
 
 struct writer {
-	const struct view_capture *capture;
+	const struct facts *facts;
 	struct tracepoints *tracepoints;
 	struct user_code user;
 	uint64_t begin, end;
@@ -91,15 +91,15 @@ static int read_all(struct writer *writer, uint64_t *first, uint64_t *last)
 
 static void write_spike(const struct writer *writer, struct cpu *cpu)
 {
-	const struct view_capture *capture = writer->capture;
+	const struct facts *facts = writer->facts;
 
-	if (cpu->number != capture->cpu || capture->spike_ns <= capture->expected_ns ||
-	    !capture->expected_ns || capture->expected_ns < writer->begin ||
-	    capture->spike_ns > writer->end)
+	if (cpu->number != facts->spike.cpu || facts->spike.time_ns <= facts->spike.expected_ns ||
+	    !facts->spike.expected_ns || facts->spike.expected_ns < writer->begin ||
+	    facts->spike.time_ns > writer->end)
 		return;
-	cpu->now.at = capture->spike_ns;
-	cpu_spike(cpu, &writer->cpu_names, capture->expected_ns,
-		  capture->spike_ns - capture->expected_ns);
+	cpu->now.at = facts->spike.time_ns;
+	cpu_spike(cpu, &writer->cpu_names, facts->spike.expected_ns,
+		  facts->spike.time_ns - facts->spike.expected_ns);
 }
 
 static int write_cpu(struct writer *writer, struct cpu_events *cpu, int number, uint64_t last)
@@ -146,8 +146,8 @@ static int write_timeline(struct writer *writer, const struct fxt_timeline_opts 
 	return r;
 }
 
-int export_events(struct console *con, const struct export_args *args,
-		  const struct view_capture *capture, const char *data, int fd, uint64_t *slices)
+int export_events(struct console *con, const struct export_args *args, const struct facts *facts,
+		  const char *data, int fd, uint64_t *slices)
 {
 	const struct fxt_timeline_opts file = {
 		.fd = fd,
@@ -155,13 +155,13 @@ int export_events(struct console *con, const struct export_args *args,
 		.stop = &ending_asked,
 	};
 	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
-	_cleanup_(release) struct writer writer = { .capture = capture, .end = UINT64_MAX };
+	_cleanup_(release) struct writer writer = { .facts = facts, .end = UINT64_MAX };
 	_cleanup_free_ char *why = NULL;
 	struct sample_window window;
 	int r = 0;
 
 	if (args->time)
-		r = window_parse(args->time, capture->spike_ns, &writer.begin, &writer.end);
+		r = window_parse(args->time, facts->spike.time_ns, &writer.begin, &writer.end);
 	window = (struct sample_window){ .end = writer.end };
 	if (!r)
 		r = names_new(&writer.names);

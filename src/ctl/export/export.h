@@ -28,14 +28,13 @@ int export_parse(struct export_args *args, struct console *con, int argc, char *
 
 /* All of these print their errors. */
 enum exit_code export_fxt(struct console *con, const struct export_args *args,
-			  const struct view_capture *capture, const char *data);
+			  const struct facts *facts, const char *data);
 enum exit_code export_html(struct console *con, const struct export_args *args,
-			   const struct view_capture *capture);
+			   const struct facts *facts);
 
 /* Writes interrupts and tasks of each CPU to the output, which is open. Returns 0 or a negative
  * errno. */
-int export_events(struct console *con, const struct export_args *args,
-		  const struct view_capture *capture, const char *data, int fd,
-		  uint64_t *slices) _must_check_;
+int export_events(struct console *con, const struct export_args *args, const struct facts *facts,
+		  const char *data, int fd, uint64_t *slices) _must_check_;
 
 #endif

@@ -36,7 +36,7 @@ static void tell(struct console *con, const struct export_args *args,
 }
 
 static int write_trace(struct console *con, const struct export_args *args,
-		       const struct view_capture *capture, const char *data, int fd,
+		       const struct facts *facts, const char *data, int fd,
 		       struct decoding_result *result)
 {
 	const struct fxt_timeline_opts opts = {
@@ -48,7 +48,7 @@ static int write_trace(struct console *con, const struct export_args *args,
 		.folder = args->capture,
 		.data = data,
 		.symfs = args->symfs,
-		.capture = capture,
+		.facts = facts,
 		.doing = "exporting",
 		.cpu = -1,
 		.threads = args->jobs ? (unsigned int)args->jobs : decoding_threads(),
@@ -57,7 +57,7 @@ static int write_trace(struct console *con, const struct export_args *args,
 	};
 	struct fxt_timeline *sink = NULL;
 	struct names *names = NULL;
-	int r = args->time ? window_parse(args->time, capture->spike_ns, &decoding.begin,
+	int r = args->time ? window_parse(args->time, facts->spike.time_ns, &decoding.begin,
 					  &decoding.end)
 			   : 0;
 
@@ -82,7 +82,7 @@ static int write_trace(struct console *con, const struct export_args *args,
 }
 
 enum exit_code export_fxt(struct console *con, const struct export_args *args,
-			  const struct view_capture *capture, const char *data)
+			  const struct facts *facts, const char *data)
 {
 	struct decoding_result result = { 0 };
 	struct output_file output;
@@ -93,9 +93,9 @@ enum exit_code export_fxt(struct console *con, const struct export_args *args,
 	ending_catch(&ending);
 	r = output_file_open(&output, args->output, args->force);
 	if (!r) {
-		r = capture->recorder == PERF_POKE_RECORDER_EVENTS
-			    ? export_events(con, args, capture, data, output.fd, &result.slices)
-			    : write_trace(con, args, capture, data, output.fd, &result);
+		r = facts->recorder == PERF_POKE_RECORDER_EVENTS
+			    ? export_events(con, args, facts, data, output.fd, &result.slices)
+			    : write_trace(con, args, facts, data, output.fd, &result);
 		told = r;
 		if (!r)
 			r = output_file_publish(&output);

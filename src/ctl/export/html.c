@@ -37,15 +37,15 @@ out:
 }
 
 /* Gets the window of --time around the spike; a *before_ns of 0 means the default. */
-static int find_window(const struct export_args *args, const struct view_capture *capture,
+static int find_window(const struct export_args *args, const struct facts *facts,
 		       uint64_t *before_ns, uint64_t *after_ns)
 {
-	uint64_t spike = capture->spike_ns, begin, end;
+	uint64_t spike = facts->spike.time_ns, begin, end;
 	int r;
 
 	*before_ns = 0;
-	*after_ns = (capture->latency_ns > VIEW_WINDOW_PT_NS ? capture->latency_ns
-							     : VIEW_WINDOW_PT_NS) /
+	*after_ns = (facts->spike.latency_ns > VIEW_WINDOW_PT_NS ? facts->spike.latency_ns
+								 : VIEW_WINDOW_PT_NS) /
 		    AFTER_PART;
 	if (!args->time)
 		return 0;
@@ -63,7 +63,7 @@ static int find_window(const struct export_args *args, const struct view_capture
 }
 
 enum exit_code export_html(struct console *con, const struct export_args *args,
-			   const struct view_capture *capture)
+			   const struct facts *facts)
 {
 	_cleanup_(account_release) struct account account = { 0 };
 	_cleanup_(comparison_release) struct comparison comparison = { 0 };
@@ -71,7 +71,7 @@ enum exit_code export_html(struct console *con, const struct export_args *args,
 						.symfs = args->symfs,
 						.activations = NORMAL_ACTIVATIONS };
 	struct account_want want = { .symfs = args->symfs };
-	int r = find_window(args, capture, &want.window_ns, &want.after_ns);
+	int r = find_window(args, facts, &want.window_ns, &want.after_ns);
 
 	if (r) {
 		console_error(con,

@@ -148,20 +148,21 @@ static const struct timeline_ops ops = {
 	.finish = finish,
 };
 
-static int print_all(struct console *con, const struct script_args *args,
-		     const struct view_capture *capture, const char *data, struct text *text)
+static int print_all(struct console *con, const struct script_args *args, const struct facts *facts,
+		     const char *data, struct text *text)
 {
 	uint64_t window_ns = args->view.window_ns ?: VIEW_WINDOW_PT_NS;
-	bool all = args->view.all || capture->no_times;
+	bool all = args->view.all || facts->no_times;
 	const struct decoding decoding = {
 		.folder = args->capture,
 		.data = data,
-		.capture = capture,
+		.facts = facts,
 		.doing = "decoding",
 		.cpu = text->nr == 1 ? *text->numbers : -1,
 		.threads = decoding_threads(),
-		.axis = capture->no_times ? CALLS_INSNS : CALLS_TIME,
-		.begin = all || capture->spike_ns < window_ns ? 0 : capture->spike_ns - window_ns,
+		.axis = facts->no_times ? CALLS_INSNS : CALLS_TIME,
+		.begin = all || facts->spike.time_ns < window_ns ? 0
+								 : facts->spike.time_ns - window_ns,
 		.end = UINT64_MAX,
 	};
 	struct decoding_result result;
@@ -175,16 +176,16 @@ static int print_all(struct console *con, const struct script_args *args,
 }
 
 enum exit_code script_calls(struct console *con, const struct script_args *args,
-			    const struct view_capture *capture, const char *data)
+			    const struct facts *facts, const char *data)
 {
-	_cleanup_(release) struct text text = { .out = con->out, .counted = capture->no_times };
-	int r = script_cpus(args, capture, &text.numbers, &text.nr);
+	_cleanup_(release) struct text text = { .out = con->out, .counted = facts->no_times };
+	int r = script_cpus(args, facts, &text.numbers, &text.nr);
 
 	if (!r)
 		r = names_new(&text.names);
 	if (r)
 		capture_trace_error(con, args->capture, r, NULL);
 	else
-		r = print_all(con, args, capture, data, &text);
+		r = print_all(con, args, facts, data, &text);
 	return r ? EXIT_FAILED : EXIT_FINE;
 }

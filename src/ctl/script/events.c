@@ -10,18 +10,17 @@
 #include "sideband/sideband.h"
 #include "text.h"
 
-int script_cpus(const struct script_args *args, const struct view_capture *capture, int **cpus,
-		size_t *nr)
+int script_cpus(const struct script_args *args, const struct facts *facts, int **cpus, size_t *nr)
 {
 	*nr = 0;
 	if (args->view.cpus)
 		return cpulist_parse(args->view.cpus, cpus, nr);
-	if (capture->cpu < 0 || args->view.all_cpus)
+	if (facts->spike.cpu < 0 || args->view.all_cpus)
 		return 0;
 	*cpus = malloc(sizeof(**cpus));
 	if (!*cpus)
 		return -ENOMEM;
-	**cpus = capture->cpu;
+	**cpus = facts->spike.cpu;
 	*nr = 1;
 	return 0;
 }
@@ -58,14 +57,14 @@ static int print_events(FILE *out, struct tracepoints *tracepoints, char **why)
 }
 
 enum exit_code script_events(struct console *con, const struct script_args *args,
-			     const struct view_capture *capture, const char *data)
+			     const struct facts *facts, const char *data)
 {
 	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
-	uint64_t spike = capture->spike_ns, ns = args->view.window_ns ?: VIEW_WINDOW_EVENTS_NS;
+	uint64_t spike = facts->spike.time_ns, ns = args->view.window_ns ?: VIEW_WINDOW_EVENTS_NS;
 	struct sample_window window = { .end = UINT64_MAX };
 	_cleanup_free_ char *why = NULL;
 	_cleanup_free_ int *cpus = NULL;
-	int r = script_cpus(args, capture, &cpus, &window.nr_cpus);
+	int r = script_cpus(args, facts, &cpus, &window.nr_cpus);
 
 	window.cpus = cpus;
 	if (!args->view.all) {

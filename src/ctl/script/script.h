@@ -8,6 +8,7 @@
 #define CTL_SCRIPT_SCRIPT_H
 
 #include "capture/capture_file.h"
+#include "capture/view.h"
 #include "cli/cli.h"
 
 struct script_args {
@@ -23,15 +24,15 @@ int script_parse(struct script_args *args, struct console *con, int argc, char *
 
 /* Gets the CPUs to show: an allocated list, or that of the spike; none for all. Returns 0 or a
  * negative errno. */
-int script_cpus(const struct script_args *args, const struct view_capture *capture, int **cpus,
+int script_cpus(const struct script_args *args, const struct facts *facts, int **cpus,
 		size_t *nr) _must_check_;
 
 /* Prints Intel PT as function entries, indented by depth. */
 enum exit_code script_calls(struct console *con, const struct script_args *args,
-			    const struct view_capture *capture, const char *data);
+			    const struct facts *facts, const char *data);
 
 /* Prints events as perf script does. */
 enum exit_code script_events(struct console *con, const struct script_args *args,
-			     const struct view_capture *capture, const char *data);
+			     const struct facts *facts, const char *data);
 
 #endif

@@ -271,7 +271,7 @@ void decode_by_report(struct row_capture *capture, struct console *con)
 	capture->sentence = strdup(account.sentence);
 	capture->errors = account.errors;
 	capture->no_times = account.facts.no_times;
-	name = account.facts.pt ? LOAD_FUNCTION : LOAD_INTERRUPT;
+	name = facts_is_pt(&account.facts) ? LOAD_FUNCTION : LOAD_INTERRUPT;
 	capture->named = strstr(account.sentence, name);
 	find_times(capture, &account);
 }
@@ -317,11 +317,10 @@ void decode_by_perf(struct row_capture *capture, const struct perf_tool *perf, s
 
 	if (r)
 		return;
-	r = view_argv(&file.view, &options, perf->path, data, &argv);
+	r = view_argv(&file.facts, &options, perf->path, data, &argv);
 	if (!r)
 		r = run_perf(capture, argv,
-			     file.view.recorder == PERF_POKE_RECORDER_PT ? LOAD_FUNCTION
-									 : LOAD_INTERRUPT);
+			     facts_is_pt(&file.facts) ? LOAD_FUNCTION : LOAD_INTERRUPT);
 	if (r)
 		snprintf(capture->perf_said, sizeof(capture->perf_said), "%s", strerror(-r));
 }

@@ -257,7 +257,7 @@ class Session:
     def _take(self) -> list[Capture]:
         taken = self._found[:]
         self._found.clear()
-        self._taken += sum(not getattr(capture, "control", False) for capture in taken)
+        self._taken += len(taken)
         return taken
 
     def poll(self, timeout: float | None = None) -> list[Capture]:

@@ -12,8 +12,7 @@
 
 The fixture starts a session with the trigger `report`, whose captures are in tmp_path, and ends it when the test has. Where a
 report reached the threshold the test fails with its latency; the report of the first capture is a section of the failure, and
-the paths of all are properties of the test (`perf-poke-capture` in JUnit XML). A control is no overrun. Without root,
-the test is skipped.
+the paths of all are properties of the test (`perf-poke-capture` in JUnit XML). Without root, the test is skipped.
 """
 from __future__ import annotations
 
@@ -88,7 +87,7 @@ def overruns(request: pytest.FixtureRequest, tmp_path: pathlib.Path) -> Iterator
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_call(item: pytest.Item) -> None:
     """After the test itself, unless it has failed."""
-    captures = [capture for watch in item.stash.get(_WATCHES, []) for capture in watch.finish() if not getattr(capture, "control", False)]
+    captures = [capture for watch in item.stash.get(_WATCHES, []) for capture in watch.finish()]
     if not captures:
         return
     for capture in captures:

@@ -28,7 +28,7 @@ static int make_findings(struct account *account)
 	if (!facts.no_times)
 		return findings_make(findings, spans, &facts, account->window_ns);
 	/* Positions are instruction counts; only the end has a time. */
-	facts.expected_ns = facts.actual_ns = facts.time_ns = spans->end;
+	facts.spike.expected_ns = facts.spike.actual_ns = facts.spike.time_ns = spans->end;
 	r = findings_make(findings, spans, &facts, WINDOW_INSNS);
 	if (!r)
 		findings->path = lane_at_end(&spans->lanes[LANE_CODE], spans->end);
@@ -40,8 +40,8 @@ int account_finish(struct account *account)
 	int r = make_findings(account);
 
 	/* A task reported late may have run all the time. */
-	if (!r && facts_have_times(&account->facts) && !account->facts.poked &&
-	    !account->facts.reported)
+	if (!r && facts_have_times(&account->facts) && !account->facts.spike.poked &&
+	    !facts_is_reported(&account->facts))
 		r = analysis_make(&account->analysis, &account->findings, &account->facts);
 	if (!r)
 		r = cause_find(&account->cause, &account->findings, &account->facts);
@@ -96,17 +96,17 @@ static void print_source(FILE *file, const struct account *account)
 {
 	const struct facts *facts = &account->facts;
 
-	if (facts->perf)
+	if (facts->recorder == PERF_POKE_RECORDER_PERF)
 		fprintf(file, "  %-12s perf, which was poked: the trace is in its perf.data\n",
 			"seen by");
-	else if (facts->none)
+	else if (facts->recorder == PERF_POKE_RECORDER_NONE)
 		fprintf(file, "  %-12s the trigger alone: nothing was recorded\n", "seen by");
 	else if (facts->no_times)
 		fprintf(file,
 			"  %-12s Intel PT without times: what was executed, in order; script and "
 			"export\n  %-12s --axis instructions show all of it\n",
 			"seen by", "");
-	else if (facts->pt)
+	else if (facts_is_pt(facts))
 		fprintf(file,
 			"  %-12s Intel PT: every function that was executed; times are as "
 			"exact as its packets\n",
@@ -116,8 +116,8 @@ static void print_source(FILE *file, const struct account *account)
 			"seen by",
 			account->spans->samples.nr ? "samples of functions"
 						   : "functions at the spike alone");
-	if (!facts->pt && facts->lost)
-		fprintf(file, "  %-12s %" PRIu64 " events were lost\n", "", facts->lost);
+	if (!facts_is_pt(facts) && facts->capture.lost)
+		fprintf(file, "  %-12s %" PRIu64 " events were lost\n", "", facts->capture.lost);
 	if (account->errors)
 		fprintf(file, "  %-12s %" PRIu64 " decoding errors\n", "", account->errors);
 }
@@ -126,16 +126,18 @@ static void print_latency(FILE *file, const struct facts *facts)
 {
 	char task[96];
 
-	fprintf(file, "  %-12s %s on CPU %d%s%s\n", "latency", FORMAT_TIME(facts->latency_ns),
-		facts->cpu, facts->threshold_ns ? ", threshold " : "",
-		facts->threshold_ns ? FORMAT_TIME(facts->threshold_ns) : "");
-	fprintf(file, "  %-12s " TIME " was when %s\n", "expected", SPLIT(facts->expected_ns),
-		facts->reported ? "it should have been" : "the timer was to expire");
-	fprintf(file, "  %-12s " TIME " was %s, seen " TIME "\n", "actual", SPLIT(facts->actual_ns),
-		facts->reported ? "when it was" : "now of its interrupt", SPLIT(facts->time_ns));
-	if (!facts->reported)
+	fprintf(file, "  %-12s %s on CPU %d%s%s\n", "latency", FORMAT_TIME(facts->spike.latency_ns),
+		facts->spike.cpu, facts->spike.threshold_ns ? ", threshold " : "",
+		facts->spike.threshold_ns ? FORMAT_TIME(facts->spike.threshold_ns) : "");
+	fprintf(file, "  %-12s " TIME " was when %s\n", "expected", SPLIT(facts->spike.expected_ns),
+		facts_is_reported(facts) ? "it should have been" : "the timer was to expire");
+	fprintf(file, "  %-12s " TIME " was %s, seen " TIME "\n", "actual",
+		SPLIT(facts->spike.actual_ns),
+		facts_is_reported(facts) ? "when it was" : "now of its interrupt",
+		SPLIT(facts->spike.time_ns));
+	if (!facts_is_reported(facts))
 		fprintf(file, "  %-12s %s\n", "timer", CLEAN_TO(80, facts->function));
-	fprintf(file, "  %-12s %s\n", facts->reported ? "late" : "interrupted",
+	fprintf(file, "  %-12s %s\n", facts_is_reported(facts) ? "late" : "interrupted",
 		CLEAN(facts_task(facts, task, sizeof(task))));
 }
 
@@ -143,7 +145,7 @@ static void print_spike(FILE *file, const struct account *account)
 {
 	const struct facts *facts = &account->facts;
 
-	if (!facts->poked)
+	if (!facts->spike.poked)
 		print_latency(file, facts);
 	print_source(file, account);
 	fprintf(file, "  %-12s %s, Linux %s\n", "machine",
@@ -224,7 +226,7 @@ static void print_analysis(FILE *file, const struct account *account)
 		fprintf(file, "  %-26s %-38s %8s %5.1f%%\n", analysis_term(row->kind),
 			row->name ? CLEAN_TO(38, account_name(account, row->name)) : row->note,
 			FORMAT_TIME(row->time_ns),
-			percent(row->time_ns, account->facts.latency_ns));
+			percent(row->time_ns, account->facts.spike.latency_ns));
 	}
 }
 
@@ -344,9 +346,9 @@ static void print_stacks(FILE *file, const struct account *account)
 			    : "the task that delayed the thread, where it gave up the CPU",
 		    &facts->holder);
 	print_stack(file,
-		    facts->reported ? "where it was reported"
-		    : facts->thread ? "what was switched out when the thread ran"
-				    : INTERRUPTED,
+		    facts_is_reported(facts) ? "where it was reported"
+		    : facts_is_thread(facts) ? "what was switched out when the thread ran"
+					     : INTERRUPTED,
 		    &facts->stack);
 }
 
@@ -354,17 +356,18 @@ static void print_expected(FILE *file, const struct account *account)
 {
 	const struct lane *tasks = &account->spans->lanes[LANE_TASKS];
 
-	if (account->facts.poked)
+	if (account->facts.spike.poked)
 		return;
 	fprintf(file, "\nwhen %s\n",
-		account->facts.reported ? "it should have been" : "the timer was to expire");
-	print_path(file, account, lane_at(tasks, account->facts.expected_ns));
+		facts_is_reported(&account->facts) ? "it should have been"
+						   : "the timer was to expire");
+	print_path(file, account, lane_at(tasks, account->facts.spike.expected_ns));
 }
 
 static void print_end(FILE *file, const struct account *account)
 {
 	fprintf(file, "\nwhere the trace ended, which is %s\n",
-		account->facts.poked	       ? "some time after the request"
+		account->facts.spike.poked     ? "some time after the request"
 		: account->facts.ends_at_spike ? "at the spike"
 					       : "some time after the spike");
 	/* Only times tell which task it was. */

@@ -8,19 +8,19 @@ static json_object *new_spike(const struct account *account)
 	const struct facts *facts = &account->facts;
 	json_object *object = json_object_new_object();
 
-	json_add_int(object, "cpu", facts->cpu);
-	json_add_bool(object, "poked", facts->poked);
-	json_add_u64(object, "latency_ns", facts->latency_ns);
-	json_add_u64(object, "threshold_ns", facts->threshold_ns);
-	json_add_u64(object, "expected_ns", facts->expected_ns);
-	json_add_u64(object, "actual_ns", facts->actual_ns);
-	json_add_u64(object, "time_ns", facts->time_ns);
+	json_add_int(object, "cpu", facts->spike.cpu);
+	json_add_bool(object, "poked", facts->spike.poked);
+	json_add_u64(object, "latency_ns", facts->spike.latency_ns);
+	json_add_u64(object, "threshold_ns", facts->spike.threshold_ns);
+	json_add_u64(object, "expected_ns", facts->spike.expected_ns);
+	json_add_u64(object, "actual_ns", facts->spike.actual_ns);
+	json_add_u64(object, "time_ns", facts->spike.time_ns);
 	json_add_name(object, "function", facts->function);
 	json_add_name(object, "wall_time", facts->wall_time);
-	json_add_bool(object, "idle", facts->idle);
-	json_add_int(object, "pid", facts->pid);
-	json_add_int(object, "tid", facts->tid);
-	json_add_name(object, "comm", facts->comm);
+	json_add_bool(object, "idle", facts->spike.idle);
+	json_add_int(object, "pid", facts->spike.pid);
+	json_add_int(object, "tid", facts->spike.tid);
+	json_add_name(object, "comm", facts->spike.comm);
 	return object;
 }
 
@@ -140,7 +140,7 @@ static json_object *new_percent(uint64_t part, uint64_t whole)
 static json_object *new_analysis(const struct account *account)
 {
 	const struct analysis *analysis = &account->analysis;
-	uint64_t latency_ns = account->facts.latency_ns;
+	uint64_t latency_ns = account->facts.spike.latency_ns;
 	json_object *list = json_object_new_array();
 
 	for (size_t i = 0; i < analysis->nr; i++) {
@@ -262,10 +262,10 @@ json_object *account_json(const struct account *account, size_t top)
 	json_add_name(object, "capture", account->capture);
 	json_add_name(object, "sentence", account->sentence);
 	json_add_name(object, "source",
-		      account->facts.perf   ? "perf"
-		      : account->facts.none ? "none"
-		      : account->facts.pt   ? "pt"
-					    : "events");
+		      account->facts.recorder == PERF_POKE_RECORDER_PERF   ? "perf"
+		      : account->facts.recorder == PERF_POKE_RECORDER_NONE ? "none"
+		      : facts_is_pt(&account->facts)			   ? "pt"
+									   : "events");
 	json_add(object, "spike", new_spike(account));
 	json_add(object, "cause", new_cause(account));
 	json_add(object, "fingerprint", fingerprint_json(&account->fingerprint));
@@ -278,7 +278,7 @@ json_object *account_json(const struct account *account, size_t top)
 	json_add(object, "samples", new_samples(account));
 	json_add(object, "hardware",
 		 hardware_facts_json(&account->facts.hardware, &account->spans->power));
-	json_add_u64(object, "events_lost", account->facts.lost);
+	json_add_u64(object, "events_lost", account->facts.capture.lost);
 	json_add_u64(object, "decoding_errors", account->errors);
 	return object;
 }

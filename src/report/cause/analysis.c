@@ -81,18 +81,18 @@ static bool is_exit_from_idle(const struct findings *findings)
 static void add_totals(struct analysis *analysis, const struct findings *findings,
 		       const struct facts *facts)
 {
-	uint64_t irq_ns = facts->thread ? facts->irq_ns : findings->latency_ns;
+	uint64_t irq_ns = facts_is_thread(facts) ? facts->spike.irq_ns : findings->latency_ns;
 
 	add(analysis, ANALYSIS_UNKNOWN, 0,
 	    findings->latency_ns - (findings->late_end - findings->late_begin));
-	if (irq_ns && findings->irq_begin > facts->expected_ns) {
+	if (irq_ns && findings->irq_begin > facts->spike.expected_ns) {
 		struct analysis_row *delay = find_row(analysis, ANALYSIS_IRQ_DELAY, 0);
 
-		delay->time_ns = findings->irq_begin - facts->expected_ns;
+		delay->time_ns = findings->irq_begin - facts->spike.expected_ns;
 		delay->note = is_exit_from_idle(findings) ? "(exit from idle)" : "";
 	}
 	add(analysis, ANALYSIS_IRQ_LATENCY, 0, irq_ns);
-	if (facts->thread)
+	if (facts_is_thread(facts))
 		add(analysis, ANALYSIS_THREAD_LATENCY, 0, findings->latency_ns);
 }
 
@@ -119,7 +119,7 @@ int analysis_make(struct analysis *analysis, const struct findings *findings,
 		return -ENOMEM;
 	for (size_t i = 0; i < findings->nr_budget; i++)
 		add_usage(analysis, &findings->budget[i],
-			  task == SPAN_NONE ? 0 : tasks->spans[task].name, facts->thread);
+			  task == SPAN_NONE ? 0 : tasks->spans[task].name, facts_is_thread(facts));
 	add_totals(analysis, findings, facts);
 	qsort(analysis->rows, analysis->nr, sizeof(*analysis->rows), compare);
 	return 0;

@@ -200,7 +200,7 @@ static void blame_usage(struct cause *cause, const struct findings *findings,
 	cause->span = find_span(findings, usage->kind, usage->name, &cause->count);
 	/* If functions and interrupts-off spans are known, a running thread does not delay a timer.
 	 * It does delay a thread. */
-	if (cause->kind == CAUSE_THREAD && findings->spans->has_irqs_off && !facts->thread)
+	if (cause->kind == CAUSE_THREAD && findings->spans->has_irqs_off && !facts_is_thread(facts))
 		cause->kind = CAUSE_NONE;
 	if (!cause_explains(findings, usage->late_ns))
 		cause->kind = CAUSE_MIXED;
@@ -213,7 +213,7 @@ static void blame_task(struct cause *cause, const struct findings *findings,
 {
 	const struct lane *tasks = &findings->spans->lanes[LANE_TASKS];
 
-	if (cause->kind != CAUSE_UNTRACED || !facts->thread || facts->reported ||
+	if (cause->kind != CAUSE_UNTRACED || !facts_is_thread(facts) || facts_is_reported(facts) ||
 	    findings_name(findings, cause->name)[0] != '[')
 		return;
 	for (uint32_t i = 0; i < tasks->nr; i++) {
@@ -244,7 +244,7 @@ static bool goes_on(const struct cause *cause, const struct findings *findings,
 {
 	const struct lane *code = findings_code(findings);
 
-	for (uint32_t i = lane_at(code, facts->actual_ns); i != SPAN_NONE;
+	for (uint32_t i = lane_at(code, facts->spike.actual_ns); i != SPAN_NONE;
 	     i = code->spans[i].parent) {
 		if (code->spans[i].kind == code->spans[cause->span].kind &&
 		    code->spans[i].name == cause->name)
@@ -287,14 +287,14 @@ const struct spike_stack *cause_switched(const struct cause *cause, const struct
 	task_name_length(findings_name(findings, cause->name), &tid);
 	last = is_stack_of(&facts->stack, tid);
 	before = is_stack_of(&facts->holder, tid);
-	if (!facts->thread || facts->reported)
+	if (!facts_is_thread(facts) || facts_is_reported(facts))
 		return NULL;
 	/* The stack is from before the task ran. */
 	if (before && spike_stack_switched_in(&facts->holder))
 		before = false;
 	/* If the interrupt was in time, the thread waited for the code that had preemption off. */
 	if (last && before && spike_stack_preempted(&facts->stack))
-		before = cause_explains(findings, facts->irq_ns);
+		before = cause_explains(findings, facts->spike.irq_ns);
 	if (before)
 		return &facts->holder;
 	return last ? &facts->stack : NULL;
@@ -304,7 +304,8 @@ bool cause_went_on(const struct cause *cause, const struct findings *findings,
 		   const struct facts *facts)
 {
 	return cause_switched(cause, findings, facts) == &facts->holder &&
-	       facts->stack.tid == facts->holder.tid && !cause_explains(findings, facts->irq_ns) &&
+	       facts->stack.tid == facts->holder.tid &&
+	       !cause_explains(findings, facts->spike.irq_ns) &&
 	       spike_stack_went_on(&facts->stack, &facts->holder);
 }
 
@@ -336,7 +337,7 @@ static void blame_stack(struct cause *cause, const struct findings *findings,
 {
 	size_t culprit = spike_stack_culprit(&facts->stack);
 
-	if (findings->spans->has_functions || facts->thread || culprit == STACK_NONE)
+	if (findings->spans->has_functions || facts_is_thread(facts) || culprit == STACK_NONE)
 		return;
 	if (cause->kind == CAUSE_IDLE && spike_stack_is_idle(&facts->stack))
 		return;
@@ -369,7 +370,7 @@ int cause_find(struct cause *cause, const struct findings *findings, const struc
 		.frame = STACK_NONE,
 		.mostly_span = SPAN_NONE,
 	};
-	if (facts->poked) {
+	if (facts->spike.poked) {
 		cause->kind = CAUSE_POKED;
 		return 0;
 	}

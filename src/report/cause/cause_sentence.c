@@ -72,7 +72,7 @@ static void put_task(FILE *file, const struct findings *findings, const struct f
 
 	if (task == SPAN_NONE)
 		return;
-	if (!facts->thread && task == lane_at(tasks, facts->actual_ns))
+	if (!facts_is_thread(facts) && task == lane_at(tasks, facts->spike.actual_ns))
 		fprintf(file, ", interrupting %s", facts_task(facts, text, sizeof(text)));
 	else
 		fprintf(file, ", which came while %s ran",
@@ -94,7 +94,7 @@ static void put_irqs_off(FILE *file, const struct cause *cause, const struct fin
 			 const struct facts *facts)
 {
 	const struct lane *tasks = &findings->spans->lanes[LANE_TASKS];
-	uint32_t task = lane_at(tasks, facts->actual_ns);
+	uint32_t task = lane_at(tasks, facts->spike.actual_ns);
 
 	if (cause->frame == STACK_NONE) {
 		fprintf(file, "%s in ", FORMAT_TIME(cause->time_ns));
@@ -169,7 +169,7 @@ static void put_thread(FILE *file, const struct cause *cause, const struct findi
 {
 	const struct spike_stack *stack = cause_switched(cause, findings, facts);
 
-	fprintf(file, "%s%s ran for %s of that", facts->reported ? "" : "blocking thread ",
+	fprintf(file, "%s%s ran for %s of that", facts_is_reported(facts) ? "" : "blocking thread ",
 		findings_name(findings, cause->name), FORMAT_TIME(cause->time_ns));
 	if (cause->mostly && !stack_says(cause, findings, stack)) {
 		fputs(", most of it in ", file);
@@ -183,11 +183,11 @@ static void put_thread(FILE *file, const struct cause *cause, const struct findi
 		put_path(file, findings);
 	else if (stack)
 		put_stack(file, cause, findings, facts);
-	else if (!facts->thread && spike_stack_open(&facts->stack) != STACK_NONE)
+	else if (!facts_is_thread(facts) && spike_stack_open(&facts->stack) != STACK_NONE)
 		spike_stack_put_open(file, &facts->stack);
 	else
-		fputs(facts->thread ? "; what it executed is not recorded"
-				    : "; events do not show whether interrupts were off",
+		fputs(facts_is_thread(facts) ? "; what it executed is not recorded"
+					     : "; events do not show whether interrupts were off",
 		      file);
 	if (cause->sender)
 		sender_put(file, cause->sender);
@@ -261,16 +261,17 @@ static void put_by_stack(FILE *file, const struct facts *facts)
 
 	if (frame == STACK_NONE)
 		frame = spike_stack_open(stack);
-	if (facts->thread || frame == STACK_NONE) {
-		fputs(facts->perf ? "the cause is in the trace of the poked perf"
-				  : "nothing recorded explains it",
+	if (facts_is_thread(facts) || frame == STACK_NONE) {
+		fputs(facts->recorder == PERF_POKE_RECORDER_PERF
+			      ? "the cause is in the trace of the poked perf"
+			      : "nothing recorded explains it",
 		      file);
 		return;
 	}
 	fputs("the interrupt came in ", file);
 	spike_stack_put_frame(file, &stack->frames[frame]);
 	spike_stack_put_callers(file, stack, frame, ", called from ");
-	if (facts->perf)
+	if (facts->recorder == PERF_POKE_RECORDER_PERF)
 		fputs("; the poked perf has the trace", file);
 }
 
@@ -296,16 +297,16 @@ char *cause_sentence(const struct cause *cause, const struct findings *findings,
 		return NULL;
 	if (cause->kind == CAUSE_POKED) {
 		fputs("this capture was requested: no timer was late", file);
-	} else if (facts->reported && !facts->latency_ns) {
+	} else if (facts_is_reported(facts) && !facts->spike.latency_ns) {
 		fprintf(file, "%s, in %s", facts_late(facts),
 			facts_task(facts, task, sizeof(task)));
 	} else {
 		facts_put_late(file, facts);
-		if (!facts->noise || facts->pt)
+		if (facts->spike.kind != PERF_POKE_TRIGGER_NOISE || facts_is_pt(facts))
 			put_why(file, cause, findings, facts);
 		samples_put(file, &findings->samples, findings->spans->names, "; ");
-		hardware_put(file, &facts->hardware, &findings->spans->power, facts->expected_ns,
-			     facts->latency_ns);
+		hardware_put(file, &facts->hardware, &findings->spans->power,
+			     facts->spike.expected_ns, facts->spike.latency_ns);
 	}
 	if (fclose(file))
 		free(TAKE_PTR(text));

@@ -10,7 +10,7 @@
 
 uint64_t findings_window(const struct facts *facts)
 {
-	uint64_t late_ns = facts->time_ns - facts->expected_ns;
+	uint64_t late_ns = facts->spike.time_ns - facts->spike.expected_ns;
 	uint64_t window_ns = late_ns + late_ns / 4;
 
 	return window_ns > WINDOW_NS ? window_ns : WINDOW_NS;
@@ -380,7 +380,8 @@ static uint64_t within(uint64_t at, uint64_t begin, uint64_t end)
 static void find_timer_irq(struct findings *findings, const struct facts *facts)
 {
 	const struct lane *code = &findings->spans->lanes[LANE_CODE];
-	uint64_t at = facts->thread ? facts->expected_ns + facts->irq_ns : facts->actual_ns;
+	uint64_t at = facts_is_thread(facts) ? facts->spike.expected_ns + facts->spike.irq_ns
+					     : facts->spike.actual_ns;
 	uint32_t i = lane_at(code, at);
 
 	findings->irq_begin = within(at, findings->late_begin, findings->late_end);
@@ -397,20 +398,20 @@ static void find_timer_irq(struct findings *findings, const struct facts *facts)
 int findings_make(struct findings *findings, const struct spans *spans, const struct facts *facts,
 		  uint64_t window_ns)
 {
-	uint64_t end = within(facts->time_ns, spans->begin, spans->end);
-	uint64_t begin = facts->time_ns > window_ns ? facts->time_ns - window_ns : 0;
+	uint64_t end = within(facts->spike.time_ns, spans->begin, spans->end);
+	uint64_t begin = facts->spike.time_ns > window_ns ? facts->spike.time_ns - window_ns : 0;
 	int r;
 
 	*findings = (struct findings){
 		.spans = spans,
 		.begin = within(begin, spans->begin, end),
 		.end = end,
-		.latency_ns = facts->actual_ns - facts->expected_ns,
+		.latency_ns = facts->spike.actual_ns - facts->spike.expected_ns,
 	};
-	findings->late_begin = within(facts->expected_ns, findings->begin, end);
-	findings->late_end = within(facts->actual_ns, findings->begin, end);
+	findings->late_begin = within(facts->spike.expected_ns, findings->begin, end);
+	findings->late_end = within(facts->spike.actual_ns, findings->begin, end);
 	find_timer_irq(findings, facts);
-	findings->path = lane_at(&spans->lanes[LANE_CODE], facts->expected_ns);
+	findings->path = lane_at(&spans->lanes[LANE_CODE], facts->spike.expected_ns);
 	r = find_usages(findings, spans);
 	if (!r)
 		r = find_irqs_off(findings, spans);

@@ -51,10 +51,10 @@ static uint64_t turn_of(const struct spans *spans, uint32_t thread, uint64_t at)
 static uint32_t find_thread(const struct spans *spans, const struct facts *facts)
 {
 	const struct lane *tasks = &spans->lanes[LANE_TASKS];
-	uint32_t at = lane_at(tasks, facts->time_ns);
+	uint32_t at = lane_at(tasks, facts->spike.time_ns);
 	static const char *const workloads[] = { "pp-cyclic/", "timerlat/", "pp-user/" };
 
-	if (at != SPAN_NONE && tasks->spans[at].begin >= facts->expected_ns &&
+	if (at != SPAN_NONE && tasks->spans[at].begin >= facts->spike.expected_ns &&
 	    tasks->spans[at].kind == SPAN_THREAD)
 		return tasks->spans[at].name;
 	for (uint32_t i = tasks->nr; i--;) {
@@ -74,21 +74,22 @@ static void find_late_call(struct activation *late, const struct spans *spans,
 {
 	const struct lane *code = &spans->lanes[LANE_CODE];
 	/* The trace ends at the spike. */
-	uint32_t at = lane_at(code, facts->time_ns - 1);
+	uint32_t at = lane_at(code, facts->spike.time_ns - 1);
 
-	for (uint32_t i = code->nr; i-- && code->spans[i].begin >= facts->expected_ns;) {
-		if (code->spans[i].begin > facts->time_ns || !is_call(&code->spans[i], function))
+	for (uint32_t i = code->nr; i-- && code->spans[i].begin >= facts->spike.expected_ns;) {
+		if (code->spans[i].begin > facts->spike.time_ns ||
+		    !is_call(&code->spans[i], function))
 			continue;
 		late->irq = interrupt_of(code, i);
 		late->handler = code->spans[i].begin;
 		return;
 	}
-	if (facts->thread)
+	if (facts_is_thread(facts))
 		return;
-	late->handler = facts->time_ns;
-	late->irq = at == SPAN_NONE ? facts->actual_ns : interrupt_of(code, at);
+	late->handler = facts->spike.time_ns;
+	late->irq = at == SPAN_NONE ? facts->spike.actual_ns : interrupt_of(code, at);
 	if (late->irq < late->begin)
-		late->irq = facts->actual_ns;
+		late->irq = facts->spike.actual_ns;
 }
 
 int activations_find_late(struct activations *activations, const struct account *account)
@@ -99,20 +100,20 @@ int activations_find_late(struct activations *activations, const struct account 
 	struct activation *late = &activations->late;
 
 	*activations = (struct activations){
-		.late = { .begin = facts->expected_ns, .end = facts->time_ns },
+		.late = { .begin = facts->spike.expected_ns, .end = facts->spike.time_ns },
 	};
-	if (facts->reported) {
-		late->end = facts->actual_ns;
+	if (facts_is_reported(facts)) {
+		late->end = facts->spike.actual_ns;
 		return 0;
 	}
 	late->expected = true;
 	find_late_call(late, spans, facts, function);
-	if (facts->thread)
+	if (facts_is_thread(facts))
 		activations->thread = find_thread(spans, facts);
 	if (activations->thread)
 		late->end = turn_of(spans, activations->thread, late->begin);
-	if (late->end > facts->time_ns)
-		late->end = facts->time_ns;
+	if (late->end > facts->spike.time_ns)
+		late->end = facts->spike.time_ns;
 	return names_error(spans->names);
 }
 
@@ -135,10 +136,11 @@ static int add_normal(struct search *search, const struct activation *activation
 {
 	const struct facts *facts = search->facts;
 	struct activations *to = search->to;
-	uint64_t threshold = facts->threshold_ns ?: facts->latency_ns;
+	uint64_t threshold = facts->spike.threshold_ns ?: facts->spike.latency_ns;
 	int r;
 
-	if (activation->end > facts->expected_ns || activation->begin <= search->spans->begin ||
+	if (activation->end > facts->spike.expected_ns ||
+	    activation->begin <= search->spans->begin ||
 	    activation->end - activation->begin >= threshold || is_lost(search->spans, activation))
 		return 0;
 	r = array_grow(&to->array, to->nr, sizeof(*to->array));
@@ -150,7 +152,7 @@ static int add_normal(struct search *search, const struct activation *activation
 /* The latest expiry of a periodic timer up to that time. */
 static uint64_t expected_by_period(const struct search *search, uint64_t at)
 {
-	uint64_t expected = search->facts->expected_ns, period = search->watched->period_ns;
+	uint64_t expected = search->facts->spike.expected_ns, period = search->watched->period_ns;
 	uint64_t ago =
 		expected > at + period / EARLY_PART ? expected - at - period / EARLY_PART : 0;
 
@@ -193,9 +195,10 @@ static int find_calls(struct search *search)
 	uint32_t function = names_add(search->spans->names, facts->function);
 	int r = names_error(search->spans->names);
 
-	if (facts->thread && !search->to->thread)
+	if (facts_is_thread(facts) && !search->to->thread)
 		return r;
-	for (uint32_t i = 0; i < code->nr && code->spans[i].begin < facts->expected_ns && !r; i++) {
+	for (uint32_t i = 0; i < code->nr && code->spans[i].begin < facts->spike.expected_ns && !r;
+	     i++) {
 		if (is_call(&code->spans[i], function))
 			r = add_call(search, i);
 	}

@@ -37,7 +37,7 @@ static const char *stack_name(const struct account *account)
 	bool in_stack =
 		account->cause.kind == CAUSE_IRQS_OFF || account->cause.kind == CAUSE_THREAD;
 
-	if (account->spans->has_functions || account->facts.reported || !in_stack ||
+	if (account->spans->has_functions || facts_is_reported(&account->facts) || !in_stack ||
 	    !fingerprint->nr || fingerprint->frames[0][0] == '[' ||
 	    !strncmp(fingerprint->frames[0], FINGERPRINT_TASK, strlen(FINGERPRINT_TASK)))
 		return NULL;
@@ -74,7 +74,7 @@ static void put_most(FILE *file, const struct comparison *comparison)
 	const struct call_node *node = &comparison->tree.nodes[comparison->most];
 	const struct compared_node *compared = &comparison->nodes[comparison->most];
 	uint64_t begin = comparison->activations.late.begin;
-	const char *expiry = comparison->here.facts.reported ? "entry" : "expiry";
+	const char *expiry = facts_is_reported(&comparison->here.facts) ? "entry" : "expiry";
 
 	fprintf(file, ": %s in ", FORMAT_TIME(node->total_ns - compared->median_total_ns));
 	put_chain(file, comparison, comparison->most);
@@ -95,7 +95,7 @@ static void put_most(FILE *file, const struct comparison *comparison)
 static void put_sentence(FILE *file, const struct comparison *comparison)
 {
 	const struct compared_time *whole = &comparison->steps[COMPARISON_WHOLE];
-	bool reported = comparison->here.facts.reported;
+	bool reported = facts_is_reported(&comparison->here.facts);
 	uint32_t thread = comparison->activations.thread;
 	const char *stack = stack_name(&comparison->here);
 
@@ -125,7 +125,7 @@ static void put_few(FILE *file, const struct comparison *comparison)
 {
 	const struct facts *facts = &comparison->here.facts;
 
-	if (facts->thread && !comparison->activations.thread && !facts->reported)
+	if (facts_is_thread(facts) && !comparison->activations.thread && !facts_is_reported(facts))
 		fputs("the trace does not show which thread was late", file);
 	else
 		fprintf(file,
@@ -228,10 +228,11 @@ void comparison_print(FILE *file, const struct comparison *comparison, size_t to
 			CLEAN(comparison->there.sentence));
 	else
 		fprintf(file, "\nagainst normal activations of %s%s\n",
-			facts->reported		 ? "the span "
+			facts_is_reported(facts) ? "the span "
 			: comparison->same_timer ? ""
 						 : "timers with ",
-			CLEAN_TO(70, facts->reported ? facts->label : facts->function));
+			CLEAN_TO(70,
+				 facts_is_reported(facts) ? facts->spike.label : facts->function));
 	account_print_wrapped(file, sentence ?: "?");
 	if (!comparison_is_enough(comparison))
 		return;

@@ -6,34 +6,34 @@
 
 const char *facts_task(const struct facts *facts, char *buf, unsigned int size)
 {
-	return task_format(buf, size, facts->idle, facts->comm, facts->pid, facts->tid);
+	return task_format(buf, size, facts->spike.idle, facts->spike.comm, facts->spike.pid,
+			   facts->spike.tid);
 }
 
 const char *facts_late(const struct facts *facts)
 {
-	if (!facts->reported)
-		return facts->thread ? "Thread" : "IRQ";
-	return facts->label[0] ? facts->label : facts->comm;
+	if (!facts_is_reported(facts))
+		return facts_is_thread(facts) ? "Thread" : "IRQ";
+	return facts->spike.label[0] ? facts->spike.label : facts->spike.comm;
 }
 
 static void put_noise(FILE *file, const struct facts *facts)
 {
-	fprintf(file, "noise of %s: ", FORMAT_TIME(facts->latency_ns));
-	if (facts->noise_most_ns)
-		fprintf(file, "%s caused %s of it", facts->label,
-			FORMAT_TIME(facts->noise_most_ns));
+	fprintf(file, "noise of %s: ", FORMAT_TIME(facts->spike.latency_ns));
+	if (facts->spike.noise_most_ns)
+		fprintf(file, "%s caused %s of it", facts->spike.label,
+			FORMAT_TIME(facts->spike.noise_most_ns));
 	else
 		fputs("no interrupt and no thread ran: hardware or a hypervisor caused it", file);
-	if (facts->pt)
+	if (facts_is_pt(facts))
 		fputs("; ", file);
 }
 
 void facts_put_late(FILE *file, const struct facts *facts)
 {
-	if (facts->noise)
+	if (facts->spike.kind == PERF_POKE_TRIGGER_NOISE)
 		put_noise(file, facts);
 	else
-		fprintf(file,
-			facts->reported ? "%s %s late: " : "%s latency %s: ", facts_late(facts),
-			FORMAT_TIME(facts->latency_ns));
+		fprintf(file, facts_is_reported(facts) ? "%s %s late: " : "%s latency %s: ",
+			facts_late(facts), FORMAT_TIME(facts->spike.latency_ns));
 }

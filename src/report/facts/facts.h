@@ -10,29 +10,19 @@
 #include "facts/hardware.h"
 #include "facts/senders.h"
 #include "facts/spike_stack.h"
+#include "perf_poke.h"
 
 struct facts {
-	bool pt;	    /* Intel PT, otherwise events */
-	bool none;	    /* neither: no trace */
-	bool perf;	    /* neither: the poked perf has the trace */
-	bool no_times;	    /* Intel PT, but TSC is not perf's clock */
-	bool ends_at_spike; /* Intel PT: the kernel stopped the trace at the spike */
-	bool poked, idle;
-	bool thread;   /* a thread was late, not the interrupt */
-	bool reported; /* a late thread that was reported: the stack is the reporter's */
-	bool noise;    /* a late thread as osnoise sees it: the label is the largest noise */
-	int cpu;       /* negative: none */
-	/* On the recorder's clock; to_clock_ns converts from that of capture.json. */
-	uint64_t expected_ns, actual_ns, time_ns;
-	uint64_t to_clock_ns;
-	uint64_t irq_ns;	/* for a late thread, latency of its interrupt; 0: unknown */
-	uint64_t noise_most_ns; /* of the largest noise */
-	uint64_t latency_ns, threshold_ns, history_ns, skid_ns;
-	uint64_t events, lost;
-	int pid, tid;
-	char comm[32];
-	char label[64];	    /* of the reporter; may be empty */
-	char function[128]; /* callback of the timer, or its address */
+	/* Without pointers. Texts are printable. Times are those of the trace, where expected_ns <=
+	 * actual_ns <= time_ns; latency_ns and irq_ns fit in. */
+	struct perf_poke_spike spike;
+	struct perf_poke_capture capture; /* without pointers; history_ns is 0 if unknown */
+	enum perf_poke_recorder recorder;
+	bool sampled;	      /* Intel PT in an AUX sample, not in a ring */
+	bool no_times;	      /* Intel PT whose TSC was not perf's clock */
+	bool ends_at_spike;   /* Intel PT that the kernel stopped at the spike */
+	uint64_t to_clock_ns; /* from the clock of capture.json to that of the trace */
+	char function[128];   /* callback of the timer, or its address */
 	char wall_time[40];
 	char release[80], hostname[80], model[80];
 	struct hardware_facts hardware;
@@ -43,9 +33,34 @@ struct facts {
 		holder; /* of the task that had the CPU when a late thread should have run */
 };
 
+static inline bool facts_is_pt(const struct facts *facts)
+{
+	return facts->recorder == PERF_POKE_RECORDER_PT;
+}
+
+/* Whether a thread was late, not the interrupt. */
+static inline bool facts_is_thread(const struct facts *facts)
+{
+	return facts->spike.kind != PERF_POKE_TRIGGER_IRQ;
+}
+
+/* Whether what was late is neither a timer nor a wakeup: the stack is the reporter's. */
+static inline bool facts_is_reported(const struct facts *facts)
+{
+	return facts_is_thread(facts) && facts->spike.kind != PERF_POKE_TRIGGER_THREAD &&
+	       facts->spike.kind != PERF_POKE_TRIGGER_USER &&
+	       facts->spike.kind != PERF_POKE_TRIGGER_WAKEUP;
+}
+
+/* The poked perf has its own trace. */
+static inline bool recorder_has_trace(enum perf_poke_recorder recorder)
+{
+	return recorder != PERF_POKE_RECORDER_PERF && recorder != PERF_POKE_RECORDER_NONE;
+}
+
 static inline bool facts_have_trace(const struct facts *facts)
 {
-	return !facts->perf && !facts->none;
+	return recorder_has_trace(facts->recorder);
 }
 
 /* Whether there is a trace that shows times. */

@@ -222,18 +222,18 @@ static void make_thread(struct fingerprint *to, const struct cause *cause,
 static void make_outside(struct fingerprint *to, const struct facts *facts)
 {
 	set_kind(to, "outside");
-	add_frame(to, hardware_blamed(&facts->hardware, facts->latency_ns));
+	add_frame(to, hardware_blamed(&facts->hardware, facts->spike.latency_ns));
 }
 
 /* Without a trace, or with one that is too short. */
 static void make_none(struct fingerprint *to, const struct cause *cause, const struct facts *facts)
 {
-	size_t culprit = facts->thread ? STACK_NONE : spike_stack_culprit(&facts->stack);
+	size_t culprit = facts_is_thread(facts) ? STACK_NONE : spike_stack_culprit(&facts->stack);
 
 	if (!facts_have_trace(facts) && culprit != STACK_NONE) {
 		set_kind(to, "irqs-off");
 		add_stack(to, &facts->stack, culprit);
-	} else if (!facts->thread &&
+	} else if (!facts_is_thread(facts) &&
 		   (cause->name ||
 		    (!facts_have_trace(facts) && spike_stack_open(&facts->stack) != STACK_NONE))) {
 		make_outside(to, facts);
@@ -269,8 +269,8 @@ static void make_reported(struct fingerprint *to, const struct facts *facts)
 {
 	char name[FINGERPRINT_NAME_SIZE];
 
-	set_kind(to, facts->noise ? "noise" : "reported");
-	fingerprint_task(name, facts->label[0] ? facts->label : facts->comm);
+	set_kind(to, facts->spike.kind == PERF_POKE_TRIGGER_NOISE ? "noise" : "reported");
+	fingerprint_task(name, facts->spike.label[0] ? facts->spike.label : facts->spike.comm);
 	add_frame(to, name);
 }
 
@@ -293,7 +293,7 @@ static void make_kind(struct fingerprint *to, const struct cause *cause,
 		make_idle(to, findings, facts);
 		break;
 	case CAUSE_THREAD:
-		if (!facts->thread && spike_stack_open(&facts->stack) != STACK_NONE)
+		if (!facts_is_thread(facts) && spike_stack_open(&facts->stack) != STACK_NONE)
 			make_outside(to, facts);
 		else
 			make_thread(to, cause, findings, facts);
@@ -319,7 +319,8 @@ void fingerprint_make(struct fingerprint *fingerprint, const struct cause *cause
 	*fingerprint = (struct fingerprint){ 0 };
 	if (cause->kind == CAUSE_POKED)
 		return;
-	if (facts->noise || (facts->reported && !facts->latency_ns))
+	if (facts->spike.kind == PERF_POKE_TRIGGER_NOISE ||
+	    (facts_is_reported(facts) && !facts->spike.latency_ns))
 		make_reported(fingerprint, facts);
 	else
 		make_kind(fingerprint, cause, findings, facts);

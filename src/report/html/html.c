@@ -136,20 +136,21 @@ static json_object *new_facts(const struct account *account)
 
 	add_fact(list, "capture", account->capture);
 	add_fact(list, "at", facts->wall_time);
-	if (!facts->poked) {
-		snprintf(text, sizeof(text), "%s on CPU %d%s%s", FORMAT_TIME(facts->latency_ns),
-			 facts->cpu, facts->threshold_ns ? ", threshold " : "",
-			 facts->threshold_ns ? FORMAT_TIME(facts->threshold_ns) : "");
+	if (!facts->spike.poked) {
+		snprintf(text, sizeof(text), "%s on CPU %d%s%s",
+			 FORMAT_TIME(facts->spike.latency_ns), facts->spike.cpu,
+			 facts->spike.threshold_ns ? ", threshold " : "",
+			 facts->spike.threshold_ns ? FORMAT_TIME(facts->spike.threshold_ns) : "");
 		add_fact(list, "latency", text);
-		if (!facts->reported)
+		if (!facts_is_reported(facts))
 			add_fact(list, "timer", facts->function);
-		add_fact(list, facts->reported ? "late" : "interrupted",
+		add_fact(list, facts_is_reported(facts) ? "late" : "interrupted",
 			 facts_task(facts, text, sizeof(text)));
 	}
 	add_fact(list, "seen by",
-		 facts->pt ? "Intel PT" : "events (no functions, no interrupts off)");
+		 facts_is_pt(facts) ? "Intel PT" : "events (no functions, no interrupts off)");
 	snprintf(text, sizeof(text), "%" PRIu64 " events lost, %" PRIu64 " decoding errors",
-		 facts->lost, account->errors);
+		 facts->capture.lost, account->errors);
 	add_fact(list, "missing", text);
 	add_fact(list, "kernel", facts->release);
 	add_fact(list, "machine", facts->hostname);
@@ -183,8 +184,10 @@ static json_object *new_histogram(const struct account *account)
 	json_add_u64(object, "spikes", statistics->spikes);
 	/* A poke has no latency. */
 	json_add(object, "latency",
-		 account->facts.poked ? NULL : json_object_new_uint64(account->facts.latency_ns));
-	json_add_u64(object, "threshold", account->facts.threshold_ns);
+		 account->facts.spike.poked
+			 ? NULL
+			 : json_object_new_uint64(account->facts.spike.latency_ns));
+	json_add_u64(object, "threshold", account->facts.spike.threshold_ns);
 	return object;
 }
 
@@ -212,12 +215,12 @@ static json_object *new_chart(const struct account *account)
 	json_add(object, "names", names);
 	json_add(object, "facts", new_facts(account));
 	json_add_u64(object, "end", spans->end - spans->begin);
-	json_add_u64(object, "spike", since(spans, account->facts.time_ns));
-	json_add_u64(object, "expected", since(spans, account->facts.expected_ns));
+	json_add_u64(object, "spike", since(spans, account->facts.spike.time_ns));
+	json_add_u64(object, "expected", since(spans, account->facts.spike.expected_ns));
 	json_add_text(object, "late",
-		      account->facts.reported ? "late"
-		      : account->facts.thread ? "thread is late"
-					      : "timer is late");
+		      facts_is_reported(&account->facts) ? "late"
+		      : facts_is_thread(&account->facts) ? "thread is late"
+							 : "timer is late");
 	json_add(object, "histogram", new_histogram(account));
 	if (add_lanes(object, spans)) {
 		json_object_put(object);

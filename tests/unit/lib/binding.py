@@ -27,7 +27,7 @@ import perf_poke  # noqa: E402
 from perf_poke import _library as lib  # noqa: E402
 
 CAPTURE = {
-    "schema": 1, "control": False, "machine": {"hostname": "one"}, "recorder": {"kind": "events"}, "history_ns": None, "skid_ns": 5, "kernel": {"release": "6.1"},
+    "schema": 1, "late": False, "machine": {"hostname": "one"}, "recorder": {"kind": "events"}, "history_ns": None, "skid_ns": 5, "kernel": {"release": "6.1"},
     "spike": {"sequence": 7, "cpu": 3, "time_ns": 900, "latency_ns": 83245, "trigger": "thread", "comm": "loop",
               "wall_time": "2026-11-21T07:01:43.881833Z", "label": "l",
               "stack": [{"address": "0x17", "symbol": "acme_flush", "module": "acme", "offset": 7, "user": False}],
@@ -41,8 +41,8 @@ import sys, types
 import perf_poke, pytest
 from perf_poke import fixture
 capture = perf_poke.read(sys.argv[1])
-for control in True, False:
-    watch = types.SimpleNamespace(finish=lambda: [perf_poke.Capture(**{**vars(capture), "control": control})])
+for captures in [], [capture]:
+    watch = types.SimpleNamespace(finish=lambda: captures)
     item = types.SimpleNamespace(stash={fixture._WATCHES: [watch]}, user_properties=[], add_report_section=lambda *_: None)
     try:
         fixture.pytest_runtest_call(item)
@@ -123,7 +123,7 @@ class Binding(unittest.TestCase):
         path = self.put("a", json.dumps(CAPTURE))
         found = perf_poke.read(path)
         self.assertEqual(found.buckets, (perf_poke.Bucket(0, 16, 8), perf_poke.Bucket(64, None, 1)))
-        self.assertEqual([found.number(name) for name in ("statistics.p99_ns", "hardware.idle_states.0.exit_latency_ns", "control")], [15, 133, 0])
+        self.assertEqual([found.number(name) for name in ("statistics.p99_ns", "hardware.idle_states.0.exit_latency_ns", "late")], [15, 133, 0])
         self.assertEqual([found.text(name) for name in ("machine.hostname", "spike.holder.stack.0.symbol")], ["one", "acme_wait"])
         self.assertEqual([found.number("history_ns"), found.number("nothing.here"), found.text("nothing"), found.text("spike.cpu")], [None] * 4)
         with self.assertRaises(perf_poke.Error) as caught:
@@ -134,7 +134,7 @@ class Binding(unittest.TestCase):
             found.number("statistics.p99_ns")
         self.assertEqual(caught.exception.errno, errno.ENOENT)
 
-    def test_control_is_no_overrun(self):
+    def test_overruns_fail(self):
         """A Python that has pytest: the distribution's may have it if this one does not."""
         path = self.put("a", json.dumps(CAPTURE))
         for python in (sys.executable, "/usr/bin/python3"):

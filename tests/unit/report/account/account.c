@@ -62,7 +62,8 @@ static void print_who_had_the_cpu(FILE *file)
 		struct spike_stack *holder = &account.facts.holder;
 
 		assert_int_equal(make(&account, true), 0);
-		account.facts.thread = account.facts.none = true;
+		account.facts.spike.kind = PERF_POKE_TRIGGER_THREAD;
+		account.facts.recorder = PERF_POKE_RECORDER_NONE;
 		holder->nr = 1;
 		holder->interrupted = interrupted;
 		holder->frames[0] = (struct spike_frame){ .name = "acme_hold", .function = true };
@@ -133,7 +134,7 @@ static void print_when_it_ended(FILE *file)
 		_cleanup_(account_release) struct account account;
 
 		assert_int_equal(make(&account, false), 0);
-		account.facts.poked = poked;
+		account.facts.spike.poked = poked;
 		account_print(file, &account, 1);
 	}
 }

@@ -14,8 +14,9 @@ static char *rows_of(struct account *account, uint64_t irq_ns)
 	size_t size;
 	FILE *file = open_memstream(&text, &size);
 
-	account->facts.thread = irq_ns;
-	account->facts.irq_ns = irq_ns;
+	if (irq_ns && !account->facts.spike.kind)
+		account->facts.spike.kind = PERF_POKE_TRIGGER_THREAD;
+	account->facts.spike.irq_ns = irq_ns;
 	assert_int_equal(account_finish(account), 0);
 	for (size_t i = 0; i < analysis->nr; i++) {
 		const struct analysis_row *row = &analysis->rows[i];
@@ -115,7 +116,7 @@ TEST(what_is_reported_late_may_have_run)
 	_cleanup_free_ char *text = NULL;
 
 	assert_int_equal(TIMELINE(&account, false, TASK(0, "stress 7")), 0);
-	account.facts.reported = true;
+	account.facts.spike.kind = PERF_POKE_TRIGGER_REPORT;
 	text = rows_of(&account, 10000);
 	assert_string_equal(text, "");
 }
@@ -126,7 +127,7 @@ TEST(a_poke_has_no_latency)
 	_cleanup_free_ char *text = NULL;
 
 	assert_int_equal(TIMELINE(&account, false, TASK(0, "stress 7")), 0);
-	account.facts.poked = true;
+	account.facts.spike.poked = true;
 	text = rows_of(&account, 0);
 	assert_string_equal(text, "");
 }

@@ -190,7 +190,7 @@ static void names_where_a_thread_was_switched_from(FILE *file)
 		_cleanup_(account_release) struct account account;
 
 		assert_int_equal(TIMELINE(&account, false, TASK(0, "stress 7")), 0);
-		account.facts.thread = true;
+		account.facts.spike.kind = PERF_POKE_TRIGGER_THREAD;
 		account.facts.stack.tid = tids[i];
 		account.facts.stack.nr = ARRAY_SIZE(frames);
 		memcpy(account.facts.stack.frames, frames, sizeof(frames));
@@ -223,8 +223,8 @@ static void names_who_had_the_cpu(FILE *file)
 		_cleanup_(account_release) struct account account;
 
 		assert_int_equal(TIMELINE(&account, false, TASK(0, "stress 7")), 0);
-		account.facts.thread = true;
-		account.facts.irq_ns = rows[i].irq_ns;
+		account.facts.spike.kind = PERF_POKE_TRIGGER_THREAD;
+		account.facts.spike.irq_ns = rows[i].irq_ns;
 		account.facts.stack.tid = rows[i].last;
 		account.facts.stack.nr = 2;
 		account.facts.stack.frames[0] = (struct spike_frame)FRAME("preempt_schedule");
@@ -263,8 +263,8 @@ static void names_what_was_hit_in_user_space(FILE *file)
 		_cleanup_(account_release) struct account account;
 
 		assert_int_equal(TIMELINE(&account, false, TASK(0, "stress 7")), 0);
-		account.facts.thread = true;
-		account.facts.irq_ns = 10000;
+		account.facts.spike.kind = PERF_POKE_TRIGGER_THREAD;
+		account.facts.spike.irq_ns = 10000;
 		account.facts.holder = (struct spike_stack){
 			.frames = { hits[i] }, .nr = 1, .tid = 7, .interrupted = true
 		};
@@ -278,11 +278,11 @@ static void names_what_was_reported(FILE *file)
 	_cleanup_(account_release) struct account account;
 
 	assert_int_equal(TIMELINE(&account, false, TASK(0, "loop 7")), 0);
-	account.facts.thread = account.facts.reported = true;
+	account.facts.spike.kind = PERF_POKE_TRIGGER_REPORT;
 	account.facts.stack.tid = 7;
 	account.facts.stack.nr = 1;
 	account.facts.stack.frames[0] = (struct spike_frame)FRAME("do_syscall_64");
-	strcpy(account.facts.label, "control loop");
+	strcpy(account.facts.spike.label, "control loop");
 	say(file, &account);
 }
 
@@ -291,9 +291,9 @@ static void names_who_made_a_noise(FILE *file)
 	_cleanup_(account_release) struct account account;
 
 	assert_int_equal(TIMELINE(&account, false, TASK(0, "osnoise/1 7")), 0);
-	account.facts.thread = account.facts.reported = account.facts.noise = true;
-	account.facts.noise_most_ns = 70000;
-	strcpy(account.facts.label, "thread kworker/1:1:77");
+	account.facts.spike.kind = PERF_POKE_TRIGGER_NOISE;
+	account.facts.spike.noise_most_ns = 70000;
+	strcpy(account.facts.spike.label, "thread kworker/1:1:77");
 	say(file, &account);
 	assert_string_equal(account.fingerprint.kind, "noise");
 	assert_string_equal(account.fingerprint.frames[0], "thread_kworker");
@@ -304,8 +304,8 @@ static void blames_the_hardware_for_a_noise(FILE *file)
 	_cleanup_(account_release) struct account account;
 
 	assert_int_equal(TIMELINE(&account, false, TASK(0, "osnoise/1 7")), 0);
-	account.facts.thread = account.facts.reported = account.facts.noise = true;
-	strcpy(account.facts.label, "hardware");
+	account.facts.spike.kind = PERF_POKE_TRIGGER_NOISE;
+	strcpy(account.facts.spike.label, "hardware");
 	say(file, &account);
 }
 
@@ -315,11 +315,11 @@ static void names_what_is_not_late(FILE *file)
 	_cleanup_(account_release) struct account account;
 
 	assert_int_equal(TIMELINE(&account, false, TASK(0, "loop 7")), 0);
-	account.facts.thread = account.facts.reported = true;
-	account.facts.latency_ns = 0;
-	account.facts.pid = account.facts.tid = 7;
-	strcpy(account.facts.comm, "loop");
-	strcpy(account.facts.label, "oom:mark_victim");
+	account.facts.spike.kind = PERF_POKE_TRIGGER_REPORT;
+	account.facts.spike.latency_ns = 0;
+	account.facts.spike.pid = account.facts.spike.tid = 7;
+	strcpy(account.facts.spike.comm, "loop");
+	strcpy(account.facts.spike.label, "oom:mark_victim");
 	say(file, &account);
 }
 
@@ -335,7 +335,7 @@ static void tells_earlier_tasks_apart(FILE *file)
 	assert_int_equal(TIMELINE(&account, false, TASK(0, "other 8"),
 				  ENTER(110000, SPAN_INTERRUPT, "irq"), RETURN(190000)),
 			 0);
-	account.facts.thread = true;
+	account.facts.spike.kind = PERF_POKE_TRIGGER_THREAD;
 	say(file, &account);
 }
 
@@ -353,7 +353,7 @@ static void tells_of_what_was_asked_for(FILE *file)
 	_cleanup_(account_release) struct account account;
 
 	assert_int_equal(TIMELINE(&account, true, TASK(0, "stress 7")), 0);
-	account.facts.poked = true;
+	account.facts.spike.poked = true;
 	say(file, &account);
 }
 
@@ -366,7 +366,7 @@ static void names_what_ran_instead_of_a_thread(FILE *file)
 				  RETURN(99900), CALL(101000, "acme_wait"), RETURN(194000),
 				  RETURN(195000), RETURN(196000)),
 			 0);
-	account.facts.thread = true;
+	account.facts.spike.kind = PERF_POKE_TRIGGER_THREAD;
 	say(file, &account);
 }
 
@@ -388,9 +388,10 @@ static void names_what_the_stack_shows(FILE *file)
 		_cleanup_(account_release) struct account account;
 
 		assert_int_equal(timeline_make(&account, NULL, 0, false), 0);
-		account.facts.none = !rows[i].perf;
-		account.facts.perf = rows[i].perf;
-		account.facts.thread = rows[i].thread;
+		account.facts.recorder =
+			rows[i].perf ? PERF_POKE_RECORDER_PERF : PERF_POKE_RECORDER_NONE;
+		account.facts.spike.kind =
+			rows[i].thread ? PERF_POKE_TRIGGER_THREAD : PERF_POKE_TRIGGER_IRQ;
 		account.facts.stack.nr = rows[i].nr;
 		memcpy(account.facts.stack.frames, rows[i].frames,
 		       rows[i].nr * sizeof(*rows[i].frames));
@@ -414,7 +415,7 @@ static void names_who_queued(FILE *file)
 		assert_int_equal(TIMELINE(&account, pt, TASK(0, "kworker/1:1 7"),
 					  CALL(0, "acme_work"), CALL(90000, "acme_wait")),
 				 0);
-		account.facts.thread = true;
+		account.facts.spike.kind = PERF_POKE_TRIGGER_THREAD;
 		account.facts.senders = &senders;
 		account.facts.stack.tid = 7;
 		account.facts.stack.nr = ARRAY_SIZE(frames);

@@ -99,8 +99,8 @@ TEST(functions_in_themselves_count_once)
 
 TEST(windows_suit_the_spike)
 {
-	const struct facts small = { .expected_ns = 100, .time_ns = 50100 };
-	const struct facts large = { .expected_ns = 100, .time_ns = 4000100 };
+	const struct facts small = { .spike = { .expected_ns = 100, .time_ns = 50100 } };
+	const struct facts large = { .spike = { .expected_ns = 100, .time_ns = 4000100 } };
 
 	assert_int_equal(findings_window(&small), 200000);
 	assert_int_equal(findings_window(&large), 5000000);
@@ -129,7 +129,7 @@ TEST(prints_plain_text)
 	assert_int_equal(TIMELINE(&account, true, TASK(0, name), CALL(0, name), CALL(0, name),
 				  ENTER(90000, SPAN_NMI, name), OFF(90000, name)),
 			 0);
-	snprintf(account.facts.comm, sizeof(account.facts.comm), "\x1b]0;");
+	snprintf(account.facts.spike.comm, sizeof(account.facts.spike.comm), "\x1b]0;");
 	assert_int_equal(account_finish(&account), 0);
 	text = WRITTEN(file, account_print(file, &account, 5));
 	assert_null(strchr(text, '\x1b'));

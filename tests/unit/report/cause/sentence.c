@@ -11,16 +11,18 @@ static int read_spans(struct account *account)
 	static struct feeder feeder;
 	const struct facts *facts = &account->facts;
 	struct timeline_opts timeline = {
-		.begin = facts->time_ns - 2 * (facts->time_ns - facts->expected_ns),
-		.end = facts->time_ns,
+		.begin = facts->spike.time_ns -
+			 2 * (facts->spike.time_ns - facts->spike.expected_ns),
+		.end = facts->spike.time_ns,
 		.ops = &track_spans_ops,
 	};
 	struct calls_opts calls = {
-		.spike = facts->time_ns,
-		.expected = facts->expected_ns,
-		.spike_cpu = facts->cpu,
+		.spike = facts->spike.time_ns,
+		.expected = facts->spike.expected_ns,
+		.spike_cpu = facts->spike.cpu,
 	};
-	int r = spans_new(&account->spans) ?: track_spans_new(&sink, account->spans, facts->cpu);
+	int r = spans_new(&account->spans)
+			?: track_spans_new(&sink, account->spans, facts->spike.cpu);
 
 	if (r)
 		return r;
@@ -37,13 +39,16 @@ int main(int argc, char **argv)
 	if (argc != 5)
 		return 2;
 	account.facts = (struct facts){
-		.pt = true,
-		.cpu = atoi(argv[1]),
-		.expected_ns = strtoull(argv[2], NULL, 10),
-		.actual_ns = strtoull(argv[3], NULL, 10),
-		.time_ns = strtoull(argv[4], NULL, 10),
+		.recorder = PERF_POKE_RECORDER_PT,
+		.spike = {
+			.cpu = atoi(argv[1]),
+			.expected_ns = strtoull(argv[2], NULL, 10),
+			.actual_ns = strtoull(argv[3], NULL, 10),
+			.time_ns = strtoull(argv[4], NULL, 10),
+		},
 	};
-	account.facts.latency_ns = account.facts.actual_ns - account.facts.expected_ns;
+	account.facts.spike.latency_ns =
+		account.facts.spike.actual_ns - account.facts.spike.expected_ns;
 	account.window_ns = findings_window(&account.facts);
 	r = read_spans(&account) ?: account_finish(&account);
 	if (r) {

@@ -129,10 +129,10 @@ static void make_thread_late(struct made *made)
 	struct account *here = &made->comparison.here;
 
 	make(made, true);
-	here->facts.thread = true;
-	here->facts.time_ns = 182600;
-	here->facts.actual_ns = 182500;
-	here->facts.latency_ns = 82500;
+	here->facts.spike.kind = PERF_POKE_TRIGGER_THREAD;
+	here->facts.spike.time_ns = 182600;
+	here->facts.spike.actual_ns = 182500;
+	here->facts.spike.latency_ns = 82500;
 }
 
 static void print_functions(FILE *file)
@@ -214,7 +214,7 @@ TEST(leaves_out_what_was_late_or_lost)
 	for (uint64_t at = 2 * PERIOD; at < 90000; at += PERIOD)
 		add_interrupt(&made, at + (at == 3 * PERIOD ? 4500 : 1000));
 	make(&made, false);
-	made.comparison.here.facts.threshold_ns = 4000;
+	made.comparison.here.facts.spike.threshold_ns = 4000;
 	compare(&made, 100);
 	assert_int_equal(made.comparison.activations.nr, 6);
 	for (size_t i = 0; i < 6; i++)
@@ -277,8 +277,8 @@ static void print_span(FILE *file)
 		add(&made, RETURN(end));
 	}
 	make(&made, true);
-	facts->thread = facts->reported = true;
-	snprintf(facts->label, sizeof(facts->label), "read");
+	facts->spike.kind = PERF_POKE_TRIGGER_REPORT;
+	snprintf(facts->spike.label, sizeof(facts->spike.label), "read");
 	compare(&made, 100);
 	assert_int_equal(made.comparison.activations.nr, 9);
 	assert_string_equal(most(&made.comparison), "acme_flush");

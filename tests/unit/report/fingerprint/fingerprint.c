@@ -271,13 +271,13 @@ TEST(names_who_ran_in_user_space)
 	struct account account;
 
 	assert_int_equal(TIMELINE(&account, false, TASK(0, "loop 77")), 0);
-	account.facts.thread = true;
+	account.facts.spike.kind = PERF_POKE_TRIGGER_THREAD;
 	fingerprint_of(&events, &account);
 	check_text(&events, "v2 thread task:loop");
 	assert_int_equal(TIMELINE(&account, true, TASK(0, "loop 77"),
 				  GAP(90000, SPAN_UNTRACED, "[not traced]"), END_GAP(195000)),
 			 0);
-	account.facts.thread = true;
+	account.facts.spike.kind = PERF_POKE_TRIGGER_THREAD;
 	fingerprint_of(&pt, &account);
 	assert_string_equal(pt.id, events.id);
 
@@ -308,7 +308,7 @@ TEST(names_softirqs_devices_and_threads)
 	check_text(&found, "v2 interrupt [irq:nvme]");
 
 	assert_int_equal(TIMELINE(&account, false, TASK(0, "kworker/3:1 77")), 0);
-	account.facts.thread = true;
+	account.facts.spike.kind = PERF_POKE_TRIGGER_THREAD;
 	fingerprint_of(&found, &account);
 	check_text(&found, "v2 thread task:kworker");
 }
@@ -326,21 +326,21 @@ TEST(tells_preempted_threads_from_sleepers)
 	struct account account;
 
 	assert_int_equal(TIMELINE(&account, false, TASK(0, "kworker/1:1 7")), 0);
-	account.facts.thread = true;
+	account.facts.spike.kind = PERF_POKE_TRIGGER_THREAD;
 	account.facts.stack.tid = 7;
 	give_stack(&account, between, ARRAY_SIZE(between));
 	fingerprint_of(&found, &account);
 	check_text(&found, "v2 thread task:kworker");
 
 	assert_int_equal(TIMELINE(&account, false, TASK(0, "acme 7")), 0);
-	account.facts.thread = true;
+	account.facts.spike.kind = PERF_POKE_TRIGGER_THREAD;
 	account.facts.stack.tid = 7;
 	give_stack(&account, preempted, ARRAY_SIZE(preempted));
 	fingerprint_of(&found, &account);
 	check_text(&found, "v2 thread acme_walk<work_for_cpu_fn<[workqueue]");
 
 	assert_int_equal(TIMELINE(&account, false, TASK(0, "acme 7")), 0);
-	account.facts.thread = true;
+	account.facts.spike.kind = PERF_POKE_TRIGGER_THREAD;
 	account.facts.stack.tid = 7;
 	give_stack(&account, asleep, ARRAY_SIZE(asleep));
 	fingerprint_of(&found, &account);
@@ -355,8 +355,8 @@ static void check_interrupted(const char *const *hit, size_t nr, const char *con
 	struct account account;
 
 	assert_int_equal(TIMELINE(&account, false, TASK(0, "acme 7")), 0);
-	account.facts.thread = true;
-	account.facts.irq_ns = account.facts.latency_ns;
+	account.facts.spike.kind = PERF_POKE_TRIGGER_THREAD;
+	account.facts.spike.irq_ns = account.facts.spike.latency_ns;
 	account.facts.stack.tid = account.facts.holder.tid = 7;
 	account.facts.holder.interrupted = true;
 	put_stack(&account.facts.holder, hit, nr);
@@ -433,7 +433,7 @@ TEST(names_the_function_of_a_work_item)
 					  CALL(105000, rows[i].function), RETURN(195000),
 					  RETURN(195000)),
 				 0);
-		account.facts.thread = true;
+		account.facts.spike.kind = PERF_POKE_TRIGGER_THREAD;
 		account.facts.stack.tid = account.facts.holder.tid = 7;
 		account.facts.holder.interrupted = true;
 		put_stack(&account.facts.holder, rows[i].hit, nr);
@@ -454,7 +454,7 @@ TEST(names_a_thread_that_went_on)
 	struct account account;
 
 	assert_int_equal(TIMELINE(&account, false, TASK(0, "loop 7")), 0);
-	account.facts.thread = true;
+	account.facts.spike.kind = PERF_POKE_TRIGGER_THREAD;
 	account.facts.stack.tid = account.facts.holder.tid = 7;
 	account.facts.holder.interrupted = true;
 	put_stack(&account.facts.holder, hit, ARRAY_SIZE(hit));
@@ -476,7 +476,7 @@ TEST(knows_user_space_by_the_name_of_the_task)
 					      RETURN(190000) };
 
 		assert_int_equal(timeline_make(&account, steps, known ? 3 : 1, known), 0);
-		account.facts.thread = true;
+		account.facts.spike.kind = PERF_POKE_TRIGGER_THREAD;
 		account.facts.stack.tid = account.facts.holder.tid = 7;
 		account.facts.holder.interrupted = true;
 		account.facts.holder.nr = 1;
@@ -494,7 +494,7 @@ TEST(has_none_of_a_poke)
 	struct account account;
 
 	assert_int_equal(TIMELINE(&account, false, TASK(0, "stress 7")), 0);
-	account.facts.poked = true;
+	account.facts.spike.poked = true;
 	fingerprint_of(&found, &account);
 	assert_string_equal(found.id, "");
 	assert_null(fingerprint_json(&found));

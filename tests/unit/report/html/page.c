@@ -38,14 +38,16 @@ int main(int argc, char **argv)
 	struct account account = {
 		.capture = "/tmp/" HOSTILE,
 		.window_ns = end,
-		.facts = { .pt = true,
-			   .cpu = 1,
-			   .expected_ns = end - 100000,
-			   .actual_ns = end - 2000,
-			   .time_ns = end - 1000,
-			   .function = HOSTILE,
-			   .comm = "</script><b>",
-			   .hostname = "\x1b[31m\xff" },
+		.facts = {
+			.recorder = PERF_POKE_RECORDER_PT,
+			.spike = { .cpu = 1,
+				   .expected_ns = end - 100000,
+				   .actual_ns = end - 2000,
+				   .time_ns = end - 1000,
+				   .comm = "</script><b>" },
+			.function = HOSTILE,
+			.hostname = "\x1b[31m\xff",
+		},
 	};
 	/* In a tail. */
 	static const uint64_t counts[] = { 16, 0, 71, 836, 190000, 2, 0, 0, 1 };
@@ -56,8 +58,8 @@ int main(int argc, char **argv)
 
 	if (!file || nr < 1000 || spans_new(&account.spans))
 		return 2;
-	account.facts.latency_ns = 98000;
-	account.facts.threshold_ns = 30000;
+	account.facts.spike.latency_ns = 98000;
+	account.facts.spike.threshold_ns = 30000;
 	account.statistics = (struct statistics){ .cpu = 1,
 						  .min_ns = 3,
 						  .avg_ns = 6000,
