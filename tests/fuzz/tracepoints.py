@@ -33,7 +33,6 @@ RELATIVE = ("relative", 10, [("__rel_loc char[] name", 8, 4), ("u8 mac[6]", 12, 
 TIMER = ("hrtimer_expire_entry", 11, [("void * function", 8, 8), ("s64 value", 16, 8, 1)],
          '"function=%ps at %pS %p value=%08llx %-5lld%%", REC->function, REC->function, REC->function, (u64) REC->value, REC->value')
 STRING = ("rcu_utilization", 12, [("const char * s", 8, 8)], '"%s", REC->s')
-# Not for libtraceevent: fields one by one.
 ARRAY = ("array", 13, [("u8 value[4]", 8, 4), ("int nr", 12, 4)], '"%s %d", __print_array(REC->value, REC->nr, 4), 1 / REC->nr')
 EVENTS = (SOFTIRQ, SWITCH, HANDLER, RELATIVE, TIMER, STRING, ARRAY)
 
@@ -57,7 +56,7 @@ def samples(event, times=(200, 300), **kwargs):
 
 
 def tracing(systems, head=b"\x17\x08\x44tracing0.6\0\0\x08" + struct.pack("<I", 4096),
-            strings=b'0xffffffff82000000 : "Start"\n0x1 : ""\n0x2 : "\n'):
+            strings=b'0xffffffff82000000 : "Start"\n'):
     def sized(text):
         return struct.pack("<Q", len(text)) + text
 
@@ -96,17 +95,7 @@ def odd_formats():
                       ("size-0", ("int a", 8, 0)), ("size-3", ("int a", 8, 3)), ("not-there", ("int a", 60000, 4)),
                       ("word", ("int", 8, 4)), ("brackets", ("int a[[[[3]]]]", 8, 4)), ("data-loc", ("__data_loc char[] a", 8, 2)),
                       ("type", ("unsigned " * 500 + "int a", 8, 4)), ("empty", ("", 8, 4))):
-        for i, what in enumerate(('"%d", REC->a', '"%s", REC->a', '"%s", __get_str(a)', '""', '"%pI6c %pU %pISpc", REC->a, REC->a, REC->a')):
-            yield "%s-%d" % (name, i), format_of("x", 7, [one], what)
-    for i, printed in enumerate((
-            '"%s"', '"%d %d", REC->a', '"%n%n%n", REC->a', '"%*d", 1 << 30, REC->a', '"%999999999d", REC->a', '"%.*s", 5, REC->a',
-            '"%d", 1 / REC->a', '"%d", REC->a % REC->a', '"%d", REC->a[1000000]', '"%s", __print_hex(REC->a, 1 << 20)',
-            '"%s", __get_bitmask(a)', '"%d", *(int *)__get_dynamic_array(a)', '"%d", ((int *)0x1000)[2]', '"%s", (char *)4096',
-            '"%s", __print_symbolic(REC->a, { 1, "x" }', '"%s", __print_flags(REC->a)', '"%d", REC->a ? 1', '"%d", REC->', '"%d", , ,',
-            '"%d", ' + "(" * 20000, '"%d", ' + "!" * 20000 + "1", '"%d", ' + "1|" * 7000 + "1", '"%d", ' + "1?1:" * 4000 + "1",
-            '"%d", ' + "-" * 16000 + "1", '"%d", ' + "(" * 60 + "REC->a" + ")" * 60, '"' + "%s" * 4000 + '"', '"\\', '"%', '"x" "%s" "y", "z"',
-            '"%d", sizeof(REC->a)', '"%s", unknown(REC->a)', "x", "")):
-        yield "print-%d" % i, format_of("x", 7, [("int a", 8, 4, 1)], printed)
+        yield "field-" + name, format_of("x", 7, [one], '"%d", REC->a')
 
 
 def inputs():

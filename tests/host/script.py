@@ -15,9 +15,6 @@ import common
 FAILED = 1
 USAGE = 2
 LINE = re.compile(r".*\[(?P<cpu>\d+)\]\s+(?P<s>\d+)\.(?P<ns>\d{9}):\s+\w+:\w+:.*")
-NAMED = re.compile(r"\s*(?P<comm>\S.*?)\s+(?P<rest>-?\d+ \[\d+\].*)")
-# perf prints the single frame of an event without a callchain behind the event.
-FRAME = re.compile(r" +[0-9a-f]{1,16} \S+ \(\S+\)$")
 WINDOW_NS = 10000000  # without --window
 
 
@@ -118,51 +115,8 @@ class Events(common.HostTest):
         ignored = script(self.path, env=environment(PERF_POKE_PERF=fake)).stdout.split()[1]
         self.assertEqual(int(ignored, 16) & 1 << (signal.SIGPIPE - 1), 0)
 
-    def without_perf(self, path, *args):
-        result = script(path, *args, env=environment(PATH=self.folder))
-        self.assertEqual(result.returncode, 0)
-        self.assert_one_line(result.stderr, "no perf in PATH")
-        return result.stdout
-
-    def named(self, text):
-        """What each line shows and of which task, without perf's callchains. An ended task is -1."""
-        events = [FRAME.sub("", line).rstrip() for line in text.splitlines() if line and line[0] != "\t" and not line.rstrip().endswith(" spike:")]
-        lines = [NAMED.fullmatch(line) for line in events]
-        self.assertTrue(all(lines))
-        return [(line["rest"], line["comm"]) for line in lines]
-
-    def assert_same(self, ours, perfs):
-        """perf 6.12 prints the PID wider, and of some tasks in place of the name. A diff of long lists would take minutes."""
-        self.assertEqual(len(ours), len(perfs))
-        different = [(our, perf) for our, perf in zip(ours, perfs) if our[0] != perf[0] or perf[1] not in (our[1], ":" + perf[0].split()[0])]
-        self.assertEqual(different[:3], [])
-
-    def test_without_perf_it_is_the_same(self):
-        for args in ([], ["--window", "500"], ["--all"], ["--all", "-a"], ["--all", "-C", common.cpu_list(self.cpus)]):
-            with self.subTest(args=args):
-                shown = self.without_perf(self.path, *args)
-                self.assert_same(self.named(shown), self.named(script(self.path, *args).stdout))
-        self.assertIn("function=", shown)
-        self.assertEqual(script(self.path, "--quiet", env=environment(PATH=self.folder)).stderr, "")
-
-    def test_without_perf_what_perf_recorded(self):
-        """Many kinds of events, of all CPUs in turns. perf does not sort records that come late."""
-        path = os.path.join(self.folder, "recorded")
-        shutil.copytree(self.path, path)
-        data = os.path.join(path, "perf.data", "data")
-        names = ("sched:*", "irq:*", "timer:*", "rcu:*", "kmem:kmalloc", "workqueue:*")
-        events = [word for name in names for word in ("-e", name)]
-        mount = "mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing"
-        recorded = subprocess.run([*common.unshared(mount), "perf", "record", "-q", "-a", "-k", "CLOCK_MONOTONIC", "-o", data,
-                                   *events, "--", "sleep", "0.3"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        if recorded.returncode:
-            self.skipTest("perf record fails: " + recorded.stdout)
-        expected = self.named(script(path, "--all", "-a").stdout)
-        self.assertGreater(len(expected), 100)
-        self.assert_same(sorted(self.named(self.without_perf(path, "--all", "-a"))), sorted(expected))
-
     def test_no_perf(self):
-        for args in (["--dry-run"], ["--", "-F", "event"]):
+        for args in ([], ["--dry-run"], ["--", "-F", "event"]):
             with self.subTest(args=args):
                 result = script(self.path, *args, env=environment(PATH=self.folder))
                 self.assert_fails(result, FAILED, "no perf", "linux-perf", "linux-tools", "Fedora")

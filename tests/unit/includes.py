@@ -52,11 +52,10 @@ ARROWS = {
     "src/ctl/bundle": ("src/ctl/capture",),
     "src/ctl/causes": ("src/ctl/bundle",),
     "src/ctl/export": ("src/ctl/capture",),
-    "src/ctl/script": ("src/ctl/capture",),
     "src/ctl/session": ("src/ctl/cli",),
     "src/ctl/selftest": ("src/ctl/bundle", "src/ctl/session"),
     "src/ctl/store": ("src/ctl/causes",),
-    "src/ctl/commands": ("src/ctl/store", "src/ctl/export", "src/ctl/script", "src/ctl/selftest"),
+    "src/ctl/commands": ("src/ctl/store", "src/ctl/export", "src/ctl/selftest"),
     "src/ctl": ("src/ctl/commands",),
 }
 

@@ -131,17 +131,10 @@ static int run(char *const argv[], char *line, size_t size)
 	return perf_tool_lines(argv, false, take_first, &first);
 }
 
-bool perf_tool_is_named(void)
-{
-	const char *wanted = getenv(VARIABLE);
-
-	return wanted && *wanted;
-}
-
 int perf_tool_find(struct perf_tool *perf, char **why)
 {
 	const char *wanted = getenv(VARIABLE);
-	bool named = perf_tool_is_named();
+	bool named = wanted && *wanted;
 	int r;
 
 	*perf = (struct perf_tool){ 0 };

@@ -19,9 +19,6 @@ int perf_tool_search(const char *name, char **path) _must_check_;
  */
 int perf_tool_find(struct perf_tool *perf, char **why) _must_check_;
 
-/* Whether $PERF_POKE_PERF is set. */
-bool perf_tool_is_named(void);
-
 /* Whether perf was built with a disassembler. */
 bool perf_tool_disassembles(const struct perf_tool *perf);
 

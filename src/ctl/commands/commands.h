@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "bundle/bundle.h"
+#include "capture/view.h"
 #include "cli/cli.h"
 #include "fingerprint/fingerprint.h"
 #include "session/follow.h"
@@ -96,6 +97,18 @@ void list_sort(struct list_entry *entries, size_t nr, enum list_order order);
 /* Parses local time such as 2026-11-21 or 2026-11-21 07:01[:43], or a time before now such as 2h.
  * Returns 0 or -EINVAL. */
 int list_parse_since(const char *text, uint64_t now_ns, uint64_t *since_ns) _must_check_;
+
+/* The command `script`. */
+struct script_args {
+	const char *capture;
+	struct view_options view;
+	bool insns;
+	bool dry_run;
+	bool quiet;
+};
+
+/* Returns as command_options(). Strings are not copied. */
+int script_parse(struct script_args *args, struct console *con, int argc, char **argv) _must_check_;
 
 /* The command `open`. */
 struct open_args {

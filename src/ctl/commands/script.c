@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "script/script.h"
-
 #include <signal.h>
 #include <string.h>
 
@@ -34,11 +32,9 @@ static const struct option_spec options[] = {
 
 static const char notes[] =
 	"Runs perf from PATH, or $PERF_POKE_PERF. Shows events up to the spike, and Intel PT as\n"
-	"calls and returns up to the end of the trace. Without perf, shows events and function\n"
-	"entries.\n" OPTIONS_TIMES ".\n"
+	"calls and returns up to the end of the trace.\n" OPTIONS_TIMES ".\n"
 	"\n"
-	"Exit codes: perf's. Without perf: 1 the capture is unreadable or perf is needed,\n"
-	"2 usage.\n";
+	"Exit codes: perf's, 1 the capture is unreadable or there is no perf, 2 usage.\n";
 
 int script_parse(struct script_args *args, struct console *con, int argc, char **argv)
 {
@@ -92,12 +88,6 @@ static enum exit_code become(struct console *con, char **argv)
 	return EXIT_FAILED;
 }
 
-/* Whether perf is needed or was requested. */
-static bool needs_perf(const struct script_args *args)
-{
-	return args->insns || args->dry_run || args->view.rest || perf_tool_is_named();
-}
-
 static enum exit_code show(struct console *con, const struct script_args *args,
 			   const struct facts *facts, const char *data)
 {
@@ -111,12 +101,6 @@ static enum exit_code show(struct console *con, const struct script_args *args,
 	r = perf_tool_find(&perf, &why);
 	/* Like perf, end when the reader of the output goes away. */
 	signal(SIGPIPE, SIG_DFL);
-	if (r && !needs_perf(args)) {
-		if (!args->quiet)
-			console_info(con, "no perf in PATH: using perf-poke's own output");
-		return facts_is_pt(facts) ? script_calls(con, args, facts, data)
-					  : script_events(con, args, facts, data);
-	}
 	if (r) {
 		console_error(con, "%s", why ?: strerror(-r));
 		return EXIT_FAILED;

@@ -20,10 +20,6 @@ struct tracepoints {
 	struct tracepoint_kind *kinds; /* parallel to `events` */
 	struct place *places;	       /* of the window's samples, sorted */
 	size_t nr, next;
-	int name_width;
-	struct event_printer printer;
-	event_resolver *resolver;
-	void *context;
 	/* For a folder. */
 	struct perfdata_file own;
 	char *kallsyms; /* NULL: none, or already read */
@@ -42,7 +38,6 @@ void tracepoints_free(struct tracepoints *tracepoints)
 	free(tracepoints->places);
 	perfdata_events_release(&tracepoints->events);
 	tracing_data_release(&tracepoints->data);
-	event_printer_release(&tracepoints->printer);
 	perfdata_unmap(&tracepoints->own);
 	free(tracepoints->kallsyms);
 	symbols_release(&tracepoints->symbols);
@@ -84,23 +79,9 @@ static int read_kinds(struct tracepoints *tracepoints)
 	tracepoints->kinds = calloc(tracepoints->events.nr + 1, sizeof(*tracepoints->kinds));
 	if (!tracepoints->kinds)
 		return -ENOMEM;
-	for (size_t i = 0; i < tracepoints->events.nr && !r; i++) {
+	for (size_t i = 0; i < tracepoints->events.nr && !r; i++)
 		r = read_kind(tracepoints, i);
-		if (!r && (int)strlen(tracepoints->kinds[i].name) > tracepoints->name_width)
-			tracepoints->name_width = (int)strlen(tracepoints->kinds[i].name);
-	}
 	return r;
-}
-
-static bool is_wanted(const struct sample_window *window, const struct perfdata_sample *sample)
-{
-	if (sample->time < window->begin || sample->time > window->end)
-		return false;
-	for (size_t i = 0; i < window->nr_cpus; i++) {
-		if (window->cpus[i] == sample->cpu)
-			return true;
-	}
-	return !window->nr_cpus;
 }
 
 /* Reads the record at an offset, and moves to the next one. False: no record, or no sample. */
@@ -130,7 +111,7 @@ static int find_samples(struct tracepoints *tracepoints, const struct sample_win
 
 		if (at == before)
 			break;
-		if (!found || !is_wanted(window, &sample))
+		if (!found || sample.time < window->begin || sample.time > window->end)
 			continue;
 		if (array_grow(&tracepoints->places, tracepoints->nr, sizeof(struct place)))
 			return -ENOMEM;
@@ -187,23 +168,9 @@ int tracepoints_new(struct tracepoints **ret, const struct perfdata_file *file,
 	return finish(tracepoints, window, ret, why);
 }
 
-int tracepoints_resolve(struct tracepoints *tracepoints, event_resolver *resolver, void *context)
-{
-	int r = 0;
-
-	tracepoints->resolver = resolver;
-	tracepoints->context = context;
-	for (size_t i = 0; i < tracepoints->events.nr && !r; i++) {
-		if (tracepoints->kinds[i].format)
-			r = event_format_resolve(tracepoints->kinds[i].format, resolver, context);
-	}
-	return r;
-}
-
 /* Reads the symbols on first use. Without symbols there are no names. */
-static const char *find_function(void *context, uint64_t address, uint64_t *start)
+const char *tracepoints_function(struct tracepoints *tracepoints, uint64_t address)
 {
-	struct tracepoints *tracepoints = context;
 	const struct symbols_entry *entry;
 
 	if (tracepoints->kallsyms) {
@@ -214,17 +181,7 @@ static const char *find_function(void *context, uint64_t address, uint64_t *star
 		free(TAKE_PTR(tracepoints->kallsyms));
 	}
 	entry = symbols_find(&tracepoints->symbols, address);
-	if (entry)
-		*start = entry->start;
 	return entry ? symbols_name(&tracepoints->symbols, entry) : NULL;
-}
-
-const char *tracepoints_function(struct tracepoints *tracepoints, uint64_t address)
-{
-	uint64_t start;
-
-	return tracepoints->resolver ? tracepoints->resolver(tracepoints->context, address, &start)
-				     : NULL;
 }
 
 bool tracepoints_frame(const struct perfdata_bytes *callchain, uint64_t *at, uint64_t *address)
@@ -262,15 +219,7 @@ int tracepoints_open(struct tracepoints **ret, const char *folder,
 		return r;
 	}
 	tracepoints->file = &tracepoints->own;
-	r = finish(tracepoints, window, &tracepoints, why);
-	if (r)
-		return r;
-	r = tracepoints_resolve(tracepoints, find_function, tracepoints);
-	if (r)
-		tracepoints_free(tracepoints);
-	else
-		*ret = tracepoints;
-	return r;
+	return finish(tracepoints, window, ret, why);
 }
 
 bool tracepoints_next(struct tracepoints *tracepoints, struct tracepoint_event *event)
@@ -294,22 +243,6 @@ bool tracepoints_next(struct tracepoints *tracepoints, struct tracepoint_event *
 		.callchain = sample.callchain,
 	};
 	return true;
-}
-
-int tracepoints_print(struct tracepoints *tracepoints, const struct tracepoint_event *event,
-		      const char **text)
-{
-	int r = event->kind->format ? event_format_print(event->kind->format, &event->raw,
-							 &tracepoints->printer)
-				    : 0;
-
-	*text = r || !event->kind->format ? "" : tracepoints->printer.text;
-	return r;
-}
-
-int tracepoints_name_width(const struct tracepoints *tracepoints)
-{
-	return tracepoints->name_width;
 }
 
 const struct perfdata_file *tracepoints_file(const struct tracepoints *tracepoints)

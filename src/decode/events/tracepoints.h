@@ -19,8 +19,6 @@
 struct tracepoints;
 
 struct sample_window {
-	const int *cpus; /* nr_cpus 0: all */
-	size_t nr_cpus;
 	uint64_t begin, end; /* inclusive */
 };
 
@@ -75,19 +73,8 @@ static inline bool tracepoint_text(const struct tracepoint_event *event, const c
  * first. False: end. */
 bool tracepoints_frame(const struct perfdata_bytes *callchain, uint64_t *at, uint64_t *address);
 
-/* Sets the resolver for printing; a folder has its own. Returns 0 or -ENOMEM. */
-int tracepoints_resolve(struct tracepoints *tracepoints, event_resolver *resolver,
-			void *context) _must_check_;
-
-/* The kernel function at an address; NULL: unknown. */
+/* The kernel function at an address, of a folder; NULL: unknown. */
 const char *tracepoints_function(struct tracepoints *tracepoints, uint64_t address);
-
-/* As event_format_print(); "" without a format. *text is valid until the next call. */
-int tracepoints_print(struct tracepoints *tracepoints, const struct tracepoint_event *event,
-		      const char **text) _must_check_;
-
-/* The length of the longest name of a kind. */
-int tracepoints_name_width(const struct tracepoints *tracepoints);
 
 /* The file being read; valid until freed. */
 const struct perfdata_file *tracepoints_file(const struct tracepoints *tracepoints);

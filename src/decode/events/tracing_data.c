@@ -125,9 +125,9 @@ int tracing_data_read(struct tracing_data *ret, const struct perfdata_file *file
 	r = read_head(&data, &reader);
 	if (!r)
 		r = read_formats(&data, &reader);
-	/* The kernel's symbols; perf has its own copy. */
+	/* The kernel's symbols and strings, for print formats. */
 	perfdata_take(&reader, perfdata_take_u32(&reader));
-	data.strings = perfdata_take(&reader, perfdata_take_u32(&reader));
+	perfdata_take(&reader, perfdata_take_u32(&reader));
 	if (!r && reader.short_of)
 		r = -EINVAL;
 	if (r) {

@@ -17,7 +17,6 @@ struct tracing_format {
 struct tracing_data {
 	struct tracing_format *formats; /* sorted by ID */
 	size_t nr;
-	struct perfdata_bytes strings; /* from tracefs: printk_formats */
 	uint8_t long_size;
 };
 

@@ -131,27 +131,6 @@ class ExportTest(Export):
         report = self.run_it("--symfs", self.folder / "root", "--json", name="report")
         self.assertEqual(json.loads(report.stdout)["decoding_errors"], 0)
 
-    def script(self, *args):
-        """Without perf."""
-        result = subprocess.run([CTL, "script", self.capture, *args], capture_output=True, text=True, check=False, env={"PATH": "/nowhere"})
-        self.assertEqual(result.returncode, 0, result.stderr)
-        return result.stderr, result.stdout.splitlines()
-
-    def test_script(self):
-        begin = BEGIN + (SEGMENTS - 2) * STEP
-        said, lines = self.script("--window", f"{2 * STEP}ns")
-        self.assertEqual(said, "perf-poke-ctl: no perf in PATH: using perf-poke's own output\n")
-        self.assertEqual(lines[0], f"               prog 77 [001]     {begin / 1e9:.9f}: loop")
-        # The last one begins and does not end.
-        self.assertEqual(lines[1:], [f"               prog 77 [001]     {(begin + i * STEP) / 1e9:.9f}:   leaf"
-                                     for i in range(2) for _ in range(PACKETS * made.RETURNS + i)])
-        said, lines = self.script("--all", "-q", "-C", "1,2")
-        self.assertEqual((said, len(lines)), ("", LOOPS + 2))
-        self.assertEqual(self.script("--all", "-q", "-C", "2"), ("", []))
-        result = subprocess.run([CTL, "script", self.capture, "--insns"], capture_output=True, text=True, check=False, env={"PATH": "/nowhere"})
-        self.assertEqual(result.returncode, 1)
-        self.assertIn("no perf in PATH", result.stderr)
-
     def test_command_line_of_perf(self):
         """Each instruction by xed, by a perf that has a disassembler, else as bytes."""
         bin_ = self.folder / "bin dir"
@@ -258,20 +237,22 @@ class LongTest(Export):
     def test_progress(self):
         """Progress is shown on a terminal after a second, and then erased.
 
-        Nobody reads the output for that long, so that the length of the decoding does not matter.
+        It is stopped for that long, so that the length of the decoding does not matter.
         """
         terminal, tty = pty.openpty()
         self.addCleanup(os.close, terminal)
-        with subprocess.Popen([CTL, "script", self.capture, "--all", "-q"], env={"PATH": "/nowhere"},
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=tty) as process:
+        with subprocess.Popen([CTL, "export", self.capture, "-o", self.output, "-q"], stdin=subprocess.DEVNULL, stderr=tty) as process:
             os.close(tty)
-            process.stdout.peek(1)
-            time.sleep(1.5)
-            while process.stdout.read(1 << 20):
-                pass
-        self.assertEqual(process.returncode, 0)
+            while not os.listdir(self.results):
+                time.sleep(0.01)
+            for _ in range(3):
+                time.sleep(0.05)
+                process.send_signal(signal.SIGSTOP)
+                time.sleep(1.2)
+                process.send_signal(signal.SIGCONT)
+            self.assertEqual(process.wait(), 0)
         shown = self.all_of(terminal)
-        self.assertRegex(shown, r"decoding: [0-9]+%")
+        self.assertRegex(shown, r"exporting: [0-9]+%")
         self.assertTrue(shown.endswith("\r\x1b[K"), repr(shown))
 
 

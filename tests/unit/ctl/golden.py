@@ -33,7 +33,7 @@ COMMANDS = (
     "report captures/sample --json", "report nothing",
     "causes captures --save known.json", "causes captures/sample captures/flush-2 --known known.json --worse 50",
     "causes captures/sample --known known.json --json",
-    "script captures/sample --window 1us", "script captures/loop --all --insns",
+    "script captures/loop --all --insns",
     "export captures/loop -o loop.fxt --time -2us,", "export captures/loop -o loop.fxt",
     "archive captures/loop -q -o loop.tar.zst", "archive captures/loop -o loop.tar.zst", "open loop.tar.zst -o opened",
 )

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "script/script.h"
 #include "commands/commands.h"
 
 #include "parsed.h"
