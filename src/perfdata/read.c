@@ -12,8 +12,6 @@
 #define AUXTRACE_SIZE 48
 /* struct perf_record_header_tracing_data: header, then the size (32 bits) of the data after it. */
 #define TRACING_DATA_SIZE 12
-/* struct perf_record_header_feature: header, number of the feature, then the feature. */
-#define FEATURE_SIZE 16
 /* struct perf_pipe_file_header */
 #define PIPE_HEADER_SIZE 16
 
@@ -121,12 +119,9 @@ static int read_header(struct perfdata_file *file)
 	if (file->size < PIPE_HEADER_SIZE)
 		return -EINVAL;
 	memcpy(&header, file->bytes, file->size < sizeof(header) ? file->size : sizeof(header));
-	if (header.magic == PERFDATA_MAGIC && header.size == PIPE_HEADER_SIZE) {
-		file->piped = true;
-		file->data = (struct perfdata_section){ header.size, file->size - header.size };
-		file->whole = file->size;
-		return 0;
-	}
+	/* Written to a pipe: attributes and features are records. */
+	if (header.magic == PERFDATA_MAGIC && header.size == PIPE_HEADER_SIZE)
+		return -ENOTSUP;
 	if (header.magic != PERFDATA_MAGIC || header.size != sizeof(header) ||
 	    file->size < header.size)
 		return -EINVAL;
@@ -169,38 +164,9 @@ void perfdata_unmap(struct perfdata_file *file)
 	*file = (struct perfdata_file){};
 }
 
-/* TRACING_DATA has its own record type. */
-static int find_piped(const struct perfdata_file *file, unsigned int feature,
-		      struct perfdata_section *section)
-{
-	struct perfdata_record record;
-	uint64_t number;
-
-	for (uint64_t at = file->data.offset; perfdata_next(file, &at, &record);) {
-		uint64_t offset = (uint64_t)(record.bytes - file->bytes) + record.size;
-
-		if (record.type == PERFDATA_RECORD_TRACING_DATA &&
-		    feature == PERFDATA_FEATURE_TRACING_DATA) {
-			*section = (struct perfdata_section){ offset, at - offset };
-			return 0;
-		}
-		if (record.type != PERFDATA_RECORD_FEATURE || record.size < FEATURE_SIZE)
-			continue;
-		memcpy(&number, record.bytes + RECORD_HEADER_SIZE, sizeof(number));
-		if (number == feature) {
-			offset -= record.size - FEATURE_SIZE;
-			*section = (struct perfdata_section){ offset, record.size - FEATURE_SIZE };
-			return 0;
-		}
-	}
-	return -ENOENT;
-}
-
 int perfdata_feature(const struct perfdata_file *file, unsigned int feature,
 		     struct perfdata_section *section)
 {
-	if (file->piped)
-		return find_piped(file, feature, section);
 	if (!(file->features[feature / 64] >> feature % 64 & 1))
 		return -ENOENT;
 	if (!read_entry(file, count_features(file, feature), section) || !is_inside(file, section))

@@ -45,7 +45,6 @@ struct perfdata_file {
 	uint64_t attr_size; /**< of an entry of `attrs` */
 	struct perfdata_section attrs, data; /**< from the header; may be beyond the end */
 	uint64_t features[4];
-	bool piped; /**< pipe format: attrs and features are records */
 };
 
 /** One record of the data section. */
@@ -67,7 +66,6 @@ struct perfdata_record {
 #define PERFDATA_RECORD_AUXTRACE_INFO 70
 #define PERFDATA_RECORD_AUXTRACE 71
 #define PERFDATA_RECORD_TIME_CONV 79
-#define PERFDATA_RECORD_FEATURE 80
 #define PERFDATA_RECORD_COMPRESSED 81
 #define PERFDATA_RECORD_COMPRESSED2 83
 

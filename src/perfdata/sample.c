@@ -100,40 +100,6 @@ static int add_kind(struct perfdata_events *events, const struct perfdata_file *
 	return r;
 }
 
-/* HEADER_ATTR: the attr, then its ids. */
-static int add_piped_kind(struct perfdata_events *events, const struct perfdata_file *file,
-			  const struct perfdata_record *record)
-{
-	struct perfdata_cursor attr = { record->bytes, record->size, false };
-	struct perfdata_kind *grown;
-	int r;
-
-	grown = reallocarray(events->kinds, events->nr + 1, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	events->kinds = grown;
-	perfdata_take(&attr, RECORD_HEADER_SIZE);
-	r = add_attr(events, &attr);
-	if (!r)
-		r = add_ids(
-			events, file,
-			(struct perfdata_section){ (uint64_t)(attr.at - file->bytes), attr.left });
-	events->nr += !r;
-	return r;
-}
-
-static int read_piped_kinds(struct perfdata_events *events, const struct perfdata_file *file)
-{
-	struct perfdata_record record;
-	int r = 0;
-
-	for (uint64_t at = file->data.offset; !r && perfdata_next(file, &at, &record);) {
-		if (record.type == PERFDATA_RECORD_HEADER_ATTR)
-			r = add_piped_kind(events, file, &record);
-	}
-	return !r && !events->nr ? -EINVAL : r;
-}
-
 static int compare_ids(const void *a, const void *b)
 {
 	const struct perfdata_event_id *x = a, *y = b;
@@ -189,7 +155,7 @@ static int read_names(struct perfdata_events *events, const struct perfdata_file
 int perfdata_events_read(struct perfdata_events *ret, const struct perfdata_file *file)
 {
 	struct perfdata_events events = {};
-	int r = file->piped ? read_piped_kinds(&events, file) : read_kinds(&events, file);
+	int r = read_kinds(&events, file);
 
 	if (events.nr_ids)
 		qsort(events.ids, events.nr_ids, sizeof(*events.ids), compare_ids);

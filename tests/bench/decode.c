@@ -52,14 +52,14 @@ static void walk(const struct blocks_env *env, const struct trace_segment *segme
 	pt_blk_free_decoder(decoder);
 }
 
-static int task_at(const struct sideband *sideband, struct trace_whose whose, uint64_t time)
+static int task_at(const struct sideband *sideband, int cpu, uint64_t time)
 {
 	const struct sideband_task *tasks;
 	size_t nr;
-	int pid = whose.pid;
+	int pid = -1;
 
-	tasks = sideband_tasks(sideband, whose.cpu, &nr);
-	for (size_t i = 0; whose.tid < 0 && i < nr && tasks[i].time <= time; i++)
+	tasks = sideband_tasks(sideband, cpu, &nr);
+	for (size_t i = 0; i < nr && tasks[i].time <= time; i++)
 		pid = tasks[i].pid;
 	return pid;
 }
@@ -93,7 +93,7 @@ static int bare(const struct decode_opts *opts)
 		bool more = trace_seek(queue, 0, &segment);
 
 		for (; more; more = trace_next(queue, &segment)) {
-			int pid = task_at(sideband, trace_whose(queue), segment.time);
+			int pid = task_at(sideband, trace_cpu(queue), segment.time);
 			uint64_t until;
 
 			walk(&env, &segment, code_view_image(view, pid, segment.time, &until));

@@ -121,24 +121,45 @@ def loop(size, target):
     pathlib.Path(target).write_bytes(one.whole())
 
 
+def read(path):
+    """The file, where its data begins, how long that is, and its records."""
+    whole = pathlib.Path(path).read_bytes()
+    offset, length_of_data = struct.unpack_from("<QQ", whole, 40)
+    return whole, offset, length_of_data, list(records(whole[offset:offset + length_of_data]))
+
+
+def write(target, whole, offset, length_of_data, new):
+    header = bytearray(whole[:offset])
+    struct.pack_into("<Q", header, 48, len(new))
+    tail = features(whole, header, offset + length_of_data, len(new) - length_of_data)
+    pathlib.Path(target).write_bytes(header + new + tail)
+
+
+def join(path):
+    """The stream of a CPU is in one piece, as in a snapshot."""
+    *place, data = read(path)
+    heads, streams, kept = {}, {}, b""
+    for kind, record, trace in data:
+        if kind != AUXTRACE:
+            kept += record
+            continue
+        cpu = struct.unpack_from("<i", record, 40)[0]
+        heads.setdefault(cpu, record)
+        streams[cpu] = streams.get(cpu, b"") + trace
+    for cpu, stream in streams.items():
+        kept += heads[cpu][:8] + struct.pack("<Q", len(stream)) + heads[cpu][16:] + stream
+    write(path, *place, kept)
+
+
 def rewrite(source, target, change):
     """A recording whose traces are replaced by one made of the largest."""
-    with open(source, "rb") as file:
-        whole = file.read()
-    offset, length_of_data = struct.unpack_from("<QQ", whole, 40)
-    data = list(records(whole[offset:offset + length_of_data]))
+    *place, data = read(source)
     largest = max((trace for kind, _, trace in data if kind == AUXTRACE), key=len)
     head = next(record for kind, record, trace in data if trace is largest)
     kept = b"".join(record for kind, record, _ in data if kind not in (AUX, EXIT, AUXTRACE))
     copies = change(largest)
     head = head[:8] + struct.pack("<Q", len(copies)) + head[16:]
-    header = bytearray(whole[:offset])
-    new = kept + head + copies
-    struct.pack_into("<Q", header, 48, len(new))
-    tail = features(whole, header, offset + length_of_data, len(new) - length_of_data)
-    with open(target, "wb") as file:
-        for part in (header, new, tail):
-            file.write(part)
+    write(target, *place, kept + head + copies)
 
 
 def main():

@@ -327,7 +327,7 @@ def tables():
 
 
 class Recording:
-    """A recording of Intel PT on four CPUs as perf record writes it, as far as it is read; piped or not."""
+    """A recording of Intel PT on four CPUs as perf record writes it, as far as it is read."""
 
     PSB, PSBEND = b"\x02\x82" * 8, b"\x02\x23"
     PMU, FIRST_ID, CPUS = 9, 100, 4
@@ -387,11 +387,7 @@ class Recording:
         return struct.pack("<8sQQQQQQ48x", b"PERFILE2", 104, 144, 168, len(attrs), 104 + len(head), len(self.data)) + head + self.data
 
     def piped(self):
-        attrs = Recording.__new__(Recording)
-        attrs.data = b""
-        for i in range(2):
-            attrs.add(64, self.attr(i) + self.ids(i))
-        return struct.pack("<8sQ", b"PERFILE2", 16) + attrs.data + self.data
+        return struct.pack("<8sQ", b"PERFILE2", 16) + self.data
 
 
 def with_sideband(one):
@@ -410,14 +406,15 @@ def with_sideband(one):
 def recordings():
     new, segments = Recording, Recording.segments
     yield "good-snapshot", with_sideband(new()).trace(segments(1000, 2000, 3000), 1).trace(segments(5000), 2).whole()
-    yield "good-piped", with_sideband(new()).trace(segments(1000, 2000, 3000), 1).piped()
+    yield "bad-piped", with_sideband(new()).trace(segments(1000, 2000, 3000), 1).piped()
     overlap = segments(1000, 2000, 3000, 4000)
     yield "good-overlap", new().trace(overlap[:700]).trace(overlap[100:]).trace(overlap).whole()
     untimed = segments(None, None, None, None)
     yield "good-overlap-without-times", new().trace(untimed[:700]).trace(untimed[100:]).whole()
     yield "good-backwards", new().trace(segments(3000)).trace(segments(1000, 500)).whole()
-    yield "good-stream", new(snapshot=0).trace(overlap[:300]).trace(overlap[300:310]).trace(overlap[310:]).whole()
-    yield "good-no-points", new(snapshot=0).trace(bytes(100)).trace(bytes(100)).trace(overlap).trace(bytes(3)).whole()
+    yield "good-stream-of-one", new(snapshot=0).trace(overlap).trace(overlap, 2).whole()
+    yield "bad-stream", new(snapshot=0).trace(overlap[:300]).trace(overlap[300:310]).trace(overlap[310:]).whole()
+    yield "good-no-points", new().trace(bytes(100)).trace(bytes(100)).trace(overlap).trace(bytes(3)).whole()
     samples = new(sampled=True, snapshot=0).add(new.ID_INDEX, struct.pack("<QQQQq", 1, 101, 1, 1, -1))
     yield "good-samples", samples.sample(overlap[:400], 1, 3).sample(overlap[200:600], 1, 5).sample(untimed[:80], 2).whole()
     yield "good-no-clock", new(clock=(0, 0, 0)).trace(overlap).whole()

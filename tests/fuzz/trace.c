@@ -41,7 +41,6 @@ static void check_tasks(const struct sideband *sb, int cpu)
 		require(tasks[i].time <= tasks[i].latest);
 		require(!i || tasks[i - 1].latest <= tasks[i].time);
 		require(!comm || strlen(comm) < UINT16_MAX);
-		sideband_pid(sb, tasks[i].tid, tasks[i].time);
 		if (tasks[i].time < UINT64_MAX)
 			check_maps(sb, tasks[i].pid, tasks[i].time);
 	}

@@ -47,6 +47,11 @@ static int check_data(const char *path, char **why)
 		return options_explain(why, fd, "%s is not a regular file", path);
 	if (r == -EINVAL)
 		return options_explain(why, r, "%s is not a perf.data file", path);
+	if (r == -ENOTSUP)
+		return options_explain(why, r,
+				       "%s was written to a pipe (perf record -o -): perf script "
+				       "reads it",
+				       path);
 	if (r)
 		return options_explain(why, r, "cannot read %s: %s", path, strerror(-r));
 	if (file.size < file.whole)

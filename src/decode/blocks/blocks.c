@@ -65,16 +65,11 @@ void blocks_env_init(struct blocks_env *env, const struct sideband *sideband, ui
 
 static void begin_who(struct blocks *blocks, const struct trace_queue *queue)
 {
-	struct trace_whose whose = trace_whose(queue);
-	const struct sideband_task *tasks;
+	int cpu = trace_cpu(queue);
 	size_t nr;
+	const struct sideband_task *tasks = sideband_tasks(blocks->env->sideband, cpu, &nr);
 
-	blocks->blank =
-		(struct decode_item){ .cpu = whose.cpu, .pid = whose.pid, .tid = whose.tid };
-	blocks->who = (struct who){ .pid = whose.pid, .tid = whose.tid };
-	if (whose.tid >= 0)
-		return;
-	tasks = sideband_tasks(blocks->env->sideband, whose.cpu, &nr);
+	blocks->blank = (struct decode_item){ .cpu = cpu, .pid = -1, .tid = -1 };
 	who_begin(&blocks->who, tasks, nr, blocks->now);
 }
 

@@ -256,9 +256,8 @@ static int add_sources(struct jobs *jobs)
 		return -ENOMEM;
 	for (size_t i = 0; i < trace_nr(trace); i++) {
 		struct source *source = &jobs->sources[jobs->nr];
-		int cpu = trace_whose(trace_queue(trace, i)).cpu;
 
-		if (jobs->opts.cpu >= 0 && cpu != jobs->opts.cpu)
+		if (jobs->opts.cpu >= 0 && trace_cpu(trace_queue(trace, i)) != jobs->opts.cpu)
 			continue;
 		source->queue = trace_queue(trace, i);
 		source->end = &source->jobs;

@@ -111,7 +111,9 @@ static int take_records(struct sideband *sb, char **why)
 	for (uint64_t at = sb->file->data.offset; !r && perfdata_next(sb->file, &at, &record);) {
 		if (record.type == PERFDATA_RECORD_COMPRESSED ||
 		    record.type == PERFDATA_RECORD_COMPRESSED2)
-			return explain(why, -ENOTSUP, "it is compressed: record without -z");
+			return explain(why, -ENOTSUP,
+				       "its records are compressed (perf record -z): perf script "
+				       "reads it");
 		r = take_record(sb, &record);
 	}
 	return r;
@@ -126,8 +128,10 @@ static int check_file(const struct perfdata_file *file, char **why)
 		return explain(why, -EINVAL, "it has no records: perf record did not finish it");
 	if (!perfdata_feature(file, PERFDATA_FEATURE_DIR_FORMAT, &section) &&
 	    section.size >= sizeof(uint64_t) && sideband_u64(file->bytes, section.offset))
-		return explain(why, -ENOTSUP,
-			       "its records are in several files: record without --threads");
+		return explain(
+			why, -ENOTSUP,
+			"its records are in several files (perf record --threads): perf script "
+			"reads it");
 	return 0;
 }
 

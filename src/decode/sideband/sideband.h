@@ -57,8 +57,6 @@ const struct sideband_task *sideband_tasks(const struct sideband *sb, int cpu, s
 
 /* The name of a task at a time; NULL: unknown. */
 const char *sideband_comm(const struct sideband *sb, int tid, uint64_t time);
-/* The last process of the TID before `time`, because TIDs are reused. -1: unknown. */
-int sideband_pid(const struct sideband *sb, int tid, uint64_t time);
 
 struct sideband_map {
 	uint64_t start, end, pgoff;
@@ -112,10 +110,10 @@ struct sideband_lost {
 const struct sideband_lost *sideband_lost(const struct sideband *sb, size_t *nr);
 
 const struct perfdata_events *sideband_events(const struct sideband *sb);
-/* The owner of an event ID, from ID_INDEX. */
+/* The CPU of an event ID, from ID_INDEX. */
 struct sideband_id {
 	uint64_t id;
-	int32_t cpu, tid; /* -1: none */
+	int32_t cpu; /* -1: none */
 };
 /* NULL: unknown. */
 const struct sideband_id *sideband_id(const struct sideband *sb, uint64_t id);

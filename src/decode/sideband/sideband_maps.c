@@ -30,7 +30,7 @@ static int read_built(struct sideband *sb)
 	struct perfdata_section table;
 	int r = 0;
 
-	if (sb->file->piped || perfdata_feature(sb->file, PERFDATA_FEATURE_BUILD_ID, &table))
+	if (perfdata_feature(sb->file, PERFDATA_FEATURE_BUILD_ID, &table))
 		return 0;
 	while (!r && table.size >= sizeof(struct perf_event_header)) {
 		const uint8_t *record = sb->file->bytes + table.offset;

@@ -98,7 +98,6 @@ static int take_index(struct sideband *sb, const uint8_t *record, size_t size)
 		ids[sb->nr_ids++] = (struct sideband_id){
 			.id = sideband_u64(record, at),
 			.cpu = (int32_t)sideband_u64(record, at + 16),
-			.tid = (int32_t)sideband_u64(record, at + 24),
 		};
 	return 0;
 }

@@ -183,16 +183,3 @@ const char *sideband_comm(const struct sideband *sb, int tid, uint64_t time)
 	}
 	return tid ? NULL : "swapper";
 }
-
-int sideband_pid(const struct sideband *sb, int tid, uint64_t time)
-{
-	size_t next = sideband_refs_until(&sb->names, tid, time, NULL);
-	const struct sideband_ref *ref = next ? &sb->names.refs[next - 1] : NULL;
-
-	/* A later name is better than none. */
-	if ((!ref || ref->key != tid) && next < sb->names.nr)
-		ref = &sb->names.refs[next];
-	if (!ref || ref->key != tid)
-		return tid ? -1 : 0;
-	return (int32_t)sideband_u32(ref->record, is_comm(ref) ? COMM_PID : FORK_PID);
-}

@@ -12,7 +12,6 @@
 
 /* struct perf_record_auxtrace after the header: size, offset, reference, idx, tid, cpu. */
 #define AUXTRACE_REFERENCE 24
-#define AUXTRACE_TID 36
 #define AUXTRACE_CPU 40
 
 struct trace {
@@ -30,8 +29,6 @@ static int add_chunk(struct chunks *chunks, struct trace_chunk chunk)
 {
 	if (array_grow(&chunks->chunks, chunks->nr, sizeof(chunk)))
 		return -ENOMEM;
-	if (chunk.cpu >= 0)
-		chunk.tid = -1;
 	chunks->chunks[chunks->nr++] = chunk;
 	return 0;
 }
@@ -41,7 +38,6 @@ static int add_auxtrace(struct chunks *chunks, const struct perfdata_record *rec
 	struct trace_chunk chunk = { .bytes = record->trace, .size = record->trace_size };
 
 	memcpy(&chunk.near, record->bytes + AUXTRACE_REFERENCE, sizeof(chunk.near));
-	memcpy(&chunk.tid, record->bytes + AUXTRACE_TID, sizeof(chunk.tid));
 	memcpy(&chunk.cpu, record->bytes + AUXTRACE_CPU, sizeof(chunk.cpu));
 	return chunk.size ? add_chunk(chunks, chunk) : 0;
 }
@@ -63,7 +59,6 @@ static int add_sample(struct chunks *chunks, const struct sideband *sb,
 				 .size = sample.aux.size,
 				 .near = trace_clock_tsc(&sideband_pt(sb)->clock, sample.time),
 				 .cpu = id ? id->cpu : sample.cpu,
-				 .tid = id ? id->tid : sample.tid,
 			 });
 }
 
@@ -73,8 +68,6 @@ static int compare_chunks(const void *a, const void *b)
 
 	if (one->cpu != other->cpu)
 		return one->cpu < other->cpu ? -1 : 1;
-	if (one->tid != other->tid)
-		return one->tid < other->tid ? -1 : 1;
 	return (one->bytes > other->bytes) - (one->bytes < other->bytes);
 }
 
@@ -99,17 +92,10 @@ static int make_queue(struct trace_queue *queue, const struct chunks *chunks, si
 		      size_t until, const struct sideband *sb)
 {
 	const struct trace_chunk *first = &chunks->chunks[from];
-	const struct sideband_pt *pt = sideband_pt(sb);
-	int r;
+	int r = trace_join(queue, first, until - from);
 
-	queue->clock = &pt->clock;
-	queue->whose = (struct trace_whose){ first->cpu, -1, first->tid };
-	if (first->tid >= 0)
-		queue->whose.pid = sideband_pid(sb, first->tid, UINT64_MAX);
-	if (pt->fields[PERFDATA_PT_SNAPSHOT_MODE] || chunks->sampled)
-		r = trace_join_snapshots(queue, first, until - from);
-	else
-		r = trace_join_stream(queue, first, until - from);
+	queue->clock = &sideband_pt(sb)->clock;
+	queue->cpu = first->cpu;
 	for (size_t i = 0; !r && i < queue->nr; i++) {
 		struct trace_piece *piece = &queue->pieces[i];
 
@@ -117,11 +103,6 @@ static int make_queue(struct trace_queue *queue, const struct chunks *chunks, si
 		queue->size += (uint64_t)(piece->end - piece->begin);
 	}
 	return r;
-}
-
-static bool is_same_queue(const struct trace_chunk *a, const struct trace_chunk *b)
-{
-	return a->cpu == b->cpu && a->tid == b->tid;
 }
 
 static int make_queues(struct trace *trace, const struct chunks *chunks, const struct sideband *sb)
@@ -133,12 +114,27 @@ static int make_queues(struct trace *trace, const struct chunks *chunks, const s
 	if (!trace->queues)
 		return -ENOMEM;
 	for (size_t i = 1; !r && i <= chunks->nr; i++) {
-		if (i < chunks->nr && is_same_queue(&chunks->chunks[from], &chunks->chunks[i]))
+		if (i < chunks->nr && chunks->chunks[from].cpu == chunks->chunks[i].cpu)
 			continue;
 		r = make_queue(&trace->queues[trace->nr++], chunks, from, i, sb);
 		from = i;
 	}
 	return r;
+}
+
+/* What no capture is. Sorted by CPU, chunks without one come first. */
+static const char *why_refused(const struct chunks *chunks, const struct sideband *sb)
+{
+	bool snapshots = sideband_pt(sb)->fields[PERFDATA_PT_SNAPSHOT_MODE] || chunks->sampled;
+
+	if (chunks->nr && chunks->chunks->cpu < 0)
+		return "it is a trace of threads, not of CPUs: perf script reads it";
+	for (size_t i = 1; i < chunks->nr && !snapshots; i++) {
+		if (chunks->chunks[i].cpu == chunks->chunks[i - 1].cpu)
+			return "it is a stream of perf record, not a snapshot (-S): perf script "
+			       "reads it";
+	}
+	return NULL;
 }
 
 int trace_new(struct trace **ret, const struct perfdata_file *file, const struct sideband *sb,
@@ -160,7 +156,9 @@ int trace_new(struct trace **ret, const struct perfdata_file *file, const struct
 		text = "its trace is empty";
 	}
 	if (!r)
-		r = make_queues(trace, &chunks, sb);
+		text = why_refused(&chunks, sb);
+	if (!r)
+		r = text ? -ENOTSUP : make_queues(trace, &chunks, sb);
 	free(chunks.chunks);
 	if (!r) {
 		*ret = trace;
@@ -171,19 +169,12 @@ int trace_new(struct trace **ret, const struct perfdata_file *file, const struct
 	return *why ? r : -ENOMEM;
 }
 
-static void free_queue(struct trace_queue *queue)
-{
-	for (size_t i = 0; i < queue->nr; i++)
-		free(queue->pieces[i].copy);
-	free(queue->pieces);
-}
-
 void trace_free(struct trace *trace)
 {
 	if (!trace)
 		return;
 	for (size_t i = 0; i < trace->nr; i++)
-		free_queue(&trace->queues[i]);
+		free(trace->queues[i].pieces);
 	free(trace->queues);
 	free(trace);
 }
@@ -198,9 +189,9 @@ const struct trace_queue *trace_queue(const struct trace *trace, size_t i)
 	return &trace->queues[i];
 }
 
-struct trace_whose trace_whose(const struct trace_queue *queue)
+int trace_cpu(const struct trace_queue *queue)
 {
-	return queue->whose;
+	return queue->cpu;
 }
 
 uint64_t trace_size(const struct trace_queue *queue)

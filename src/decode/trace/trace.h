@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The Intel PT of a perf.data: the buffers of each CPU (or thread), without the overlaps of
- * successive snapshots, and the places where decoding can begin.
+/* The Intel PT of a perf.data: the snapshots of each CPU, without the overlaps of
+ * successive ones, and the places where decoding can begin.
  *
  *	trace_new(&trace, file, sb, &why);
  *	queue = trace_queue(trace, i);
@@ -37,7 +37,7 @@ struct trace_segment {
 };
 
 /* Returns 0, or a negative errno with *why, for the caller to free. -ENODATA: no Intel PT in the
- * file. `file` and `sb` must stay valid. */
+ * file; -ENOTSUP: no snapshots of CPUs. `file` and `sb` must stay valid. */
 int trace_new(struct trace **ret, const struct perfdata_file *file, const struct sideband *sb,
 	      char **why) _must_check_;
 void trace_free(struct trace *trace);
@@ -46,11 +46,7 @@ void trace_free(struct trace *trace);
 size_t trace_nr(const struct trace *trace);
 const struct trace_queue *trace_queue(const struct trace *trace, size_t i);
 
-struct trace_whose {
-	int cpu;      /* -1: the queue of a thread on any CPU */
-	int pid, tid; /* -1: the queue of a CPU */
-};
-struct trace_whose trace_whose(const struct trace_queue *queue);
+int trace_cpu(const struct trace_queue *queue);
 
 /* Bytes of the queue without overlaps. */
 uint64_t trace_size(const struct trace_queue *queue);

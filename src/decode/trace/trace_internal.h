@@ -11,14 +11,13 @@
 struct trace_piece {
 	const uint8_t *begin, *end;
 	const uint8_t *limit; /* end of the bytes that the next piece repeats */
-	uint8_t *copy;	      /* to be freed: joins bytes from two places in the file */
 	uint64_t offset;      /* of `begin` in the queue */
 	uint64_t near;	      /* a nearby TSC; 0: unknown */
 	bool joined;	      /* continues the previous piece */
 };
 
 struct trace_queue {
-	struct trace_whose whose;
+	int cpu;
 	const struct trace_clock *clock;
 	struct trace_piece *pieces;
 	size_t nr;
@@ -30,12 +29,11 @@ struct trace_chunk {
 	const uint8_t *bytes; /* chunks of a queue keep the order of the file */
 	uint64_t size;
 	uint64_t near;
-	int32_t cpu, tid; /* tid is -1 if cpu is not */
+	int32_t cpu;
 };
 
-/* Join the chunks of a queue: adjacent ones in place, others by copying. Return 0 or -ENOMEM. */
-int trace_join_snapshots(struct trace_queue *queue, const struct trace_chunk *chunks, size_t nr);
-int trace_join_stream(struct trace_queue *queue, const struct trace_chunk *chunks, size_t nr);
+/* Joins the chunks of a queue. Returns 0 or -ENOMEM. */
+int trace_join(struct trace_queue *queue, const struct trace_chunk *chunks, size_t nr);
 
 /* A synchronisation point in memory. */
 struct trace_point {

@@ -191,35 +191,12 @@ static void add_file(struct perfdata_buf *buf, const struct made *made)
 	}
 }
 
-static void add_piped(struct perfdata_buf *buf, const struct made *made)
-{
-	struct made records = {};
-
-	add_u64(buf, MAGIC);
-	add_u64(buf, 16);
-	for (size_t i = 0; i < NR_EVENTS; i++) {
-		struct perf_event_attr attr = attr_of(made, i);
-		struct perfdata_buf body = {};
-
-		add(&body, &attr, sizeof(attr));
-		add_ids(&body, i);
-		made_record(&records, PERFDATA_RECORD_HEADER_ATTR, 0, body.data, body.len);
-		free(body.data);
-	}
-	add(buf, records.data.data, records.data.len);
-	add(buf, made->data.data, made->data.len);
-	free(records.data.data);
-}
-
 void made_map(struct made *made, struct perfdata_file *file)
 {
 	_cleanup_close_ int fd = memfd_create("perf.data", MFD_CLOEXEC);
 	struct perfdata_buf buf = {};
 
-	if (made->piped)
-		add_piped(&buf, made);
-	else
-		add_file(&buf, made);
+	add_file(&buf, made);
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, buf.data, buf.len), buf.len);
 	free(buf.data);

@@ -21,7 +21,6 @@ struct made {
 	struct perfdata_buf features; /* one: MADE_FEATURE */
 	unsigned int feature;
 	uint64_t sample_type; /* of the PT event: MADE_SAMPLE_TYPE and more */
-	bool piped;
 };
 
 /* The kernel's sample_id behind a record. */

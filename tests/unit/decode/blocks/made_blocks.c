@@ -89,9 +89,9 @@ const struct sideband_task *sideband_tasks(const struct sideband *sb, int cpu, s
 	return tasks;
 }
 
-struct trace_whose trace_whose(const struct trace_queue *queue)
+int trace_cpu(const struct trace_queue *queue)
 {
-	return (struct trace_whose){ .cpu = 3, .pid = -1, .tid = -1 };
+	return 3;
 }
 
 uint8_t trace[TRACE_SIZE];

@@ -96,9 +96,7 @@ static int walk_trace(struct walk *walk, const struct perfdata_record *record,
 	decoder = pt_blk_alloc_decoder(&config);
 	if (!decoder)
 		return -ENOMEM;
-	pt_blk_set_image(decoder,
-			 code_view_image(walk->view, sideband_pid(sideband, (int)head.tid, time),
-					 time, &until));
+	pt_blk_set_image(decoder, code_view_image(walk->view, (int)head.tid, time, &until));
 	while ((status = pt_blk_sync_forward(decoder)) >= 0)
 		walk_on(walk, decoder, status);
 	pt_blk_free_decoder(decoder);

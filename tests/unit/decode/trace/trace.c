@@ -138,11 +138,11 @@ TEST(finds_segments)
 	opened = open_made(&made);
 	assert_int_equal(trace_nr(opened.trace), 2);
 	queue = trace_queue(opened.trace, 0);
-	assert_int_equal(trace_whose(queue).cpu, 1);
+	assert_int_equal(trace_cpu(queue), 1);
 	assert_int_equal(trace_size(queue), 10 * PERIOD);
 	check_segments(queue, 10, 19, 20 * PERIOD);
 	queue = trace_queue(opened.trace, 1);
-	assert_int_equal(trace_whose(queue).cpu, 2);
+	assert_int_equal(trace_cpu(queue), 2);
 	check_segments(queue, 0, 255, STREAM_LEN);
 	assert_true(trace_seek(queue, 1, &segment));
 	assert_int_equal(segment.offset, FIRST);
@@ -218,44 +218,44 @@ TEST(tells_gaps)
 	close_made(&opened);
 }
 
-/* Wherever a stream is cut, and twice so, nothing is lost, and each segment has the next PSB+. */
-TEST(joins_streams_cut_anywhere)
+/* One buffer is the same in a stream and in a snapshot; more are not, nor are those of threads. */
+TEST(reads_no_streams)
 {
-	for (size_t cut = 10 * PERIOD; cut <= 10 * PERIOD + FIRST + 2 * POINT_LEN; cut++) {
-		for (size_t more = 1; more <= 2 * POINT_LEN; more += 9) {
-			struct made made = {};
-			struct opened opened;
+	for (size_t nr = 1; nr <= 2; nr++) {
+		struct made made = {};
+		struct opened opened = {};
+		char *why = NULL;
 
-			make_info(&made, false);
-			add_trace(&made, 0, 0, cut);
-			add_trace(&made, 0, cut, cut + more);
-			add_trace(&made, 0, cut + more, 20 * PERIOD);
-			opened = open_made(&made);
-			check_segments(trace_queue(opened.trace, 0), 0, 19, 20 * PERIOD);
-			close_made(&opened);
-		}
+		make_info(&made, false);
+		for (size_t i = 0; i < nr; i++)
+			add_trace(&made, 0, 10 * PERIOD * i, 10 * PERIOD * (i + 1));
+		made_map(&made, &opened.file);
+		assert_int_equal(sideband_new(&opened.sb, &opened.file, &why), 0);
+		assert_int_equal(trace_new(&opened.trace, &opened.file, opened.sb, &why),
+				 nr > 1 ? -ENOTSUP : 0);
+		if (nr > 1)
+			assert_non_null(strstr(why, "stream"));
+		else
+			check_segments(trace_queue(opened.trace, 0), 0, 9, 10 * PERIOD);
+		free(why);
+		close_made(&opened);
 	}
 }
 
-/* Cuts of a stream lose nothing: within a PSB, or where there is none for long. */
-TEST(joins_streams)
+TEST(reads_no_threads)
 {
-	static const size_t cuts[] = {
-		10 * PERIOD,	     10 * PERIOD + FIRST + 5, 10 * PERIOD + FIRST + 20,
-		10 * PERIOD + 2000,  10 * PERIOD + 2100,      10 * PERIOD + 2200,
-		11 * PERIOD + FIRST, 12 * PERIOD + FIRST + 1, 20 * PERIOD,
-	};
 	struct made made = {};
-	struct opened opened;
-	size_t from = 0;
+	struct opened opened = {};
+	char *why;
 
-	make_info(&made, false);
-	for (size_t i = 0; i < ARRAY_SIZE(cuts); i++) {
-		add_trace(&made, 0, from, cuts[i]);
-		from = cuts[i];
-	}
-	opened = open_made(&made);
-	check_segments(trace_queue(opened.trace, 0), 0, 19, 20 * PERIOD);
+	make_info(&made, true);
+	add_trace(&made, UINT32_MAX, 0, 10 * PERIOD);
+	add_trace(&made, 1, 0, 10 * PERIOD);
+	made_map(&made, &opened.file);
+	assert_int_equal(sideband_new(&opened.sb, &opened.file, &why), 0);
+	assert_int_equal(trace_new(&opened.trace, &opened.file, opened.sb, &why), -ENOTSUP);
+	assert_non_null(strstr(why, "threads"));
+	free(why);
 	close_made(&opened);
 }
 
@@ -351,7 +351,7 @@ TEST(reads_samples)
 	}
 	opened = open_made(&made);
 	assert_int_equal(trace_nr(opened.trace), 2);
-	assert_int_equal(trace_whose(trace_queue(opened.trace, 0)).cpu, 1);
+	assert_int_equal(trace_cpu(trace_queue(opened.trace, 0)), 1);
 	check_segments(trace_queue(opened.trace, 0), 0, 17, 18 * PERIOD);
 	check_segments(trace_queue(opened.trace, 1), 0, 10, 11 * PERIOD);
 	close_made(&opened);
