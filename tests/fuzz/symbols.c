@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "code/kcore.h"
+#include "code/code_parts.h"
 #include "fuzz.h"
 #include "io.h"
 #include "tree.h"

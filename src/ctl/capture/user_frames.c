@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "symbols/demangle.h"
 #include "symbols/symbols.h"
 #include "text.h"
 

@@ -7,7 +7,6 @@
 #include "cli/cli.h"
 #include "commands/commands.h"
 #include "export/export.h"
-#include "export/window.h"
 
 #define TARGET(member) .offset = offsetof(struct export_args, member)
 #define JOBS_MAX 256

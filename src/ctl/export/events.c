@@ -5,7 +5,6 @@
 #include "cli/cli.h"
 #include "cpulist.h"
 #include "export/export.h"
-#include "export/window.h"
 #include "facts/user_code.h"
 #include "fxt/fxt_timeline.h"
 #include "spans/events_spans.h"

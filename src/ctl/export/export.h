@@ -37,4 +37,11 @@ enum exit_code export_html(struct console *con, const struct export_args *args,
 int export_events(struct console *con, const struct export_args *args, const struct facts *facts,
 		  const char *data, int fd, uint64_t *slices) _must_check_;
 
+/* Parses the window of --time.
+ * `-200us,50us` is relative to the spike; `7.788,7.789` are seconds of the trace's clock, as in
+ * perf. An empty side becomes 0 or UINT64_MAX. The result is ns of the trace's clock. Returns 0,
+ * -EINVAL if malformed, -ERANGE if empty, or -ENOENT if relative without a spike (0).
+ */
+int window_parse(const char *s, uint64_t spike, uint64_t *begin, uint64_t *end) _must_check_;
+
 #endif

@@ -5,7 +5,6 @@
 #include "capture/decoding.h"
 #include "cli/cli.h"
 #include "export/export.h"
-#include "export/window.h"
 #include "fxt/fxt_timeline.h"
 #include "text.h"
 #include "units.h"

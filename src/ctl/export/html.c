@@ -5,7 +5,6 @@
 #include "capture/comparison_load.h"
 #include "cli/cli.h"
 #include "export/export.h"
-#include "export/window.h"
 #include "html/html.h"
 
 /* Default time after the spike: the time before it, divided by this. */

@@ -6,9 +6,8 @@
 #include "array.h"
 #include "code/code_parts.h"
 #include "code/files.h"
-#include "code/kcore.h"
-#include "symbols/demangle.h"
-#include "symbols/symbol_table.h"
+#include "symbols/symbol.h"
+#include "symbols/symbols.h"
 #include "text.h"
 
 #define KERNEL_NAME "[kernel.kallsyms]"

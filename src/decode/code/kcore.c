@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "code/kcore.h"
+#include "code/code_parts.h"
 
 #include <fcntl.h>
 #include <gelf.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "code/patches.h"
+#include "code/code_parts.h"
 
 #include <string.h>
 #include <sys/mman.h>

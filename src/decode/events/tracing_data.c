@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The header of a trace.dat file, version 0.4 to 0.6. */
-#include "events/tracing_data.h"
+#include "events/event_format.h"
 
 #include <endian.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct names;
+#include "symbols/names.h"
 
 struct symbol {
 	uint64_t start, end; /* both 0: unknown */
@@ -42,5 +42,17 @@ static inline bool symbol_has(const struct symbol *symbol, uint64_t ip)
 {
 	return ip >= symbol->start && ip < symbol->end;
 }
+
+/* The functions seen, each once. No locking. */
+struct symbol_table {
+	struct names *texts; /* set by the caller; equal strings share an address */
+	void *symbols;	     /* a tree */
+};
+
+void symbol_table_release(struct symbol_table *table);
+
+/* Valid until symbol_table_release(). NULL if out of memory. */
+const struct symbol *symbol_table_keep(struct symbol_table *table, const char *name, uint64_t start,
+				       uint64_t end, bool kernel);
 
 #endif

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "symbols/symbols.h"
 
+#ifdef HAVE_LIBIBERTY
+#include <libiberty/demangle.h>
+#endif
+
 #include <elf.h>
 #include <string.h>
 
 #include "array.h"
-#include "symbols/demangle.h"
 
 #define PAGE 4096
 
@@ -156,3 +159,27 @@ const struct symbols_entry *symbols_by_name(const struct symbols *symbols, const
 	}
 	return NULL;
 }
+
+#ifdef HAVE_LIBIBERTY
+char *demangle(const char *name)
+{
+	size_t length = strcspn(name, "@");
+	char *mangled, *plain, *text = NULL;
+
+	/* libiberty would also accept old compilers' names, which may be C. */
+	if (name[0] != '_' || (name[1] != 'Z' && name[1] != 'R'))
+		return NULL;
+	mangled = strndup(name, length);
+	plain = mangled ? cplus_demangle(mangled, DMGL_NO_OPTS) : NULL;
+	if (plain && asprintf(&text, "%s%s", plain, name + length) < 0)
+		text = NULL;
+	free(plain);
+	free(mangled);
+	return text;
+}
+#else
+char *demangle(const char *name)
+{
+	return NULL;
+}
+#endif

@@ -52,4 +52,9 @@ int symbols_add(struct symbols *symbols, const struct symbols_entry *entry, cons
  * at each address. */
 void symbols_finish(struct symbols *symbols);
 
+/* The name of a C++ or Rust function as perf shows it, without arguments, to be freed. Keeps a
+ * suffix that begins with '@'. NULL: another language, out of memory, or built without
+ * libiberty. */
+char *demangle(const char *name);
+
 #endif

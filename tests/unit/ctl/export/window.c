@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "export/window.h"
+#include "export/export.h"
 #include "test.h"
 
 #define SPIKE UINT64_C(7873179004)

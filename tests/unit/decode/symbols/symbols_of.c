@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "code/files.h"
-#include "symbols/demangle.h"
 #include "symbols/symbols.h"
 
 static int read_symbols(char **argv, struct symbols *symbols)
