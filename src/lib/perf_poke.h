@@ -288,7 +288,7 @@ typedef void (*perf_poke_path_fn)(void *ctx, const char *path);
 enum perf_poke_freeze {
 	PERF_POKE_FREEZE_AUTO,	 /**< the first of these that works */
 	PERF_POKE_FREEZE_PAUSE,	 /**< the kernel pauses the trace at the spike */
-	PERF_POKE_FREEZE_SAMPLE, /**< the kernel copies its newest part at the spike */
+	PERF_POKE_FREEZE_SAMPLE, /**< the kernel copies its newest 60 KiB at the spike */
 	PERF_POKE_FREEZE_SIGNAL, /**< the session stops it after waking up */
 };
 
@@ -363,22 +363,17 @@ struct perf_poke_opts {
 	/** command line to note in captures, `argc` strings; may be NULL */
 	const char *const *argv;
 	size_t argc;
-	/** recorder pt only, like the next four */
+	/** recorder pt only, like the next two */
 	enum perf_poke_freeze freeze;
 	/** capture the traces of all watched CPUs, not only of the spike's CPU */
 	bool freeze_all;
 	/** do not record context switches */
 	bool no_switch_events;
-	/** bytes of trace that FREEZE_SAMPLE copies; default and maximum: 60 KiB */
-	uint64_t sample_size;
-	/** write at most this many of the newest bytes of trace; default: all */
-	uint64_t history_size;
-	/** threads that each spike signals, at most 16, with any recorder */
+	/** threads that each spike signals, at most 16, with any recorder. perf_poke__poll()
+	 * returns -ESRCH when the last of them has ended or was dropped */
 	const struct perf_poke_target *targets;
 	size_t nr_targets;
 	enum perf_poke_delivery delivery;
-	/** perf_poke__poll() returns -ESRCH when the last target has ended or was dropped */
-	bool exit_with_target;
 	/** name for perf_poke__sessions(): at most 63 of A-Za-z0-9._- ; default: none, the session
 	 * is not listed. If it cannot be listed, a warning gives the reason */
 	const char *session;
@@ -607,7 +602,7 @@ int perf_poke__fd(const struct perf_poke *pp);
  * - -EBUSY: called in a callback
  * - -EIO, -ENOMEM: a snapshot failed (with a message, without a callback); the session is re-armed
  * - -ECANCELED: perf_poke__session_stop() was called: call perf_poke__stop()
- * - -ESRCH: the last target has ended or was dropped (exit_with_target)
+ * - -ESRCH: the last target has ended or was dropped
  * Since: 0.1
  */
 int perf_poke__poll(struct perf_poke *pp, int timeout_ms);

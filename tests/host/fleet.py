@@ -63,14 +63,8 @@ class Fleet(common.HostTest):
             self.assertIn("SCHED_OTHER", "".join(rest))
 
     def test_commands_that_fail_are_warnings(self):
-        begin = time.monotonic()
         _, messages = self.start("--count", "2", "--on-capture", "exit 3")
         self.assertEqual(messages.count("--on-capture: exit code 3 for '"), 2)
-        # The shell's child is killed too.
-        _, messages = self.start("--count", "1", "--on-capture-time", "1s", "--on-capture", "sleep 300 & sleep 301; true")
-        self.assertEqual(messages.count("--on-capture: killed after --on-capture-time for '"), 1)
-        self.assertLess(time.monotonic() - begin, 60)
-        self.assertNotEqual(subprocess.run(["pgrep", "-xf", "sleep 30[01]"], check=False, stdout=subprocess.DEVNULL).returncode, 0)
 
     def test_a_second_signal_kills_commands(self):
         with common.Session([self.cpu], self.output, *ANY, "--count", "1000", "--on-capture", "sleep 302") as session:
@@ -87,8 +81,8 @@ class Fleet(common.HostTest):
         known = self.folder / "known.json"
         known.write_text('{"version": 2, "causes": [{"fingerprint": "*", "worst": "1ns"}]}')
         self.start("--count", "1", "--known", str(known), code=4)
-        known.write_text('{"version": 2, "causes": [{"fingerprint": "*", "worst": "1us"}]}')
-        self.start("--duration", "1s", "--count", "3", "--known", str(known), "--worse", "1000000", code=0)
+        known.write_text('{"version": 2, "causes": [{"fingerprint": "*", "worst": "1h"}]}')
+        self.start("--duration", "1s", "--count", "3", "--known", str(known), code=0)
 
     def test_metrics(self):
         promtool, file = self.find("promtool"), self.folder / "perf.prom"

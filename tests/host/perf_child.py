@@ -143,7 +143,7 @@ class Poked(ChildTest):
         with contextlib.ExitStack() as stack:
             for _ in range(3):
                 stack.enter_context(common.busy(home))
-            session = stack.enter_context(self.session("--housekeeping", str(home), "--perf-priority", "0",
+            session = stack.enter_context(self.session("--housekeeping", str(home),
                                                        limits=["--threshold", "3ms"]))
             with common.late(self.cpu, 5000, 10):
                 for _ in range(10):
@@ -201,10 +201,6 @@ class Placed(ChildTest):
 
     def test_default(self):
         self.check([], os.sched_getaffinity(0) - {self.cpu}, PRIORITY)
-
-    def test_priority(self):
-        self.check(["--perf-priority", "37"], os.sched_getaffinity(0) - {self.cpu}, 37)
-        self.check(["--perf-priority", "0"], os.sched_getaffinity(0) - {self.cpu}, 0)
 
     def test_housekeeping(self):
         home = min(os.sched_getaffinity(0) - {self.cpu})
@@ -302,37 +298,6 @@ class Refused(ChildTest):
             self.assertEqual(session.finish(signal.SIGINT), 0, session.__dict__)
         # It prints its thread and the signal, to standard error.
         self.assertIn("\n%d\n" % signal.SIGUSR2, session.stderr)
-
-
-class Archive(ChildTest):
-    def test_archive(self):
-        with common.busy(self.cpu), self.session("--archive", count=1) as session:
-            poked.spike(session, self.cpu)
-            self.assertEqual(session.finish(), 0, session.__dict__)
-        data = session.summary["perf"]["data"]
-        self.assertEqual(len(data), 2)
-        folder = os.path.dirname(data[0])
-        self.assertEqual(os.path.dirname(folder), self.output)
-        self.assertTrue(os.path.basename(folder).startswith("perf-"))
-        self.assertEqual(poked.dumps(self.data), [])
-        for path in data:
-            self.assertTrue(stat.S_ISREG(os.stat(path).st_mode))
-            self.assertIn("cpu-clock", self.perf("evlist", "-i", path))
-        tarballs = [name for name in os.listdir(folder) if name.endswith(".tar.bz2")]
-        if not tarballs:
-            self.assertIn("archive", session.stderr)
-            print("perf archive makes nothing here")
-
-    def test_other_file_system(self):
-        """Data that cannot be renamed stays where it is, with a message."""
-        prefix = common.unshared("mkdir -p %s/other; mount -t tmpfs tmpfs %s/other" % (self.folder, self.folder))
-        data = os.path.join(self.folder, "other", "perf.data")
-        result = subprocess.run([*prefix, common.CTL, "start", "--cpu", str(self.cpu), "--output", self.output, "--archive",
-                                 "--duration", "200ms", "--threshold", "1h", *self.command(data=data)],
-                                stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=common.PATIENCE)
-        self.assertEqual(result.returncode, FAILED, result.stderr)
-        self.assertIn("--archive: cannot move", result.stderr)
-        self.assertIn("another file system", result.stderr)
 
 
 if __name__ == "__main__":

@@ -177,9 +177,9 @@ class Targets(PidTest):
         self.assertGreater(one["sent"].get("fasync", 0), two["sent"].get("fasync", 0))
 
     def test_ends(self):
-        """An ended target is reported and the others are still poked; --exit-with-target ends with the last."""
+        """An ended target is reported and the others are still poked; the session ends with the last."""
         with poked.Counter() as one, poked.Counter() as other, \
-                self.session([one.pid, other.pid], "--any-process", "--exit-with-target") as session:
+                self.session([one.pid, other.pid], "--any-process") as session:
             one.process.kill()
             one.process.wait()
             poked.spike(session, self.cpu)
@@ -190,14 +190,6 @@ class Targets(PidTest):
         for counter in (one, other):
             self.assertIn("target %d" % counter.pid, session.stderr)
         self.assertEqual(session.stderr.count("has ended"), 2, session.stderr)
-
-    def test_stays_without(self):
-        with poked.Counter() as counter, self.session([counter.pid], "--any-process") as session:
-            counter.process.kill()
-            counter.process.wait()
-            poked.spike(session, self.cpu)
-            self.assertEqual(session.finish(signal.SIGINT), 0, session.__dict__)
-        self.assertIn("has ended", session.stderr)
 
 
 class Refused(PidTest):

@@ -51,7 +51,7 @@ static const struct option_spec options[] = {
 	{ "max-size", 0, OPTION_SIZE, .min = 1, .max = UINT64_C(1) << 50, TARGET(collect.max_size),
 	  .metavar = "SIZE", .help = "limit of the unpacked size of an archive (16G)" },
 	{ "force", 'f', OPTION_FLAG, TARGET(force), .help = OUTPUT_FORCE_HELP },
-	{ "json", 0, OPTION_FLAG, TARGET(json), .help = "print JSON, see below" },
+	{ "json", 0, OPTION_FLAG, TARGET(json), .help = "print JSON, see perf-poke-capture(5)" },
 };
 
 static const char notes[] =
@@ -59,18 +59,7 @@ static const char notes[] =
 	"Captures in read-only folders are decoded at each run.\n"
 	"\n"
 	"Exit codes: 0 fine (with --known: nothing new), 1 failed, or a capture is unreadable,\n"
-	"2 usage, 3 no capture of a spike, 4 a new cause, or a known one that got worse.\n"
-	"\n"
-	"With --json, each line of standard output is an object:\n"
-	"  {\"type\":\"cause\"}    fingerprint, cause (the hashed text), kind, chain, sender, "
-	"count,\n"
-	"                      share (percent), worst_ns, p50_ns, first_ns, last_ns (since 1970),\n"
-	"                      hosts, cpus, example (path of the worst capture), its sentence;\n"
-	"                      with --known: state (new, worse, known), known_worst_ns, expires,\n"
-	"                      comment\n"
-	"  {\"type\":\"summary\"}  captures, without (captures without a spike), unreadable,\n"
-	"                      causes; with --known: new, worse, known\n"
-	"  {\"type\":\"error\"}    message\n";
+	"2 usage, 3 no capture of a spike, 4 a new cause, or a known one that got worse.\n";
 
 static int causes_parse(struct causes_args *args, struct console *con, int argc, char **argv)
 {

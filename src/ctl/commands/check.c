@@ -12,15 +12,10 @@ struct check_args {
 
 static const struct option_spec options[] = {
 	{ "json", 0, OPTION_FLAG, .offset = offsetof(struct check_args, json),
-	  .help = "print JSON, see below" },
+	  .help = "print JSON, see perf-poke-capture(5)" },
 };
 
-static const char notes[] =
-	"Exit codes: 0 start can run, 1 it cannot, 2 usage.\n"
-	"\n"
-	"With --json, each line of standard output is an object:\n"
-	"  {\"type\":\"capability\"}  name, have, required, purpose, detail, remedy\n"
-	"  {\"type\":\"check\"}       can_start\n";
+static const char notes[] = "Exit codes: 0 start can run, 1 it cannot, 2 usage.\n";
 
 static void print_capability(void *ctx, const struct perf_poke_capability *capability)
 {

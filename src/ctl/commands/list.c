@@ -13,7 +13,6 @@
 #include "cpulist.h"
 #include "json_file.h"
 #include "session/json.h"
-#include "session/perf_files.h"
 #include "task.h"
 #include "text.h"
 #include "tree.h"
@@ -45,22 +44,14 @@ static const struct option_spec options[] = {
 	{ "why", 'w', OPTION_FLAG, TARGET(why),
 	  .help = "add the cause that report names; decodes each capture,\nwhich may take a "
 		  "while" },
-	{ "json", 0, OPTION_FLAG, TARGET(json), .help = "print JSON, see below" },
+	{ "json", 0, OPTION_FLAG, TARGET(json), .help = "print JSON, see perf-poke-capture(5)" },
 };
 
 static const char notes[] =
 	"Unreadable captures are reported on stderr; the others are listed.\n" OPTIONS_TIMES ".\n"
 	"\n"
 	"Exit codes: 0 fine (also without captures), 1 the folder or a capture is unreadable,\n"
-	"2 usage.\n"
-	"\n"
-	"With --json, each line of standard output is an object:\n"
-	"  {\"type\":\"capture\"}  path, recorder, wall_time_ns (since 1970), sequence, poked,\n"
-	"                      cpu, time_ns, latency_ns, expected_ns, actual_ns, function_name,\n"
-	"                      idle, pid, tid, comm, history_ns, kernel, hostname, size_bytes,\n"
-	"                      fingerprint (null: not known yet; --why finds it);\n"
-	"                      with --why: sentence and cause as in report (null on error)\n"
-	"  {\"type\":\"error\"}    message\n";
+	"2 usage.\n";
 
 int list_parse_since(const char *text, uint64_t now_ns, uint64_t *since_ns)
 {
@@ -188,14 +179,6 @@ static void complain(struct list *list, const char *why)
 	list->failed = true;
 }
 
-/* The output folder also holds perf's files. */
-static bool is_perfs(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return perf_files_is_folder(slash ? slash + 1 : path);
-}
-
 /* Takes capture. */
 static void add_capture(struct list *list, const struct perf_poke_capture *capture)
 {
@@ -225,8 +208,6 @@ static void take(void *ctx, const char *path)
 	struct list *list = ctx;
 	int r = perf_poke__capture_open(&capture, path);
 
-	if (r == -ENOENT && is_perfs(path))
-		return;
 	list->found++;
 	if (r)
 		complain(list, perf_poke__last_error());

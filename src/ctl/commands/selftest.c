@@ -56,7 +56,7 @@ static const struct option_spec options[] = {
 	  .help = "write an archive for a bug report even if nothing failed\n"
 		  "(" LAYOUT_SELFTEST "-TIME.tar.zst after a failure)" },
 	{ "force", 'f', OPTION_FLAG, TARGET(force), .help = OUTPUT_FORCE_HELP },
-	{ "json", 0, OPTION_FLAG, TARGET(json), .help = "print JSON, see below" },
+	{ "json", 0, OPTION_FLAG, TARGET(json), .help = "print JSON, see perf-poke-capture(5)" },
 };
 
 static const char notes[] =
@@ -79,13 +79,7 @@ static const char notes[] =
 	"all), their raw rings, the results and messages, and facts of this machine.\n"
 	"\n"
 	"Exit codes: 0 all checks passed, 1 a check failed or nothing could be tested,\n"
-	"2 usage.\n"
-	"\n"
-	"With --json, each line of standard output is an object:\n"
-	"  {\"type\":\"row\"}       recorder, freeze, delivery, ok, checks: {captured: {ok\n"
-	"                       (null: not checked), why}, ...}, captures: [{latency_ns,\n"
-	"                       history_ns, skid_ns, ...}, ...]\n"
-	"  {\"type\":\"selftest\"}  ok, intel_pt, intel_pt_detail, perf, archive\n";
+	"2 usage.\n";
 
 /* Results of `check`. */
 struct capabilities {

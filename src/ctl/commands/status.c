@@ -28,7 +28,7 @@ static const struct option_spec options[] = {
 	{ NULL, 0, OPTION_WORD, TARGET(session), .metavar = "SESSION",
 	  .help = "show only this session (all)" },
 	{ "watch", 'w', OPTION_FLAG, TARGET(watch), .help = "refresh every second, until Ctrl-C" },
-	{ "json", 0, OPTION_FLAG, TARGET(json), .help = "print JSON, see below" },
+	{ "json", 0, OPTION_FLAG, TARGET(json), .help = "print JSON, see perf-poke-capture(5)" },
 };
 
 static const char notes[] =
@@ -36,18 +36,7 @@ static const char notes[] =
 	"leftovers. Missed expiries are reported by start only.\n"
 	"\n"
 	"Exit codes: 0 fine (also without sessions), 1 no such session, or sessions cannot be\n"
-	"listed, 2 usage.\n"
-	"\n"
-	"With --json, each line of standard output is an object:\n"
-	"  {\"type\":\"session\"}  session (name), alive, pid, armed_for_ns, threshold_ns,\n"
-	"                      function, recorder, freeze, delivery, workload, targets,\n"
-	"                      pokes (signals), merged (into a pending signal),\n"
-	"                      captures, failed, pending, max_captures (null: no limit),\n"
-	"                      output, last_capture;\n"
-	"                      cpus: [{cpu, count, min_ns, avg_ns, max_ns, spikes,\n"
-	"                      unarmed, last_ns, p99_ns}, ...], all: the same for all\n"
-	"                      CPUs, with p50_ns, p99_9_ns; triggers: {thread: {cpus, all,\n"
-	"                      threshold_ns}, ...} for other kinds of triggers\n";
+	"listed, 2 usage.\n";
 
 static void print_thresholds(FILE *file, const struct perf_poke_session *session)
 {

@@ -20,7 +20,7 @@ void follow_init(struct follow *f, struct console *con, struct results *results,
 		.sieve = { .opts = opts->sieve, .pidfd = -1, .output = -1 },
 		.metrics = { .path = opts->metrics },
 	};
-	on_capture_init(&f->on_capture, opts->command, opts->command_ns ?: ON_CAPTURE_NS);
+	on_capture_init(&f->on_capture, opts->command);
 }
 
 void follow_begin(struct follow *f, const struct perf_poke *pp, bool journal)

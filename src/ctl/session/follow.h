@@ -16,7 +16,6 @@
 struct follow_opts {
 	struct sieve_opts sieve; /* --known */
 	const char *command;	 /* --on-capture, or NULL */
-	uint64_t command_ns;	 /* time limit of the command */
 	const char *metrics;	 /* file, or NULL */
 };
 

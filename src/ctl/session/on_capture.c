@@ -14,9 +14,9 @@
 #include "session/spawn.h"
 #include "task.h"
 
-void on_capture_init(struct on_capture *o, const char *command, uint64_t limit_ns)
+void on_capture_init(struct on_capture *o, const char *command)
 {
-	*o = (struct on_capture){ .command = command, .limit_ns = limit_ns };
+	*o = (struct on_capture){ .command = command };
 	for (size_t i = 0; i < ON_CAPTURE_AT_ONCE; i++)
 		o->runs[i].pidfd = -1;
 }
@@ -75,7 +75,7 @@ static int begin(struct on_capture *o, struct on_capture_run *run)
 			&run->pid);
 	if (r)
 		return r;
-	run->end_ns = clock_ns(CLOCK_MONOTONIC) + o->limit_ns;
+	run->end_ns = clock_ns(CLOCK_MONOTONIC) + ON_CAPTURE_NS;
 	run->pidfd = pidfd_of(run->pid);
 	if (run->pidfd >= 0)
 		return 0;
@@ -108,7 +108,7 @@ static void take_end(struct on_capture *o, struct console *con, struct on_captur
 	pidfd_wait(run->pidfd, &status, 0);
 	closep(&run->pidfd);
 	if (late)
-		warn(o, con, capture, "killed after --on-capture-time", 0);
+		warn(o, con, capture, "killed after 60 s", 0);
 	else if (WIFSIGNALED(status))
 		warn(o, con, capture, "killed by signal", WTERMSIG(status));
 	else if (WEXITSTATUS(status))
@@ -203,6 +203,6 @@ size_t on_capture_release(struct on_capture *o)
 	for (size_t i = 0; i < o->nr; i++)
 		release_job(&o->waiting[i]);
 	free(o->waiting);
-	on_capture_init(o, NULL, 0);
+	on_capture_init(o, NULL);
 	return dropped;
 }

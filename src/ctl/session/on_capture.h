@@ -20,7 +20,6 @@ struct on_capture_job {
 
 struct on_capture {
 	const char *command; /* for the shell; NULL: none */
-	uint64_t limit_ns;
 	struct on_capture_job *waiting;
 	size_t nr;
 	struct on_capture_run {
@@ -32,7 +31,7 @@ struct on_capture {
 	size_t failed; /* failed commands so far */
 };
 
-void on_capture_init(struct on_capture *o, const char *command, uint64_t limit_ns);
+void on_capture_init(struct on_capture *o, const char *command);
 
 /* Takes ownership of the members of the job. */
 int on_capture_add(struct on_capture *o, struct console *con,

@@ -24,17 +24,6 @@ int perf_files_find(struct perf_files *found, const char *output) _must_check_;
 /* Drops files that existed before, by inode: perf creates new ones. */
 void perf_files_subtract(struct perf_files *found, const struct perf_files *before);
 
-/*
- * Moves the files into a new folder in `folder`, which is created if missing, and runs `perf
- * archive` on each. Updates the paths of moved files. Returns 0, or a negative errno after printing
- * the error.
- */
-int perf_files_archive(struct perf_files *files, const char *folder, const char *perf,
-		       struct console *con) _must_check_;
-
-/* Whether it is the name of a folder of perf_files_archive(). */
-bool perf_files_is_folder(const char *name);
-
 void perf_files_release(struct perf_files *files);
 
 #endif

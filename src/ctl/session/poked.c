@@ -6,6 +6,10 @@
 
 #include "cpulist.h"
 
+/* Above normal tasks, as in placement.c. perf copies gigabytes at this priority and must not delay
+ * threaded interrupts (50). perf record --realtime sets another. */
+#define PRIORITY 10
+
 const struct poked poked_none = {
 	.child = { .pidfd = -1, .control = -1, .ack = -1, .gate = -1 },
 };
@@ -19,7 +23,7 @@ static int prepare_child(struct poked *poked, const struct perf_poke_opts *opts)
 	poked->config = child_defaults;
 	poked->config.record = args->record;
 	poked->config.signal = opts->signal ?: SIGUSR2;
-	poked->config.priority = (int)args->priority;
+	poked->config.priority = PRIORITY;
 	r = cpulist_parse(opts->cpus, &poked->watched, &nr_watched);
 	if (!r && opts->delivery == PERF_POKE_DELIVERY_TRACEPOINT) {
 		poked->config.wake = poked->wake;
@@ -55,7 +59,6 @@ int poked_prepare(struct poked *poked, const struct target_args *args, struct co
 			.pid = poked->child.pid,
 			.wake = poked->config.wake,
 		};
-		opts->exit_with_target = true;
 	}
 	opts->targets = nr ? poked->targets : NULL;
 	opts->nr_targets = nr;
@@ -85,7 +88,7 @@ static int find_data(struct poked *poked, struct perf_files *data)
 	return r;
 }
 
-int poked_finish(struct poked *poked, int signals, const char *output, struct result_perf *result)
+int poked_finish(struct poked *poked, int signals, struct result_perf *result)
 {
 	int r;
 
@@ -95,8 +98,6 @@ int poked_finish(struct poked *poked, int signals, const char *output, struct re
 	result->pid = poked->child.pid;
 	result->command = poked->child.argv;
 	r = find_data(poked, &result->data);
-	if (!r && poked->args->archive)
-		r = perf_files_archive(&result->data, output, poked->child.argv[0], poked->con);
 	return r ? r : result->status ? -ECHILD : 0;
 }
 

@@ -30,10 +30,9 @@ int poked_prepare(struct poked *poked, const struct target_args *args, struct co
 /* child_start(), if there is a command. */
 int poked_start(struct poked *poked, int interrupt) _must_check_;
 
-/* Stops the command and finds its files; `output` is for --archive. Returns 0, or a negative errno
- * after printing the error. */
-int poked_finish(struct poked *poked, int signals, const char *output,
-		 struct result_perf *result) _must_check_;
+/* Stops the command and finds its files. Returns 0, or a negative errno after printing the error.
+ */
+int poked_finish(struct poked *poked, int signals, struct result_perf *result) _must_check_;
 
 void poked_release(struct poked *poked);
 

@@ -39,6 +39,9 @@ int results_add_capture(struct results *results, const struct perf_poke_capture 
 	if (spike) {
 		*spike = *capture->spike;
 		spike->function_name = copy_string(spike->function_name, &failed);
+		/* Valid as long as the capture, which is not copied. */
+		spike->stack = spike->holder = NULL;
+		spike->nr_frames = spike->nr_holder_frames = 0;
 	}
 	if (failed || !spike) {
 		release_capture(&copy);

@@ -407,7 +407,7 @@ static enum exit_code finish(struct session *s)
 		s->failed = true;
 	console_clear_status(s->con);
 	/* No poke follows. */
-	if (poked_finish(&s->poked, s->signals, s->opts.output ?: DEFAULT_OUTPUT, &s->results.perf))
+	if (poked_finish(&s->poked, s->signals, &s->results.perf))
 		s->failed = true;
 	s->errors = s->con->errors;
 	follow_finish(&s->follow, s->signals);

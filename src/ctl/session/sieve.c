@@ -15,16 +15,12 @@
 static int spawn(const struct sieve *sieve, int output, pid_t *pid)
 {
 	const struct sieve_opts *opts = &sieve->opts;
-	const char *argv[9] = { "perf-poke-ctl", "causes", "--json", sieve->paths[0] };
+	const char *argv[7] = { "perf-poke-ctl", "causes", "--json", sieve->paths[0] };
 	size_t nr = 4;
 
 	if (opts->known) {
 		argv[nr++] = "--known";
 		argv[nr++] = opts->known;
-	}
-	if (opts->known && opts->worse) {
-		argv[nr++] = "--worse";
-		argv[nr++] = opts->worse;
 	}
 	return spawn_group("/proc/self/exe", (char *const *)argv, environ, -1, output, -1, pid);
 }

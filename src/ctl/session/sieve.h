@@ -18,7 +18,6 @@ enum sieve_verdict {
 
 struct sieve_opts {
 	const char *known; /* file of known causes; NULL: every cause is reported alike */
-	const char *worse; /* percent, see causes --worse; or NULL */
 };
 
 struct sieve {

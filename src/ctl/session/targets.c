@@ -6,13 +6,6 @@
 #include "cli/cli.h"
 #include "cpulist.h"
 
-/* Above normal tasks, as in placement.c. perf copies gigabytes at this priority and must not delay
- * threaded interrupts (50). */
-#define PRIORITY 10
-#define PRIORITY_UNSET UINT64_MAX
-
-const struct target_args targets_none = { .priority = PRIORITY_UNSET };
-
 /* An option that requires a target; NULL: none given. */
 static const char *needs_target(const struct perf_poke_opts *opts)
 {
@@ -22,19 +15,7 @@ static const char *needs_target(const struct perf_poke_opts *opts)
 		return "--any-process";
 	if (opts->signal)
 		return "--signal";
-	if (opts->delivery)
-		return "--delivery";
-	return opts->exit_with_target ? "--exit-with-target" : NULL;
-}
-
-static const char *needs_command(const struct target_args *targets,
-				 const struct perf_poke_opts *opts)
-{
-	if (targets->archive)
-		return "--archive";
-	if (targets->priority != PRIORITY_UNSET)
-		return "--perf-priority";
-	return opts->delivery == PERF_POKE_DELIVERY_TRACEPOINT ? "--delivery tracepoint" : NULL;
+	return opts->delivery ? "--delivery" : NULL;
 }
 
 static int check_housekeeping(const char *housekeeping, const char *watched, char **why)
@@ -68,8 +49,6 @@ static int check_command(struct target_args *targets, const struct perf_poke_opt
 	r = perf_record_read(&targets->record, targets->command, opts->any_process, why);
 	if (r)
 		return r;
-	if (!record->at && targets->archive)
-		return options_explain(why, -EINVAL, "--archive: the command is not perf record");
 	if (!record->at && opts->delivery == PERF_POKE_DELIVERY_TRACEPOINT)
 		return options_explain(why, -EINVAL,
 				       "--delivery tracepoint: the command is not perf record");
@@ -91,9 +70,9 @@ int targets_check(struct target_args *targets, const struct perf_poke_opts *opts
 				       "%s needs a target (use --perf-pid PID or -- perf record "
 				       "...)",
 				       option);
-	option = needs_command(targets, opts);
-	if (option && !targets->command)
-		return options_explain(why, -EINVAL, "%s needs -- perf record ...", option);
+	if (opts->delivery == PERF_POKE_DELIVERY_TRACEPOINT && !targets->command)
+		return options_explain(why, -EINVAL,
+				       "--delivery tracepoint needs -- perf record ...");
 	if (targets->command && opts->nr_targets == TARGETS_MAX)
 		return options_explain(why, -EINVAL, "--perf-pid: more than %d targets",
 				       TARGETS_MAX);
@@ -104,7 +83,5 @@ int targets_check(struct target_args *targets, const struct perf_poke_opts *opts
 	r = check_housekeeping(targets->housekeeping, opts->cpus, why);
 	if (!r && targets->command)
 		r = check_command(targets, opts, why);
-	if (targets->priority == PRIORITY_UNSET)
-		targets->priority = PRIORITY;
 	return r;
 }

@@ -10,15 +10,10 @@
 #define TARGETS_MAX 16
 
 struct target_args {
-	bool archive;
-	uint64_t priority; /* of the command */
 	const char *housekeeping;
 	char **command;		   /* after `--`, NULL-terminated; or NULL */
 	struct perf_record record; /* of the command */
 };
-
-/* The defaults. */
-extern const struct target_args targets_none;
 
 /* Checks combinations of options and parses the command. Returns 0, or a negative errno with *why
  * (allocated). */

@@ -14,9 +14,8 @@ struct recorder_config {
 	enum perf_poke_freeze freeze;
 	bool freeze_all, no_switch_events, raw_rings;
 	bool call_graph, no_samples;
-	bool osnoise; /* the osnoise tracer runs: record its events by default */
-	uint64_t sample_size, history_size; /* 0: the recorder's default */
-	size_t nr_targets;		    /* to poke */
+	bool osnoise;	   /* the osnoise tracer runs: record its events by default */
+	size_t nr_targets; /* to poke */
 	const char *const *argv;
 	size_t argc;
 	int work_fd; /* session folder, on the file system of the captures, for data that they share

@@ -75,15 +75,12 @@ static int config_numbers(struct config *config, const struct perf_poke_opts *op
 	config->workload = opts->workload;
 	config->recorder = opts->recorder;
 	config->delivery = opts->delivery;
-	config->exit_with_target = opts->exit_with_target;
 	config->recording.freeze = opts->freeze;
 	config->recording.freeze_all = opts->freeze_all;
 	config->recording.no_switch_events = opts->no_switch_events;
 	config->recording.raw_rings = opts->raw_rings;
 	config->recording.call_graph = opts->call_graph;
 	config->recording.no_samples = opts->no_samples;
-	config->recording.sample_size = opts->sample_size;
-	config->recording.history_size = opts->history_size;
 
 	if (config->period_ns < PERIOD_MIN_NS || config->period_ns > PERIOD_MAX_NS)
 		return log_error(&config->log, -EINVAL, "period %" PRIu64 " ns: must be 10us to 1s",

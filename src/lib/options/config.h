@@ -44,7 +44,6 @@ struct config {
 	struct perf_poke_target *targets;
 	size_t nr_targets;
 	enum perf_poke_delivery delivery;
-	bool exit_with_target;
 	uint64_t max_captures;	       /* UINT64_MAX: no limit */
 	uint64_t keep_worst, max_disk; /* UINT64_MAX: no limit */
 	uint64_t cooldown_ns;

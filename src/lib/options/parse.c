@@ -89,16 +89,6 @@ int parse_filter(struct perf_poke_opts *opts, const char *value, char **why)
 	return copy ? 0 : -ENOMEM;
 }
 
-int parse_call_graph(struct perf_poke_opts *opts, const char *value, char **why)
-{
-	opts->call_graph = true;
-	return strcmp(value, "fp")
-		       ? say_why(why, -EINVAL,
-				 "must be fp: dwarf and lbr of perf record are not for rings that "
-				 "are overwritten")
-		       : 0;
-}
-
 static int parse_bounded(const char *value, uint64_t max, uint32_t *number, char **why)
 {
 	uint64_t count;

@@ -21,7 +21,6 @@ struct option_row {
 const struct option_row *option_row(size_t i);
 
 /* In parse.c: */
-int parse_call_graph(struct perf_poke_opts *opts, const char *value, char **why);
 int parse_dma_latency(struct perf_poke_opts *opts, const char *value, char **why);
 int parse_events(struct perf_poke_opts *opts, const char *value, char **why);
 int parse_filter(struct perf_poke_opts *opts, const char *value, char **why);

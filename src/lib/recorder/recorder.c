@@ -86,10 +86,6 @@ static const char *aux_option(const struct recorder_config *config)
 		return "freeze sample";
 	if (config->freeze_all)
 		return "freeze-all";
-	if (config->sample_size)
-		return "sample-size";
-	if (config->history_size)
-		return "history";
 	return config->no_switch_events ? "no-switch-events" : NULL;
 }
 

@@ -102,8 +102,7 @@ struct recorder {
 struct recorder_ops {
 	struct perf_poke_choice choice;
 	struct probe probe;
-	/* Whether `freeze`, `freeze_all`, `no_switch_events`, `sample_size` and `history_size`
-	 * apply. */
+	/* Whether `freeze`, `freeze_all` and `no_switch_events` apply. */
 	bool has_aux;
 	/* Whether it is a candidate for AUTO; NULL: never. */
 	bool (*suits)(const struct recorder_config *config);

@@ -413,7 +413,7 @@ static int session_poll(struct perf_poke *pp, int timeout_ms)
 		return -ECANCELED;
 	if (nr && pp->held)
 		session_rearm(pp, -1);
-	if (!err && pp->poke && !poke_poll(pp->poke) && pp->config.exit_with_target)
+	if (!err && pp->poke && !poke_poll(pp->poke))
 		err = -ESRCH;
 	return err ? err : nr;
 }

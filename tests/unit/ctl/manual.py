@@ -14,6 +14,9 @@ import shutil
 import subprocess
 import sys
 
+# Of `start`
+OPTIONS_MAX, LINES_MAX = 44, 110
+
 
 def output(*words):
     # No word is broken in lines that are long.
@@ -81,11 +84,23 @@ def check_docs(tree, helps):
                 assert re.search(rf"[\s,]{option}[\s,]", helps[command]), f"{path}: {command} {option}"
 
 
+def check_help(helps):
+    """Short enough to be read; the fields of JSON are in the manual page."""
+    schemas = [command for command, text in helps.items() if '{"' in text]
+    assert not schemas, f"fields of JSON in --help of {schemas}: write them to perf-poke-capture.5"
+    lines = helps["start"].splitlines()
+    options = [line for line in lines if re.match(r" {2,6}-", line)]
+    assert len(options) <= OPTIONS_MAX, f"start has {len(options)} options, more than {OPTIONS_MAX}: derive one, or let one say what two say"
+    assert len(lines) <= LINES_MAX, f"start --help has {len(lines)} lines, more than {LINES_MAX}: leave what the manual page says"
+
+
 def main():
     tool, tree, *paths = sys.argv[1:]
     commands = re.findall(r"^  ([\w-]+) ", help_of(tool), re.MULTILINE)
     assert len(commands) > 5, commands
-    check_docs(pathlib.Path(tree), {command: help_of(tool, command) for command in commands})
+    helps = {command: help_of(tool, command) for command in commands}
+    check_docs(pathlib.Path(tree), helps)
+    check_help(helps)
     pages = {pathlib.Path(path).stem: pathlib.Path(path).read_text() for path in paths}
     for command in commands:
         assert f".It Xr perf-poke-ctl-{command} 1\n" in pages["perf-poke-ctl"], command

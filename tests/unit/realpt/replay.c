@@ -255,7 +255,6 @@ static struct pt_recorder *make_recorder(const struct replay *replay, size_t rin
 		.tsc_ctc_d = fields[PERFDATA_PT_TSC_CTC_D],
 	};
 	pt->aux_size = ring;
-	pt->history_size = UINT64_MAX;
 	pt->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	pt->nr_cpus = replay->nr;
 	for (size_t i = 0; i < replay->nr; i++)

@@ -129,7 +129,6 @@ struct pt_recorder {
 	enum perf_poke_freeze freeze; /* not AUTO */
 	bool freeze_all, raw_rings;
 	size_t aux_size;
-	uint64_t sample_size, history_size;
 	struct perf_event_attr attr; /* of the PT event */
 	struct pt_events *events;
 	struct tsc_clock clock;

@@ -16,7 +16,7 @@
 #define SWITCH_RING (512 << 10)
 #define CLOCK_TRIES 3
 /* A record is limited to 64 KiB with all its fields: the limit of perf record --aux-sample. */
-#define SAMPLE_MAX (60ULL << 10)
+#define SAMPLE_SIZE (60ULL << 10)
 
 static void pt_free(struct recorder *recorder)
 {
@@ -146,8 +146,7 @@ static int pt_try(struct pt_recorder *pt, const struct recorder_config *config,
 	if (err)
 		return err;
 	if (freeze == PERF_POKE_FREEZE_SAMPLE)
-		events.sample_size =
-			pt->sample_size < pt->history_size ? pt->sample_size : pt->history_size;
+		events.sample_size = SAMPLE_SIZE;
 	if (freeze != PERF_POKE_FREEZE_SIGNAL) {
 		events.printk_id = tracefs_printk_id();
 		if (!events.printk_id)
@@ -308,8 +307,6 @@ static int pt_open(struct recorder **ret, const struct recorder_config *config,
 	pt->root_fd = -1;
 	pt->nr_cpus = config->nr_cpus;
 	pt->freeze_all = config->freeze_all;
-	pt->sample_size = config->sample_size ? config->sample_size : SAMPLE_MAX;
-	pt->history_size = config->history_size ? config->history_size : UINT64_MAX;
 	pt->raw_rings = config->raw_rings;
 	symbols_init(&pt->symbols, config->work_fd);
 	for (size_t i = 0; i < pt->nr_cpus; i++)
@@ -558,14 +555,6 @@ static bool pt_suits(const struct recorder_config *config)
 				 : !access(PT_PMU_DIR, F_OK);
 }
 
-static int pt_check(const struct recorder_config *config, const struct log *log)
-{
-	if (config->sample_size > SAMPLE_MAX)
-		return log_error(log, -EINVAL, "sample size %" PRIu64 ": must be at most 60K",
-				 config->sample_size);
-	return 0;
-}
-
 const struct recorder_ops pt_recorder = {
 	.choice = { "pt", PERF_POKE_RECORDER_PT, "Intel PT: every branch" },
 	.probe = { "intel_pt",
@@ -574,7 +563,6 @@ const struct recorder_ops pt_recorder = {
 		   false, pt_probe },
 	.has_aux = true,
 	.suits = pt_suits,
-	.check = pt_check,
 	.open = pt_open,
 	.start = pt_start,
 	.freeze = pt_freeze,

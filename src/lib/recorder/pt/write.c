@@ -79,7 +79,6 @@ static const uint8_t *trace_bytes(const struct pt_recorder *pt, const struct pt_
 static size_t trace_begin(const struct pt_recorder *pt, const struct snapshot *snapshot,
 			  const struct pt_trace *trace, uint64_t *tsc)
 {
-	struct pt_psb psb;
 	size_t len, begin;
 	const uint8_t *bytes = trace_bytes(pt, trace, &len);
 
@@ -92,12 +91,7 @@ static size_t trace_begin(const struct pt_recorder *pt, const struct snapshot *s
 		*tsc = 0;
 		return len;
 	}
-	/* Samples are written unchanged. */
-	if (trace->sample || len - begin <= pt->history_size ||
-	    !pt_scan_psb(bytes, len, len - pt->history_size, &psb))
-		return begin;
-	*tsc = pt_scan_tsc(bytes, len, psb.offset);
-	return psb.offset;
+	return begin;
 }
 
 static struct pt_clock trace_clock(const struct pt_config *config)

@@ -106,7 +106,7 @@ TEST(refuses)
 		{ "-c1 -e a:b --filter x --filter y",
 		  "--filter 'y': the event before it has a filter (join them with &&)" },
 		{ "-c1 -e a:b,", "-e 'a:b,': empty event name" },
-		{ "-c1 --call-graph dwarf", "--call-graph 'dwarf': must be fp" },
+		{ "-c1 --call-graph=dwarf", "--call-graph 'dwarf': takes no value" },
 		{ "-c1 -e a:b,a:b", "-e 'a:b,a:b': 'a:b' is named twice" },
 		{ "-c1 -e a:b --event a:b", "--event 'a:b': 'a:b' is named twice" },
 		/* Targets. */
@@ -123,17 +123,13 @@ TEST(refuses)
 		{ "-c1 --any-process", "--any-process needs a target" },
 		{ "-c1 --signal 12", "--signal needs a target" },
 		{ "-c1 --delivery relay", "--delivery needs a target" },
-		{ "-c1 --exit-with-target", "--exit-with-target needs a target" },
-		{ "-c1 --archive", "--archive needs -- perf record ..." },
-		{ "-c1 --perf-priority 10 --perf-pid 7",
-		  "--perf-priority needs -- perf record ..." },
 		{ "-c1 --delivery tracepoint --perf-pid 7",
 		  "--delivery tracepoint needs -- perf record ..." },
 		{ "-c1 --housekeeping 0-3", "--housekeeping '0-3': CPU 1 is watched" },
 		{ "-c1 --", "--: a command is missing" },
 		{ "-c1 -- true", "-- 'true': not a perf record" },
-		{ "-c1 --any-process --archive -- true",
-		  "--archive: the command is not perf record" },
+		{ "-c1 --any-process --delivery tracepoint -- true",
+		  "--delivery tracepoint: the command is not perf record" },
 		{ "-c1 --delivery tracepoint -- perf record -S",
 		  "--delivery tracepoint: perf record needs an event, such as -e intel_pt//k" },
 	};
@@ -205,25 +201,22 @@ TEST(maps_targets)
 	_cleanup_(release) struct parsed p = { 0 }, q = { 0 };
 
 	PARSE(&p, "-c1", "--perf-pid", "12", "--perf-pid=13", "--signal", "SIGUSR1",
-	      "--any-process", "--delivery", "fasync", "--exit-with-target", "--recorder", "perf",
-	      "--housekeeping", "0,2");
+	      "--any-process", "--delivery", "fasync", "--recorder", "perf", "--housekeeping",
+	      "0,2");
 	assert_int_equal(p.r, 0);
 	assert_int_equal(p.args.opts.nr_targets, 2);
 	assert_int_equal(p.args.opts.targets[0].pid, 12);
 	assert_int_equal(p.args.opts.targets[1].pid, 13);
 	assert_int_equal(p.args.opts.signal, SIGUSR1);
 	assert_true(p.args.opts.any_process);
-	assert_true(p.args.opts.exit_with_target);
 	assert_int_equal(p.args.opts.delivery, PERF_POKE_DELIVERY_FASYNC);
 	assert_int_equal(p.args.opts.recorder, PERF_POKE_RECORDER_PERF);
 	assert_string_equal(p.args.targets.housekeeping, "0,2");
 	assert_null(p.args.targets.command);
-	PARSE(&q, "-c1", "--archive", "--signal=usr2", "--delivery", "tracepoint", "--", "perf",
-	      "record", "-e", "a:b", "-S");
+	PARSE(&q, "-c1", "--signal=usr2", "--delivery", "tracepoint", "--", "perf", "record", "-e",
+	      "a:b", "-S");
 	assert_int_equal(q.r, 0);
-	assert_true(q.args.targets.archive);
 	assert_int_equal(q.args.opts.signal, SIGUSR2);
-	assert_int_equal(q.args.targets.priority, 10);
 	assert_string_equal(q.args.targets.command[0], "perf");
 	assert_int_equal(q.args.targets.record.at, 1);
 }

@@ -379,8 +379,7 @@ TEST(takes_targets)
 	struct config config;
 
 	ACCEPTS(&config, TARGETS({ .pid = 7, .signal = 10, .wake = wake }, { .pid = 8 }),
-		.delivery = PERF_POKE_DELIVERY_FASYNC, .exit_with_target = true, .signal = 12,
-		.any_process = true);
+		.delivery = PERF_POKE_DELIVERY_FASYNC, .signal = 12, .any_process = true);
 	memset(wake, 'x', sizeof(wake) - 1);
 	assert_int_equal(config.nr_targets, 2);
 	assert_int_equal(config.targets[0].pid, 7);
@@ -391,7 +390,6 @@ TEST(takes_targets)
 	assert_true(config.targets[1].any_process);
 	assert_null(config.targets[1].wake);
 	assert_int_equal(config.delivery, PERF_POKE_DELIVERY_FASYNC);
-	assert_true(config.exit_with_target);
 	config_destroy(&config);
 }
 
