@@ -37,15 +37,22 @@ int call_tree_use(struct call_tree *tree, const struct spans *spans)
 	return tree->of ? 0 : -ENOMEM;
 }
 
+/* Moves it to the front, for the same functions are called again and again. */
 static int find_node(struct call_tree *tree, uint32_t parent, const char *name, uint8_t kind,
 		     uint32_t *node)
 {
-	uint32_t number = names_add(tree->names, name);
+	uint32_t number = names_add(tree->names, name), *link = &tree->nodes[parent].child;
 	int r = names_error(tree->names);
 
-	for (*node = tree->nodes[parent].child; *node; *node = tree->nodes[*node].next) {
-		if (tree->nodes[*node].name == number && tree->nodes[*node].kind == kind)
-			return r;
+	for (; (*node = *link); link = &tree->nodes[*node].next) {
+		struct call_node *found = &tree->nodes[*node];
+
+		if (found->name != number || found->kind != kind)
+			continue;
+		*link = found->next;
+		found->next = tree->nodes[parent].child;
+		tree->nodes[parent].child = *node;
+		return r;
 	}
 	if (!r)
 		r = array_grow(&tree->nodes, tree->nr, sizeof(*tree->nodes));
