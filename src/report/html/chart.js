@@ -1,21 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The page of `export --html`. All text from the capture goes into the page as text, never as markup.
 "use strict";
+const byId = (id) => document.getElementById(id);
+
+const format = (ns) => {
+	for (const [scale, unit] of [[1e9, "s"], [1e6, "ms"], [1e3, "us"]]) {
+		if (Math.abs(ns) >= scale) return Number((ns / scale).toPrecision(4)) + unit;
+	}
+	return Math.round(ns) + "ns";
+};
+
+// A row calls `find` with its cells.
+const fillTable = (id, heads, rows, find) => {
+	const table = byId(id);
+	const add = (parent, tag, text, first) => {
+		const cell = document.createElement(tag);
+		cell.textContent = text;
+		if (first) cell.className = "name";
+		parent.append(cell);
+	};
+	const head = table.createTHead().insertRow();
+	heads.forEach((text, n) => add(head, "th", text, !n));
+	const body = table.createTBody();
+	for (const cells of rows) {
+		const row = body.insertRow();
+		cells.forEach((text, n) => add(row, "td", text, !n || id === "facts"));
+		if (!find) continue;
+		row.className = "link";
+		row.tabIndex = 0;
+		row.addEventListener("click", () => find(cells));
+		row.addEventListener("keydown", (event) => event.key === "Enter" && find(cells));
+	}
+};
+
 (() => {
-	const report = JSON.parse(document.getElementById("report").textContent);
-	const chart = JSON.parse(document.getElementById("chart-data").textContent);
-	const byId = (id) => document.getElementById(id);
+	const report = JSON.parse(byId("report").textContent);
+	const chart = JSON.parse(byId("chart-data").textContent);
 	const ROW = 17, AXIS = 22, GAP = 6, KINDS = chart.kinds, LANES = chart.lanes;
 	const IDLE = KINDS.indexOf("idle");
-
-	const format = (ns) => {
-		const units = [[1e9, "s"], [1e6, "ms"], [1e3, "us"]];
-		const size = Math.abs(ns);
-		for (const [scale, unit] of units) {
-			if (size >= scale) return Number((ns / scale).toPrecision(4)) + unit;
-		}
-		return Math.round(ns) + "ns";
-	};
 
 	// A span is six numbers, of which the first is its begin after the one before.
 	const decode = (lane) => {
@@ -474,31 +496,10 @@
 		if (histogram) drawLatencies();
 	});
 
-	const fillTable = (id, heads, rows, link) => {
-		const table = byId(id);
-		const add = (parent, tag, text, first) => {
-			const cell = document.createElement(tag);
-			cell.textContent = text;
-			if (first) cell.className = "name";
-			parent.append(cell);
-		};
-		const head = table.createTHead().insertRow();
-		heads.forEach((text, n) => add(head, "th", text, !n));
-		const body = table.createTBody();
-		for (const cells of rows) {
-			const row = body.insertRow();
-			cells.forEach((text, n) => add(row, "td", text, !n || id === "facts"));
-			if (!link) continue;
-			row.className = "link";
-			row.tabIndex = 0;
-			const find = () => {
-				byId("search").value = link(cells);
-				search(link(cells));
-				nextMatch();
-			};
-			row.addEventListener("click", find);
-			row.addEventListener("keydown", (event) => event.key === "Enter" && find());
-		}
+	const find = (cells) => {
+		byId("search").value = cells[0];
+		search(cells[0]);
+		nextMatch();
 	};
 	const percent = (part, whole) => (whole ? 100 * part / whole : 0).toFixed(1) + "%";
 	const fillTables = () => {
@@ -510,12 +511,12 @@
 			[row.term, row.name || "", format(row.time_ns), row.percent.toFixed(1) + "%"]));
 		byId("terms").hidden = !report.analysis.length;
 		fillTable("budget", heads, report.budget.map(usage));
-		if (report.irqs_off) fillTable("irqs_off", heads, report.irqs_off.map(usage), (cells) => cells[0]);
+		if (report.irqs_off) fillTable("irqs_off", heads, report.irqs_off.map(usage), find);
 		byId("off").hidden = !report.irqs_off;
 		if (report.functions) {
 			fillTable("functions", ["", "self", "share", "total", "share", "self while late", "calls"], report.functions.map((row) =>
 				[row.name, format(row.self_ns), percent(row.self_ns, window_ns), format(row.total_ns), percent(row.total_ns, window_ns),
-					format(row.late_ns), row.calls]), (cells) => cells[0]);
+					format(row.late_ns), row.calls]), find);
 		}
 		byId("top").hidden = !report.functions;
 		fillTable("facts", ["", ""], chart.facts);

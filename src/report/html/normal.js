@@ -2,8 +2,7 @@
 // The late activation beside the median of the normal ones: a flame chart, callers above what they called, and a table of steps.
 "use strict";
 (() => {
-	const normal = JSON.parse(document.getElementById("normal-data").textContent);
-	const byId = (id) => document.getElementById(id);
+	const normal = JSON.parse(byId("normal-data").textContent);
 	const ROW = 18, NARROW = 0.001, LABEL = 24; // rows and the least width of a name in pixels
 
 	byId("normal").hidden = !normal;
@@ -11,30 +10,12 @@
 	byId("normal_sentence").textContent = normal.sentence;
 	if (!normal.nodes) return;
 
-	const format = (ns) => {
-		for (const [scale, unit] of [[1e9, "s"], [1e6, "ms"], [1e3, "us"]]) {
-			if (Math.abs(ns) >= scale) return Number((ns / scale).toPrecision(3)) + unit;
-		}
-		return ns + "ns";
-	};
 	const formatMore = (time) => (time.here_ns < time.median_ns ? "-" : "+") + format(Math.abs(time.here_ns - time.median_ns));
 	const known = (ns) => (ns === null ? "-" : format(ns));
-
-	const addRow = (tag, cells) => {
-		const row = byId("normal_steps").insertRow();
-		cells.forEach((text, n) => {
-			const cell = document.createElement(tag);
-			cell.textContent = text;
-			if (!n) cell.className = "name";
-			row.append(cell);
-		});
-	};
-	addRow("th", ["step", "normal", "p99", "here", "more"]);
-	for (const step of normal.steps) {
-		if (step.median_ns === null && step.here_ns === null) continue;
-		addRow("td", [step.step, known(step.median_ns), known(step.p99_ns), known(step.here_ns),
-			step.median_ns === null || step.here_ns === null ? "-" : formatMore(step)]);
-	}
+	fillTable("normal_steps", ["step", "normal", "p99", "here", "more"],
+		normal.steps.filter((step) => step.median_ns !== null || step.here_ns !== null).map((step) =>
+			[step.step, known(step.median_ns), known(step.p99_ns), known(step.here_ns),
+				step.median_ns === null || step.here_ns === null ? "-" : formatMore(step)]));
 
 	const nodes = normal.nodes, flame = byId("flame");
 	nodes.forEach((node, n) => {

@@ -98,7 +98,7 @@ def check_normal(browser, folder):
     check(names[:1] == ["worker_thread"] and "late_timer_spin" in names, f"frames: {names}")
     browser.run(f"{FRAMES}.find((frame) => frame.title === 'late_timer_spin').click()")
     found = text(browser, "#normal_details")
-    check(re.match(r"late_timer_spin, function: here 22\dus, normally 0ns; .*\+22\dus; .* of 15 normal activations have it$", found), found)
+    check(re.match(r"late_timer_spin, function: here 22\d\.\dus, normally 0ns; .*\+22\d\.\dus; .* of 15 normal activations have it$", found), found)
     browser.run("document.getElementById('normal').scrollIntoView()")
     check_looks(browser, page)
 
