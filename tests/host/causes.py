@@ -87,14 +87,15 @@ class Causes(common.HostTest):
 
     def fill(self, cause, take):
         """Keeps only captures with this cause at work for most of the latency."""
-        row = self.matrix[cause] = collections.defaultdict(list)
+        row, seen = self.matrix.setdefault(cause, collections.defaultdict(list)), set()
         for _ in range(SESSIONS):
             made = {capture["path"] for capture, begin, end in take(cause)
                     if 2 * (min(end, capture["actual_ns"]) - max(begin, capture["expected_ns"])) >= capture["latency_ns"]
                     and begin - BEFORE_NS >= capture["time_ns"] - (capture["history_ns"] or 0)}
             folder = os.path.join(self.folder, cause)
             for path in glob.glob(os.path.join(folder, "*")):
-                if not os.path.exists(os.path.join(path, "fingerprint.json")):
+                if path not in seen:
+                    seen.add(path)
                     found = json.loads(common.run_ctl("report", "--json", path).stdout)["fingerprint"]
                     if path in made and found["kind"] not in UNRECORDED:
                         row[found["id"]].append(path)

@@ -43,8 +43,7 @@ ARROWS = {
     "src/report/fingerprint": ("src/report/cause",),
     "src/report/account": ("src/report/fingerprint",),
     "src/report/compare": ("src/report/account",),
-    "src/report/profile": ("src/report/compare",),
-    "src/report/html": ("src/report/profile",),
+    "src/report/html": ("src/report/compare",),
     "src/report/fxt": ("src/decode/calls",),
     "src/report": ("src/report/fxt", "src/report/html"),
     "src/ctl/cli": ("src/lib", "src/shared"),
@@ -54,8 +53,7 @@ ARROWS = {
     "src/ctl/export": ("src/ctl/capture",),
     "src/ctl/session": ("src/ctl/cli",),
     "src/ctl/selftest": ("src/ctl/bundle", "src/ctl/session"),
-    "src/ctl/store": ("src/ctl/causes",),
-    "src/ctl/commands": ("src/ctl/store", "src/ctl/export", "src/ctl/selftest"),
+    "src/ctl/commands": ("src/ctl/causes", "src/ctl/export", "src/ctl/selftest"),
     "src/ctl": ("src/ctl/commands",),
 }
 

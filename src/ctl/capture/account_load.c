@@ -3,8 +3,8 @@
 
 #include "capture/capture_trace.h"
 #include "capture/decoding.h"
-#include "capture/fingerprint_file.h"
 #include "capture/user_frames.h"
+#include "capture/verdict.h"
 #include "cli/cli.h"
 #include "facts/user_code.h"
 #include "spans/events_spans.h"
@@ -124,13 +124,14 @@ static int name_user_frames(struct facts *facts, const struct capture_file *capt
 	return r;
 }
 
-/* Caches the fingerprint. Failures are ignored: it can be found again. */
-static void keep_fingerprint(const struct account *account)
+static int keep_verdict(const struct account *account)
 {
-	_cleanup_close_ int fd = open(account->capture, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_(verdict_release) struct verdict verdict = { 0 };
+	int r = verdict_of_account(&verdict, account);
 
-	if (fd >= 0)
-		fingerprint_file_write(fd, account);
+	if (!r)
+		verdict_keep(&verdict, account);
+	return r;
 }
 
 int account_load(struct account *account, struct console *con, const char *folder,
@@ -154,8 +155,19 @@ int account_load(struct account *account, struct console *con, const char *folde
 	if (!r && account_finish(account))
 		r = capture_trace_error(con, folder, -ENOMEM, NULL);
 	if (!r && !want->window_ns && !want->after_ns && !want->symfs)
-		keep_fingerprint(account);
+		r = keep_verdict(account);
 	if (r)
 		account_release(account);
 	return r;
+}
+
+int verdict_load(struct verdict *verdict, struct console *con, const char *folder)
+{
+	_cleanup_(account_release) struct account account = { 0 };
+	int r = verdict_kept(verdict, folder);
+
+	if (r != -ENOENT)
+		return r;
+	r = account_load(&account, con, folder, &(struct account_want){ 0 });
+	return r ?: verdict_of_account(verdict, &account);
 }

@@ -3,7 +3,7 @@
 #ifndef CTL_CAPTURE_ACCOUNT_LOAD_H
 #define CTL_CAPTURE_ACCOUNT_LOAD_H
 
-#include "account/account.h"
+#include "capture/verdict.h"
 #include "capture/view.h"
 #include "cli/cli.h"
 
@@ -17,5 +17,9 @@ struct account_want {
  * copied. */
 int account_load(struct account *account, struct console *con, const char *folder,
 		 const struct account_want *want) _must_check_;
+
+/* What a report with its defaults concludes, from the user's cache if it is there. Returns as
+ * account_load(). */
+int verdict_load(struct verdict *verdict, struct console *con, const char *folder) _must_check_;
 
 #endif

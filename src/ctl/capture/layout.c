@@ -41,7 +41,7 @@ bool layout_has(const char *path, mode_t mode)
 		return matches(path, "^(perf\\.data(/kcore_dir)?|buildid(/\\.build-id(/" X
 				     "{2})?)?|" TRACED ")$");
 	return S_ISREG(mode) &&
-	       matches(path, "^((capture|fingerprint|host)\\.json|ring\\.cpu" D "{1,5}|"
+	       matches(path, "^((capture|host)\\.json|ring\\.cpu" D "{1,5}|"
 			     "perf\\.data/(data|kcore_dir/(kallsyms|modules|kcore))|" TRACED
 			     "/(elf|debug|vdso))$");
 }

@@ -7,7 +7,6 @@
 #include "bundle/bundle.h"
 #include "capture/account_load.h"
 #include "capture/capture_file.h"
-#include "capture/fingerprint_file.h"
 #include "capture/layout.h"
 #include "cli/cli.h"
 #include "text.h"
@@ -29,50 +28,33 @@ static int complain(const struct collecting *c, const char *path, const char *wh
 	return 0;
 }
 
-/* Decodes the capture unless its cause is stored. Prints errors. */
-static int find_cause(const struct collecting *c, int dirfd, const char *path,
-		      struct fingerprint_file *found)
-{
-	_cleanup_(account_release) struct account account = { 0 };
-	int r = fingerprint_file_read(found, dirfd);
-
-	if (!r)
-		return 0;
-	r = account_load(&account, c->con, path, &(struct account_want){ 0 });
-	if (r)
-		return r;
-	found->fingerprint = account.fingerprint;
-	snprintf(found->sentence, sizeof(found->sentence), "%s", account.sentence);
-	return 0;
-}
-
-static int take_capture(const struct collecting *c, int dirfd, const char *path)
+static int take_capture(const struct collecting *c, const char *path)
 {
 	_cleanup_(capture_file_close) struct capture_file file = { 0 };
-	struct fingerprint_file found;
+	_cleanup_(verdict_release) struct verdict verdict = { 0 };
 	_cleanup_free_ char *why = NULL;
 	int r = capture_file_open(&file, path, &why);
 
 	if (r)
 		return r == -ENOMEM ? r : complain(c, path, why ?: strerror(-r));
-	r = find_cause(c, dirfd, path, &found);
+	r = verdict_load(&verdict, c->con, path);
 	if (r == -ENOMEM || r == -EINTR)
 		return r;
 	if (r)
 		c->causes->unreadable++;
-	else if (!found.fingerprint.kind[0])
+	else if (!verdict.fingerprint.kind[0])
 		c->causes->without++;
 	else
 		r = causes_add(c->causes,
 			       &(struct sighting){
 				       .path = c->archive ?: path,
 				       .host = file.capture->hostname ?: "",
-				       .sentence = found.sentence,
+				       .sentence = verdict_sentence(&verdict),
 				       .wall_ns = file.capture->wall_ns,
 				       .latency_ns = file.capture->spike->latency_ns,
 				       .cpu = file.capture->spike->cpu,
 			       },
-			       &found.fingerprint);
+			       &verdict.fingerprint);
 	return r == -ENOMEM ? r : 0;
 }
 
@@ -128,7 +110,7 @@ static int take_folder(struct collecting *c, int dirfd, const char *path, int de
 
 	if (!faccessat(dirfd, CAPTURE_FILE_NAME, F_OK, AT_SYMLINK_NOFOLLOW) ||
 	    layout_is_name(slash ? slash + 1 : path))
-		return take_capture(c, dirfd, path);
+		return take_capture(c, path);
 	return depth < DEPTH_MAX ? walk(c, dirfd, path, depth) : 0;
 }
 

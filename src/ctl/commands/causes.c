@@ -55,8 +55,7 @@ static const struct option_spec options[] = {
 };
 
 static const char notes[] =
-	"Each capture is decoded once: its cause is stored in it as fingerprint.json.\n"
-	"Captures in read-only folders are decoded at each run.\n"
+	"Each capture is decoded once: its cause is kept in ~/.cache/perf-poke.\n"
 	"\n"
 	"Exit codes: 0 fine (with --known: nothing new), 1 failed, or a capture is unreadable,\n"
 	"2 usage, 3 no capture of a spike, 4 a new cause, or a known one that got worse.\n";

@@ -12,9 +12,9 @@
 #include <stdio.h>
 
 #include "bundle/bundle.h"
+#include "capture/verdict.h"
 #include "capture/view.h"
 #include "cli/cli.h"
-#include "fingerprint/fingerprint.h"
 #include "session/follow.h"
 #include "session/results.h"
 #include "session/targets.h"
@@ -80,8 +80,7 @@ struct list_args {
 struct list_entry {
 	const struct perf_poke_capture *capture; /* owned */
 	uint64_t size;				 /* bytes */
-	char fingerprint[FINGERPRINT_ID_SIZE];	 /* empty: none, or not found yet */
-	json_object *report;			 /* owned; NULL: not requested, or failed */
+	struct verdict verdict;			 /* without JSON: not found yet */
 };
 
 /* Returns as command_options(). Strings are not copied. */

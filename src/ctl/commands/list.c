@@ -6,7 +6,6 @@
 
 #include "array.h"
 #include "capture/account_load.h"
-#include "capture/fingerprint_file.h"
 #include "capture/folder.h"
 #include "cli/cli.h"
 #include "clock.h"
@@ -21,6 +20,8 @@
 #define TARGET(member) .offset = offsetof(struct list_args, member)
 
 static int parse_since(void *target, const char *value, char **why);
+
+#define SENTENCE_MAX 4096
 
 static const struct perf_poke_choice orders[] = {
 	{ "time", LIST_BY_TIME, NULL },
@@ -158,7 +159,7 @@ static void list_release(struct list *list)
 {
 	for (size_t i = 0; i < list->nr; i++) {
 		perf_poke__capture_close(list->entries[i].capture);
-		json_object_put(list->entries[i].report);
+		verdict_release(&list->entries[i].verdict);
 	}
 	free(list->entries);
 	free(list->cpus);
@@ -184,7 +185,6 @@ static void add_capture(struct list *list, const struct perf_poke_capture *captu
 {
 	_cleanup_close_ int fd = open(capture->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct list_entry entry = { .capture = capture };
-	struct fingerprint_file kept;
 
 	if (recorder_has_trace(view_recorder(capture->recorder)) &&
 	    faccessat(fd, "perf.data", F_OK, 0)) {
@@ -193,9 +193,7 @@ static void add_capture(struct list *list, const struct perf_poke_capture *captu
 		complain(list, why ?: strerror(ENOMEM));
 	} else if (list_wants(list->args, list->cpus, list->nr_cpus, capture)) {
 		entry.size = tree_size(fd, ".").share;
-		if (!fingerprint_file_read(&kept, fd))
-			snprintf(entry.fingerprint, sizeof(entry.fingerprint), "%s",
-				 kept.fingerprint.id);
+		list->out_of_memory |= verdict_kept(&entry.verdict, capture->path) == -ENOMEM;
 		list->out_of_memory |= add_entry(list, &entry) != 0;
 		capture = NULL;
 	}
@@ -231,7 +229,7 @@ static void format_time(char *text, size_t size, uint64_t wall_ns)
 		 (unsigned int)(wall_ns % NSEC_PER_SEC / 1000000));
 }
 
-static void print_entry(FILE *out, struct list_entry *entry)
+static void print_entry(FILE *out, const struct list_entry *entry, bool why)
 {
 	const struct perf_poke_capture *capture = entry->capture;
 	const struct perf_poke_spike *spike = capture->spike;
@@ -247,31 +245,25 @@ static void print_entry(FILE *out, struct list_entry *entry)
 		spike->poked ? "poked" : FORMAT_TIME(spike->latency_ns), task,
 		CLEAN(capture->recorder), FORMAT_SIZE(entry->size),
 		CLEAN_TO(PATH_MAX, capture->path));
-	if (*entry->fingerprint)
-		fprintf(out, "  %s\n", CLEAN_TO(FINGERPRINT_ID_SIZE, entry->fingerprint));
-	if (entry->report)
+	if (entry->verdict.json && entry->verdict.fingerprint.kind[0])
 		fprintf(out, "  %s\n",
-			CLEAN(json_object_get_string(
-				json_object_object_get(entry->report, "sentence"))));
+			CLEAN_TO(FINGERPRINT_ID_SIZE, entry->verdict.fingerprint.id));
+	if (entry->verdict.json && why)
+		fprintf(out, "  %s\n", CLEAN_TO(SENTENCE_MAX, verdict_sentence(&entry->verdict)));
 }
 
 /* Failures are reported like unreadable captures. */
 static int explain(struct list *list)
 {
 	for (size_t i = 0; i < list->nr; i++) {
-		_cleanup_(account_release) struct account account = { 0 };
-		int r = account_load(&account, list->con, list->entries[i].capture->path,
-				     &(struct account_want){ 0 });
+		struct list_entry *entry = &list->entries[i];
+		int r = entry->verdict.json
+				? 0
+				: verdict_load(&entry->verdict, list->con, entry->capture->path);
 
 		if (r == -EINTR)
 			return r;
-		if (r)
-			list->failed = true;
-		if (r)
-			continue;
-		snprintf(list->entries[i].fingerprint, sizeof(list->entries[i].fingerprint), "%s",
-			 account.fingerprint.id);
-		list->entries[i].report = account_json(&account, 1);
+		list->failed |= r != 0;
 	}
 	return 0;
 }
@@ -293,10 +285,10 @@ static json_object *new_line(const struct list_entry *entry, bool why)
 			 json_object_get(json_object_object_get(all, fields[i])));
 	/* Of all its files. */
 	json_add_u64(object, "size_bytes", entry->size);
-	json_add_name(object, "fingerprint", entry->fingerprint);
+	json_add_name(object, "fingerprint", entry->verdict.fingerprint.id);
 	for (size_t i = 0; why && i < ARRAY_SIZE(reasons); i++)
 		json_add(object, reasons[i],
-			 json_object_get(json_object_object_get(entry->report, reasons[i])));
+			 json_object_get(json_find(entry->verdict.json, reasons[i])));
 	return object;
 }
 
@@ -316,7 +308,7 @@ static void print(struct list *list)
 		fprintf(con->out, "%-23s %4s %8s  %-20s %-8s %8s  %s\n", "TIME", "CPU", "LATENCY",
 			"INTERRUPTED", "RECORDER", "SIZE", "CAPTURE");
 	for (size_t i = 0; i < list->nr; i++)
-		print_entry(con->out, &list->entries[i]);
+		print_entry(con->out, &list->entries[i], list->args->why);
 }
 
 static enum exit_code run(struct console *con, int argc, char **argv)

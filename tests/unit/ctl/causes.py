@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""perf-poke-ctl causes on folders and archives: groups, exit codes, kept fingerprints, the page.
+"""perf-poke-ctl causes on folders and archives: groups, exit codes, what is kept of them, the page.
 
 usage: causes.py CTL
 """
@@ -19,21 +19,24 @@ import zlib
 from made import stack_capture as capture
 
 CTL = os.path.abspath(sys.argv.pop(1))
+OTHERS = {name: value for name, value in os.environ.items() if name not in ("HOME", "XDG_CACHE_HOME")}
 FLUSH = "irqs-off/acme_flush:" + f"{zlib.crc32(b'v2 irqs-off acme_flush<acme_write<[write]'):08x}"
 
 
 class Causes(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.cache = self.folder / "cache"
+        self.environment = {"XDG_CACHE_HOME": str(self.cache)}
 
     def fill(self, host="one"):
         for i in range(3):
             capture(self.folder / f"captures/{host}/20261121-0930{i:02}.000-cpu1-83us", latency_us=80 + i, host=host, second=i)
         capture(self.folder / f"captures/{host}/20261121-093010.000-cpu2-50us", "acme_drain", 50, 2, host, 10)
 
-    def ctl(self, *args, code=0, **more):
+    def ctl(self, *args, code=0):
         result = subprocess.run([CTL, *args], cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
-                                check=False, **more)
+                                check=False, env={**OTHERS, **self.environment})
         self.assertEqual(result.returncode, code, result)
         return result
 
@@ -51,30 +54,87 @@ class Causes(unittest.TestCase):
         self.ctl("list", "--why", "captures/one")
         self.assertIn(FLUSH, self.ctl("list", "captures/one").stdout)
 
-    def test_keeps_what_it_found(self):
-        self.fill()
-        self.ctl("causes", "captures")
-        kept = sorted(self.folder.glob("captures/one/*/*"))
-        self.assertEqual({path.name for path in kept}, {"capture.json", "fingerprint.json"})
-        path = self.folder / "captures/one/20261121-093010.000-cpu2-50us/fingerprint.json"
-        about = json.loads(path.read_text())
-        # The file is read, but its hash is computed again.
-        about["fingerprint"].update(chain=["other"], id="irqs-off/lie:00000000")
-        path.write_text(json.dumps(about))
-        self.assertEqual(self.lines("captures")[1]["fingerprint"], f"irqs-off/other:{zlib.crc32(b'v2 irqs-off other'):08x}")
-        for text in ("", "{", "[]", '{"version": 2}', '{"version": 2, "fingerprint": {"kind": 7}}', '{"version": 99, "fingerprint": null}',
-                     '{"version": 2, "fingerprint": {"kind": "a", "chain": ["b<c"]}}'):
-            path.write_text(text)
-            self.assertIn("acme_drain", self.lines("captures")[1]["fingerprint"], text)
-            self.assertIn("acme_drain", path.read_text())
+    def kept(self):
+        return sorted(path for path in self.cache.rglob("*") if path.is_file())
 
-    def test_leaves_a_folder_alone_that_is_read_only(self):
+    def test_keeps_what_it_found_out_of_the_captures(self):
         self.fill()
-        folder = self.folder / "captures/one/20261121-093010.000-cpu2-50us"
-        folder.chmod(0o555)
-        self.assertEqual(len(self.lines("captures")), 3)
-        self.assertEqual([path.name for path in folder.iterdir()], ["capture.json"])
-        folder.chmod(0o755)
+        self.ctl("list", "--why", "captures/one")
+        self.assertEqual(sorted(path.name for path in self.folder.glob("captures/one/*/*")), ["capture.json"] * 4)
+        kept = self.kept()
+        self.assertEqual(len(kept), 4)
+        self.assertEqual({path.stat().st_mode & 0o77 for path in self.cache.rglob("*")}, {0})
+        # It is used, by what the capture is and not by where it is.
+        for path in kept:
+            about = json.loads(path.read_text())
+            path.write_text(json.dumps({**about, "sentence": "kept " + "long " * 300 + "end"}))
+        shutil.move(self.folder / "captures/one", self.folder / "captures/other")
+        for text in self.ctl("list", "--why", "captures/other").stdout, self.ctl("causes", "captures").stdout:
+            self.assertIn("kept long ", text)
+            self.assertIn(" long end\n", text)
+        self.assertIn("kept", self.lines("captures")[0]["sentence"])
+        self.assertNotIn("kept", self.ctl("report", "captures/other/20261121-093010.000-cpu2-50us").stdout)
+        # Neither a changed capture nor an entry of another decoder.
+        path = next(self.folder.glob("captures/*/*-cpu2-*/capture.json"))
+        path.write_text(path.read_text().replace("acme_drain", "acme_sink"))
+        self.assertEqual([line["fingerprint"].split(":")[0] for line in self.lines("captures")[:-1]], ["irqs-off/acme_flush", "irqs-off/acme_sink"])
+        for path in self.kept():
+            path.write_text(path.read_text().replace("perf-poke ", "perf-poke-"))
+        self.assertNotIn("kept", self.ctl("causes", "captures").stdout)
+
+    def test_entries_that_are_broken_are_made_again(self):
+        capture(self.folder / "one", "acme_drain")
+        found = self.ctl("list", "--why", "one").stdout
+        path, = self.kept()
+        about = json.loads(path.read_text())
+        for wrong in ("", "{", "[]", "null", {**about, "fingerprint": {"kind": 7}}, {**about, "sentence": 7}, {**about, "key": None},
+                      {**about, "fingerprint": {"version": 2, "kind": "a", "chain": ["b<c"]}}):
+            path.write_text(wrong if isinstance(wrong, str) else json.dumps(wrong))
+            self.assertEqual(self.ctl("list", "--why", "one").stdout, found)
+            self.assertEqual(json.loads(path.read_text()), about)
+
+    def test_the_cache_is_bounded(self):
+        capture(self.folder / "one", "acme_drain")
+        self.ctl("list", "--why", "one")
+        path, = self.kept()
+        path.unlink()
+        for i in range(100):
+            path.with_name(f"{i}.json").write_text("{}")
+            os.utime(path.with_name(f"{i}.json"), (i, i))
+        self.ctl("list", "--why", "one")
+        self.assertEqual({path.name for path in self.kept()}, {path.name, *(f"{i}.json" for i in range(37, 100))})
+
+    def test_a_cache_is_not_needed(self):
+        self.fill()
+        found = self.lines("captures")
+        shutil.rmtree(self.cache)
+        readable = self.folder / "others"
+        readable.mkdir()
+        readable.chmod(0o777)
+        for environment in {}, {"HOME": "/nowhere"}, {"XDG_CACHE_HOME": "relative"}, {"XDG_CACHE_HOME": str(readable)}, {"XDG_CACHE_HOME": "/dev/null"}:
+            self.environment = environment
+            self.assertEqual(self.lines("captures"), found, environment)
+        self.assertEqual(list(readable.iterdir()), [])
+
+    def test_what_is_named_by_an_address_is_not_kept(self):
+        place = {"address": "0x401234", "symbol": None, "module": None, "offset": 0x1234, "user": True, "file": "/opt/prog", "build_id": "11" * 20}
+        capture(self.folder / "one", "acme_drain", stack=[place], irqs_off=False)
+        self.assertIn("prog+0x1234", self.ctl("list", "--why", "one").stdout)
+        self.assertEqual(self.kept(), [])
+
+    def test_a_fingerprint_in_a_capture_is_not_believed(self):
+        capture(self.folder / "one", "acme_drain")
+        (self.folder / "one/fingerprint.json").write_text(json.dumps(
+            {"version": 2, "fingerprint": {"version": 2, "kind": "irqs-off", "chain": ["harmless"], "sender": None}, "sentence": "all good"}))
+        self.assertIn("irqs-off/acme_drain", self.lines("one")[0]["fingerprint"])
+
+    def test_lists_a_hundred_in_a_second(self):
+        for i in range(100):
+            capture(self.folder / f"captures/20261121-093000.{i:03}-cpu1-83us", f"acme_{i}", second=i % 60)
+        self.ctl("list", "--why", "captures")
+        begin = time.monotonic()
+        self.ctl("list", "--why", "captures")
+        self.assertLess(time.monotonic() - begin, 1)
 
     def test_takes_archives(self):
         self.fill()
@@ -164,8 +224,6 @@ class Causes(unittest.TestCase):
         self.ctl("causes", "captures", "--save", "a.json")
         for path in self.folder.glob("captures/one/*/capture.json"):
             path.write_text(path.read_text().replace("0xffffffffc0000017", "0xffffffffa1234567").replace('"pid": 7', '"pid": 4711'))
-        for path in self.folder.glob("captures/one/*/fingerprint.json"):
-            path.unlink()
         begin = time.monotonic()
         self.ctl("causes", "captures", "--save", "b.json")
         self.assertLess(time.monotonic() - begin, 30)

@@ -24,7 +24,7 @@ GOLDEN = pathlib.Path(__file__).parent / "golden"
 # Without perf, and the same everywhere.
 ENVIRONMENT = {"PATH": "/nonexistent", "LC_ALL": "C", "TZ": "UTC0", "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", ""),
                "LSAN_OPTIONS": os.environ.get("LSAN_OPTIONS", "")}
-# In order: what a command leaves in captures, the next ones see.
+# In order: what a command leaves in the cache, the next ones see.
 COMMANDS = (
     "list captures", "list captures --why --sort latency --cpu 0-1 --min-latency 81us", "list captures/sample --json --why", "list captures --since 7",
     "list captures --cpu 7", "list captures --json --min-latency 1s", "list captures --since 2027-01-01",
@@ -55,7 +55,7 @@ def make(folder):
 
 
 def run(folder, words):
-    return subprocess.run([CTL, *shlex.split(words)], cwd=folder, env=ENVIRONMENT, stdin=subprocess.DEVNULL, capture_output=True,
+    return subprocess.run([CTL, *shlex.split(words)], cwd=folder, env={**ENVIRONMENT, "XDG_CACHE_HOME": f"{folder}/cache"}, stdin=subprocess.DEVNULL, capture_output=True,
                           text=True, check=False)
 
 
