@@ -22,6 +22,9 @@
 #include "trigger/trigger.h"
 #include "util.h"
 
+/* After the types that it needs. */
+#include "bpf/trigger.skel.h"
+
 #define TRIES 100000
 
 struct counts {

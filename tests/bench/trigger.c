@@ -21,9 +21,9 @@
 
 #include "base/base.h"
 #include "bpf/trigger.h"
+#include "bpf/trigger.skel.h"
 #include "median.h"
 #include "reference.skel.h"
-#include "trigger/state.h"
 #include "trigger/trigger.h"
 #include "workload/workload.h"
 

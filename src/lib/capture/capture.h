@@ -16,7 +16,7 @@
 #include "options/config.h"
 #include "recorder/recorder.h"
 #include "tree.h"
-#include "trigger/stats.h"
+#include "trigger/trigger.h"
 
 struct capture_stack {
 	struct perf_poke_frame *frames;

@@ -8,7 +8,7 @@
 #include "cpulist.h"
 #include "json_add.h"
 #include "json_file.h"
-#include "trigger/kinds.h"
+#include "trigger/trigger.h"
 
 #define FRAMES_MAX (TRIGGER_KERNEL_FRAMES + TRIGGER_USER_FRAMES)
 

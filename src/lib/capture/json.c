@@ -12,8 +12,7 @@
 #include "capture/span_ends.h"
 #include "json_add.h"
 #include "options/config.h"
-#include "trigger/bucket.h"
-#include "trigger/kinds.h"
+#include "trigger/trigger.h"
 
 #define SCHEMA 1
 

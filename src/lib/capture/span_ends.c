@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "text.h"
-#include "trigger/span.h"
+#include "trigger/trigger.h"
 
 #define NAME_MAX_SIZE 256
 

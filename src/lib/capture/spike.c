@@ -5,8 +5,7 @@
 
 #include "capture/stack.h"
 #include "task.h"
-#include "trigger/kinds.h"
-#include "trigger/noise.h"
+#include "trigger/trigger.h"
 
 #define LATENCY_TRIES 20
 #define LATENCY_PAUSE_US 5000

@@ -8,7 +8,7 @@
 
 #include "capture/spike.h"
 #include "clock.h"
-#include "trigger/kinds.h"
+#include "trigger/trigger.h"
 
 #define NAME_TRIES 1000
 

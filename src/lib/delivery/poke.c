@@ -11,8 +11,6 @@
 #include "clock.h"
 #include "cpulist.h"
 #include "json_add.h"
-#include "trigger/kinds.h"
-#include "trigger/target.h"
 #include "trigger/trigger.h"
 
 /* After this, the controller sends a signal that is not pending. */

@@ -7,7 +7,7 @@
 #include "delivery/delivery.h"
 #include "hardware/hardware.h"
 #include "recorder/recorder.h"
-#include "trigger/kinds.h"
+#include "trigger/trigger.h"
 #include "workload/workload.h"
 
 static int try_btf(struct probe_detail *detail)

@@ -2,7 +2,7 @@
 #include "delivery/delivery.h"
 #include "recorder/recorder.h"
 #include "session/state.h"
-#include "trigger/kinds.h"
+#include "trigger/trigger.h"
 #include "workload/workload.h"
 
 static const struct perf_poke_choice automatic = { "auto", 0, "the best that works here" };

@@ -8,8 +8,7 @@
 #include "capture/removal.h"
 #include "clock.h"
 #include "text.h"
-#include "trigger/kinds.h"
-#include "trigger/stats.h"
+#include "trigger/trigger.h"
 #include "units.h"
 
 int rules_start(struct rules *rules)

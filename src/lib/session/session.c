@@ -12,8 +12,7 @@
 #include "io.h"
 #include "options/config.h"
 #include "task.h"
-#include "trigger/kinds.h"
-#include "trigger/threads.h"
+#include "trigger/trigger.h"
 
 /* Snapshots in memory: one being written, one waiting. */
 #define PENDING_MAX 2

@@ -12,7 +12,6 @@
 #include "options/config.h"
 #include "recorder/recorder.h"
 #include "session/rules.h"
-#include "trigger/bucket.h"
 #include "trigger/trigger.h"
 #include "visible/visible.h"
 #include "workload/workload.h"

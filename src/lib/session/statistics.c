@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "trigger/bucket.h"
+#include "trigger/trigger.h"
 
 static int statistics_select(const struct perf_poke *pp, enum perf_poke_trigger_kind kind, int cpu,
 			     struct stats_table *table)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "trigger/count.h"
+#include "trigger/trigger.h"
 
 #include <errno.h>
 
+#include "bpf/trigger.skel.h"
 #include "clock.h"
-#include "trigger/state.h"
 
 #define LOAD(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
 #define ADD(field, value) __atomic_fetch_add(&(field), value, __ATOMIC_RELAXED)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "trigger/elf_function.h"
+#include "trigger/trigger.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "trigger/event.h"
+#include "trigger/trigger.h"
 
 #include <errno.h>
 #include <string.h>
@@ -7,9 +7,7 @@
 #include <bpf/libbpf.h>
 
 #include "base/base.h"
-#include "trigger/filter.h"
-#include "trigger/state.h"
-#include "trigger/trigger.h"
+#include "bpf/trigger.skel.h"
 
 /* tp:SYS:NAME[/FILTER/] */
 static bool event_is_tracepoint(const char *text)

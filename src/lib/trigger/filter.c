@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "trigger/filter.h"
+#include "trigger/trigger.h"
 
 #include <linux/perf_event.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include <bpf/libbpf.h>
 
 #include "base/base.h"
-#include "trigger/state.h"
+#include "bpf/trigger.skel.h"
 #include "util.h"
 
 #define FORMAT_MAX 4096

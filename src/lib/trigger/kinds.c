@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "trigger/kinds.h"
+#include "trigger/trigger.h"
 
-#include "trigger/event.h"
-#include "trigger/marker.h"
-#include "trigger/noise.h"
-#include "trigger/span_attach.h"
-#include "trigger/state.h"
-#include "trigger/threads.h"
+#include "bpf/trigger.skel.h"
 
 static int load_report(struct trigger *trigger, const struct trigger_config *config,
 		       const struct log *log)

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "trigger/marker.h"
+#include "trigger/trigger.h"
 
 #include <string.h>
 
 #include <bpf/libbpf.h>
 
 #include "base/base.h"
-#include "trigger/state.h"
-#include "trigger/trigger.h"
+#include "bpf/trigger.skel.h"
 
 #define MARKER_FUNCTION "tracing_mark_write"
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "trigger/noise.h"
+#include "trigger/trigger.h"
 
 #include <inttypes.h>
 
 #include "base/base.h"
-#include "trigger/state.h"
-#include "trigger/trigger.h"
+#include "bpf/trigger.skel.h"
 
 int noise_check(struct config *config)
 {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "trigger/span.h"
+#include "trigger/trigger.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "trigger/filter.h"
 #include "units.h"
 
 #define OVERRUN ",overrun"

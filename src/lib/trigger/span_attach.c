@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "trigger/span_attach.h"
+#include "trigger/trigger.h"
 
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -10,12 +10,8 @@
 #include <bpf/libbpf.h>
 
 #include "base/base.h"
+#include "bpf/trigger.skel.h"
 #include "text.h"
-#include "trigger/elf_function.h"
-#include "trigger/filter.h"
-#include "trigger/span.h"
-#include "trigger/state.h"
-#include "trigger/trigger.h"
 
 /* Open spans: threads in a system call, or requests in flight. */
 #define SPANS_MAX 16384

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "trigger/stats.h"
-
-#include "trigger/bucket.h"
+#include "trigger/trigger.h"
 
 uint64_t stats_count(const struct stats_table *table, unsigned int bucket)
 {

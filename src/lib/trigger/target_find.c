@@ -5,7 +5,7 @@
 #include <bpf/libbpf.h>
 
 #include "bpf/target.skel.h"
-#include "trigger/target.h"
+#include "trigger/trigger.h"
 
 /* Reading the iterator runs the program for each task of our PID namespace. */
 static int run_iterator(struct target_bpf *skel)

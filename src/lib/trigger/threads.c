@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "trigger/threads.h"
+#include "trigger/trigger.h"
 
 #include <limits.h>
 #include <string.h>
@@ -7,8 +7,7 @@
 #include <bpf/libbpf.h>
 
 #include "base/base.h"
-#include "trigger/state.h"
-#include "trigger/target.h"
+#include "bpf/trigger.skel.h"
 #include "units.h"
 
 /* Woken threads, or threads with an expired timer, that have not run yet. */

@@ -7,10 +7,8 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "bpf/trigger.skel.h"
 #include "text.h"
-#include "trigger/filter.h"
-#include "trigger/state.h"
-#include "trigger/stats.h"
 
 struct trigger_cpu *trigger_find_cpu(const struct trigger *trigger, int cpu,
 				     enum perf_poke_trigger_kind kind)

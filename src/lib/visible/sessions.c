@@ -9,9 +9,11 @@
 #include "base/base.h"
 #include "bpf/poke.h"
 #include "clock.h"
-#include "trigger/state.h"
-#include "trigger/stats.h"
+#include "trigger/trigger.h"
 #include "visible/visible.h"
+
+/* After the types that it needs. */
+#include "bpf/trigger.skel.h"
 
 #define REMOVE_TRIES 10
 #define REMOVE_PAUSE_US 2000

@@ -7,7 +7,7 @@
 #include <sys/eventfd.h>
 
 #include "test.h"
-#include "trigger/target.h"
+#include "trigger/trigger.h"
 
 #define FIRST_PID 100
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "trigger/bucket.h"
 #include "test.h"
+#include "trigger/trigger.h"
 
 #include <stdlib.h>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* Counted without a system call, or left to the BPF program. */
-#include "trigger/count.h"
+#include "trigger/trigger.h"
 
 #include <errno.h>
 #include <pthread.h>
 
+#include "bpf/trigger.skel.h"
 #include "test.h"
-#include "trigger/state.h"
 
 #define CPUS 2
 #define CPU 1

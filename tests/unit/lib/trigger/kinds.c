@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "trigger/kinds.h"
+#include "trigger/trigger.h"
 
 #include "messages.h"
 #include "test.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* The program's search in a text; rt-tests' texts are the original ones. */
-#include "trigger/marker.h"
+#include "trigger/trigger.h"
 
 #include <string.h>
 

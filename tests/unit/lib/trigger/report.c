@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* Valid reports, and the system call's arguments. */
-#include "trigger/report.h"
+#include "trigger/trigger.h"
 
 #include <errno.h>
 #include <linux/bpf.h>
@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "bpf/trigger.skel.h"
 #include "test.h"
-#include "trigger/state.h"
 
 static union bpf_attr seen;
 static struct trigger_report args;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* The text of a span, and the functions of a file by name. */
-#include "trigger/span.h"
+#include "trigger/trigger.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "messages.h"
 #include "test.h"
-#include "trigger/elf_function.h"
 
 static int parse(struct span *span, const char *text, struct messages *messages)
 {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* The threads that triggers watch, on kernels with more or fewer symbols. The test provides the
  * only process. */
-#include "trigger/threads.h"
+#include "trigger/trigger.h"
 
 #include "helpers.h"
 #include "messages.h"
-#include "trigger/target.h"
 
 #define PID 1
 #define FIRST_NAMESPACE_PID 5001
