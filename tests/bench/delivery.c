@@ -287,9 +287,9 @@ static void measure(const struct condition *condition, enum perf_poke_delivery w
 	struct config config = {
 		.cpus = &spike_cpu,
 		.nr_cpus = 1,
-		.targets = &target,
-		.nr_targets = 1,
-		.delivery = wanted,
+		.opts.targets = &target,
+		.opts.nr_targets = 1,
+		.opts.delivery = wanted,
 	};
 	struct trigger_config trigger_config = {
 		.cpus = &spike_cpu,

@@ -34,8 +34,8 @@ static struct json_object *trigger_json(const struct config *config,
 			json_add_u64(thresholds, trigger_kind_name(kind), config->thresholds[kind]);
 	}
 	json_add(json, "thresholds_ns", thresholds);
-	if (config->task)
-		json_add_text(json, "task", config->task);
+	if (config->opts.task)
+		json_add_text(json, "task", config->opts.task);
 	for (int kind = 0; kind < TRIGGER_KINDS; kind++) {
 		if (config->texts[kind])
 			json_add_text(json, trigger_kind_name(kind), config->texts[kind]);
@@ -51,10 +51,10 @@ static struct json_object *workload_json(const struct capture_env *env)
 	struct json_object *json = json_object_new_object();
 
 	json_add_text(json, "kind", env->workload);
-	if (config->workload != PERF_POKE_WORKLOAD_NONE &&
-	    config->workload != PERF_POKE_WORKLOAD_OSNOISE) {
-		json_add_u64(json, "period_ns", config->period_ns);
-		json_add_int(json, "priority", config->priority);
+	if (config->opts.workload != PERF_POKE_WORKLOAD_NONE &&
+	    config->opts.workload != PERF_POKE_WORKLOAD_OSNOISE) {
+		json_add_u64(json, "period_ns", config->opts.period_ns);
+		json_add_int(json, "priority", config->opts.priority);
 	}
 	return json;
 }
@@ -172,8 +172,8 @@ static struct json_object *capture_json(const struct capture_env *env,
 	}
 	json_add(json, "hardware", hardware_json(&capture->hardware, capture->spike.cpu));
 	put_system(json);
-	for (size_t i = 0; i < env->config->argc; i++)
-		json_push_text(argv, env->config->argv[i]);
+	for (size_t i = 0; i < env->config->opts.argc; i++)
+		json_push_text(argv, env->config->opts.argv[i]);
 	json_add(json, "command_line", argv);
 	return json;
 }

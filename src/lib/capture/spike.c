@@ -26,7 +26,7 @@ static uint64_t reached_ns(const struct config *config, const struct trigger_spi
 {
 	if (seen->by_rtla || trigger_row(seen->kind)->choice.argument)
 		return 0;
-	return config->thresholds[seen->kind] ?: config->threshold_ns;
+	return config->thresholds[seen->kind] ?: config->opts.threshold_ns;
 }
 
 struct perf_poke_spike spike_of(const struct config *config, const struct trigger_spike *seen)

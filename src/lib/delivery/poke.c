@@ -145,13 +145,13 @@ static int poke_open_all(struct poke *poke, const struct config *config)
 	const char *wake = NULL;
 	int err = 0;
 
-	for (size_t i = 0; i < config->nr_targets && !err; i++) {
-		err = poke_add_target(poke, &config->targets[i]);
-		if (config->targets[i].wake)
-			wake = config->targets[i].wake;
+	for (size_t i = 0; i < config->opts.nr_targets && !err; i++) {
+		err = poke_add_target(poke, &config->opts.targets[i]);
+		if (config->opts.targets[i].wake)
+			wake = config->opts.targets[i].wake;
 	}
 	if (!err)
-		err = poke_prefer(poke, poke_find(config->delivery), wake);
+		err = poke_prefer(poke, poke_find(config->opts.delivery), wake);
 	if (!err)
 		err = poke_make_message(poke, poke_has(poke, PERF_POKE_DELIVERY_TRACEPOINT) ? wake
 											    : NULL);

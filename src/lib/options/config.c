@@ -32,9 +32,9 @@ static bool cpu_exists(int cpu)
 	return !access(path, F_OK);
 }
 
-static int config_cpus(struct config *config, const struct perf_poke_opts *opts)
+static int config_cpus(struct config *config)
 {
-	const char *list = opts->cpus ? opts->cpus : "";
+	const char *list = config->opts.cpus ?: "";
 	_cleanup_free_ char *online_list = NULL;
 	_cleanup_free_ int *online = NULL;
 	size_t nr = 0;
@@ -61,111 +61,71 @@ static int config_cpus(struct config *config, const struct perf_poke_opts *opts)
 			       cpu_exists(missing) ? "is offline" : "does not exist", online_list);
 }
 
-static int config_numbers(struct config *config, const struct perf_poke_opts *opts)
+static void default_number(uint64_t *number, uint64_t value)
 {
-	config->threshold_ns = opts->threshold_ns ? opts->threshold_ns : THRESHOLD_DEFAULT_NS;
-	config->period_ns = opts->period_ns ? opts->period_ns : PERIOD_DEFAULT_NS;
-	config->priority = opts->priority ? opts->priority : PRIORITY_DEFAULT;
-	config->max_captures = opts->max_captures ? opts->max_captures : UINT64_MAX;
-	config->output_owner = opts->output_owner;
-	config->keep_worst = opts->keep_worst ? opts->keep_worst : UINT64_MAX;
-	config->max_disk = opts->max_disk ? opts->max_disk : UINT64_MAX;
-	config->cooldown_ns = opts->cooldown_ns;
-	config->recording.buffer_size = opts->buffer_size;
-	config->workload = opts->workload;
-	config->recorder = opts->recorder;
-	config->delivery = opts->delivery;
-	config->recording.freeze = opts->freeze;
-	config->recording.freeze_all = opts->freeze_all;
-	config->recording.no_switch_events = opts->no_switch_events;
-	config->recording.raw_rings = opts->raw_rings;
-	config->recording.call_graph = opts->call_graph;
-	config->recording.no_samples = opts->no_samples;
+	*number = *number ?: value;
+}
 
-	if (config->period_ns < PERIOD_MIN_NS || config->period_ns > PERIOD_MAX_NS)
+static int config_numbers(struct config *config)
+{
+	struct perf_poke_opts *opts = &config->opts;
+
+	default_number(&opts->threshold_ns, THRESHOLD_DEFAULT_NS);
+	default_number(&opts->period_ns, PERIOD_DEFAULT_NS);
+	default_number(&opts->max_captures, UINT64_MAX);
+	default_number(&opts->keep_worst, UINT64_MAX);
+	default_number(&opts->max_disk, UINT64_MAX);
+	if (opts->period_ns < PERIOD_MIN_NS || opts->period_ns > PERIOD_MAX_NS)
 		return log_error(&config->log, -EINVAL, "period %" PRIu64 " ns: must be 10us to 1s",
-				 config->period_ns);
-	if (config->priority < 1 || config->priority > 99)
+				 opts->period_ns);
+	if (opts->priority < 0 || opts->priority > 99)
 		return log_error(&config->log, -EINVAL, "priority %d: must be 1 to 99",
-				 config->priority);
-	if (config->recording.buffer_size > BUFFER_MAX)
+				 opts->priority);
+	if (opts->buffer_size > BUFFER_MAX)
 		return log_error(&config->log, -EINVAL,
 				 "buffer %" PRIu64 ": the kernel maps at most 2G for a CPU",
-				 config->recording.buffer_size);
+				 opts->buffer_size);
 	return 0;
 }
 
-static int copy_string(char **to, const char *from)
+static int config_scheduling(struct config *config)
 {
-	if (!from)
-		return 0;
-	*to = strdup(from);
-	return *to ? 0 : -ENOMEM;
-}
-
-static int config_workload_opts(struct config *config, const struct perf_poke_opts *opts)
-{
+	struct perf_poke_opts *opts = &config->opts;
+	bool chosen = opts->scheduler || opts->priority;
 	char fifo[32];
 
-	config->hold_dma_latency = opts->hold_dma_latency;
-	config->dma_latency_us = opts->dma_latency_us;
-	config->limit_idle_state = opts->limit_idle_state;
-	config->deepest_idle_state = opts->deepest_idle_state;
-	if (copy_string(&config->cgroup, opts->cgroup))
-		return -ENOMEM;
-	snprintf(fifo, sizeof(fifo), "f:%d", config->priority);
-	if (!opts->scheduler && !opts->priority)
+	opts->priority = opts->priority ?: PRIORITY_DEFAULT;
+	if (!chosen)
 		return 0;
-	if (scheduling_parse(opts->scheduler ? opts->scheduler : fifo, &config->sched))
+	snprintf(fifo, sizeof(fifo), "f:%d", opts->priority);
+	if (scheduling_parse(opts->scheduler ?: fifo, &config->sched))
 		return log_error(
 			&config->log, -EINVAL,
 			"scheduler '%s': must be f:1 to f:99, r:1 to r:99, o:-20 to o:19, or "
 			"d:RUNTIME:PERIOD",
-			opts->scheduler ? opts->scheduler : fifo);
+			opts->scheduler ?: fifo);
 	if (config->sched.policy == SCHED_FIFO)
-		config->priority = config->sched.priority;
+		opts->priority = config->sched.priority;
 	return 0;
 }
 
-/* A row of an array with rows of the caller's size. */
-static int config_row(const struct config *config, const char *what, void *row, size_t size,
-		      const void *rows, size_t row_sz, size_t i)
+/* Replaces a string of the caller by a copy. */
+static int own_string(struct config *config, const char **text)
 {
-	if (row_sz < size)
-		return log_error(&config->log, -EINVAL,
-				 "%s_sz %zu: must be sizeof(struct perf_poke_%s)", what, row_sz,
-				 what);
-	if (sized_struct_read(row, size, (const char *)rows + i * row_sz, row_sz, size))
-		return log_error(&config->log, -EINVAL,
-				 "%s_sz %zu: the library has no member that is set (struct "
-				 "perf_poke_%s)",
-				 what, row_sz, what);
-	return 0;
+	if (!*text)
+		return 0;
+	*text = owned_copy(&config->opts, *text, strlen(*text));
+	return *text ? 0 : -ENOMEM;
 }
 
-static int config_triggers(struct config *config, const struct perf_poke_opts *opts)
+static int config_strings(struct config *config)
 {
-	config->triggers = calloc(opts->nr_triggers + 1, sizeof(*config->triggers));
-	if (!config->triggers)
-		return -ENOMEM;
-	for (size_t i = 0; i < opts->nr_triggers; i++) {
-		struct perf_poke_trigger row, *trigger = &config->triggers[i];
-		int err = config_row(config, "trigger", &row, sizeof(row), opts->triggers,
-				     opts->trigger_sz, i);
+	struct perf_poke_opts *opts = &config->opts;
+	const char **strings[] = { &opts->function, &opts->output, &opts->session, &opts->cgroup,
+				   &opts->task };
+	const char **argv;
+	int err = 0;
 
-		if (err)
-			return err;
-		trigger->kind = row.kind;
-		trigger->threshold_ns = row.threshold_ns;
-		config->nr_triggers++;
-		if (copy_string((char **)&trigger->text, row.text))
-			return -ENOMEM;
-	}
-	return copy_string(&config->task, opts->task);
-}
-
-static int config_strings(struct config *config, const struct perf_poke_opts *opts)
-{
 	if (opts->function && !*opts->function)
 		return log_error(&config->log, -EINVAL,
 				 "function '': not a symbol, an 0xADDRESS, or any");
@@ -176,121 +136,134 @@ static int config_strings(struct config *config, const struct perf_poke_opts *op
 				 "session '%s': not a name (1 to 63 of A-Z a-z 0-9 . _ -, other "
 				 "than . and ..)",
 				 opts->session);
-	if (copy_string(&config->function, opts->function) ||
-	    copy_string(&config->output, opts->output ? opts->output : "perf-poke.data") ||
-	    copy_string(&config->session, opts->session))
+	opts->output = opts->output ?: "perf-poke.data";
+	for (size_t i = 0; i < ARRAY_SIZE(strings) && !err; i++)
+		err = own_string(config, strings[i]);
+	opts->argc = opts->argv ? opts->argc : 0;
+	argv = owned_memory(opts, opts->argc * sizeof(*argv));
+	if (!argv)
 		return -ENOMEM;
-	config->argv = calloc(opts->argc + 1, sizeof(*config->argv));
-	if (!config->argv)
-		return -ENOMEM;
-	for (; opts->argv && config->argc < opts->argc; config->argc++) {
-		if (copy_string(&config->argv[config->argc], opts->argv[config->argc]))
-			return -ENOMEM;
+	for (size_t i = 0; i < opts->argc && !err; i++) {
+		argv[i] = opts->argv[i];
+		err = own_string(config, &argv[i]);
 	}
+	opts->argv = argv;
+	return err;
+}
+
+/* Replaces an array of the caller, with rows of the caller's size, by a copy. */
+static int own_rows(struct config *config, const char *what, const void **rows, size_t nr,
+		    size_t row_sz, size_t size)
+{
+	char *copy = owned_memory(&config->opts, nr * size);
+
+	if (!copy)
+		return -ENOMEM;
+	if (nr && row_sz < size)
+		return log_error(&config->log, -EINVAL,
+				 "%s_sz %zu: must be sizeof(struct perf_poke_%s)", what, row_sz,
+				 what);
+	for (size_t i = 0; i < nr; i++) {
+		if (sized_struct_read(copy + i * size, size, (const char *)*rows + i * row_sz,
+				      row_sz, size))
+			return log_error(&config->log, -EINVAL,
+					 "%s_sz %zu: the library has no member that is set (struct "
+					 "perf_poke_%s)",
+					 what, row_sz, what);
+	}
+	*rows = copy;
 	return 0;
 }
 
-static int config_events(struct config *config, const struct perf_poke_opts *opts)
+#define OWN_ROWS(config, what, rows, nr, row_sz)                                                   \
+	own_rows(config, what, (const void **)&(rows), nr, row_sz, sizeof(*(rows)))
+
+static int config_triggers(struct config *config)
 {
-	struct perf_poke_event *events = calloc(opts->nr_events + 1, sizeof(*events));
+	struct perf_poke_opts *opts = &config->opts;
+	int err = OWN_ROWS(config, "trigger", opts->triggers, opts->nr_triggers, opts->trigger_sz);
 
-	if (!events)
-		return -ENOMEM;
-	config->recording.events = events;
-	for (size_t i = 0; opts->events && i < opts->nr_events; i++) {
-		struct perf_poke_event row, *event = &events[config->recording.nr_events];
-		int err = config_row(config, "event", &row, sizeof(row), opts->events,
-				     opts->event_sz, i);
+	for (size_t i = 0; i < opts->nr_triggers && !err; i++)
+		err = own_string(config, (const char **)&opts->triggers[i].text);
+	return err;
+}
 
-		if (err)
-			return err;
-		config->recording.nr_events++;
-		if (!row.name)
+static int config_events(struct config *config)
+{
+	struct perf_poke_opts *opts = &config->opts;
+	int err;
+
+	opts->nr_events = opts->events ? opts->nr_events : 0;
+	err = OWN_ROWS(config, "event", opts->events, opts->nr_events, opts->event_sz);
+	for (size_t i = 0; i < opts->nr_events && !err; i++) {
+		struct perf_poke_event *event = (struct perf_poke_event *)&opts->events[i];
+
+		if (!event->name)
 			return log_error(&config->log, -EINVAL, "event %zu: has no name", i);
-		if (copy_string((char **)&event->name, row.name) ||
-		    copy_string((char **)&event->filter, row.filter))
-			return -ENOMEM;
+		err = own_string(config, &event->name) ?: own_string(config, &event->filter);
 	}
-	return 0;
+	return err;
 }
 
-static int config_target(struct config *config, const struct perf_poke_opts *opts,
-			 const struct perf_poke_target *wanted)
+static int config_target(struct config *config, struct perf_poke_target *target)
 {
-	struct perf_poke_target *target = &config->targets[config->nr_targets++];
-
-	*target = *wanted;
-	target->wake = NULL;
-	target->signal = wanted->signal ?: opts->signal;
-	target->any_process |= opts->any_process;
-	if (wanted->pid <= 0)
-		return log_error(&config->log, -EINVAL, "target %d: not a process ID", wanted->pid);
+	target->signal = target->signal ?: config->opts.signal;
+	target->any_process |= config->opts.any_process;
+	if (target->pid <= 0)
+		return log_error(&config->log, -EINVAL, "target %d: not a process ID", target->pid);
 	if (target->signal < 0 || target->signal > SIGRTMAX)
 		return log_error(&config->log, -EINVAL, "target %d: signal %d: must be 1 to %d",
-				 wanted->pid, target->signal, SIGRTMAX);
-	if (!wanted->wake)
-		return 0;
+				 target->pid, target->signal, SIGRTMAX);
 	/* The word goes into a filter. */
-	if (!*wanted->wake || strlen(wanted->wake) > WAKE_MAX ||
-	    wanted->wake[strspn(wanted->wake, WAKE_CHARACTERS)])
+	if (target->wake && (!*target->wake || strlen(target->wake) > WAKE_MAX ||
+			     target->wake[strspn(target->wake, WAKE_CHARACTERS)]))
 		return log_error(&config->log, -EINVAL,
 				 "target %d: wake '%s': must be 1 to %d letters, digits, - or _",
-				 wanted->pid, wanted->wake, WAKE_MAX);
-	return copy_string((char **)&target->wake, wanted->wake);
+				 target->pid, target->wake, WAKE_MAX);
+	return own_string(config, &target->wake);
 }
 
-static int config_targets(struct config *config, const struct perf_poke_opts *opts)
+static int config_targets(struct config *config)
 {
+	struct perf_poke_opts *opts = &config->opts;
 	size_t wakes = 0;
+	int err;
 
 	if (opts->nr_targets > POKE_TARGETS)
 		return log_error(&config->log, -EINVAL, "%zu targets: at most %d are possible",
 				 opts->nr_targets, POKE_TARGETS);
-	config->targets = calloc(opts->nr_targets + 1, sizeof(*config->targets));
-	if (!config->targets)
-		return -ENOMEM;
-	for (size_t i = 0; i < opts->nr_targets; i++) {
-		struct perf_poke_target row;
-		int err = config_row(config, "target", &row, sizeof(row), opts->targets,
-				     opts->target_sz, i);
-
-		if (!err)
-			err = config_target(config, opts, &row);
-		if (err)
-			return err;
-		wakes += !!row.wake;
+	err = OWN_ROWS(config, "target", opts->targets, opts->nr_targets, opts->target_sz);
+	for (size_t i = 0; i < opts->nr_targets && !err; i++) {
+		wakes += !!opts->targets[i].wake;
+		err = config_target(config, (struct perf_poke_target *)&opts->targets[i]);
 	}
-	if (wakes > 1)
+	if (!err && wakes > 1)
 		return log_error(&config->log, -EINVAL, "wake: only one target can have it");
-	return 0;
+	return err;
 }
 
 int config_init(struct config *config, const struct perf_poke_opts *opts)
 {
-	static int (*const steps[])(struct config * config, const struct perf_poke_opts *opts) = {
-		config_cpus,	config_numbers, config_workload_opts, config_triggers,
+	static int (*const steps[])(struct config * config) = {
+		config_cpus,	config_numbers, config_scheduling, config_triggers,
 		config_strings, config_events,	config_targets,
 	};
-	struct perf_poke_opts known;
 	int err;
 
-	err = sized_struct_read(&known, sizeof(known), opts, opts->sz, SIZE_MIN);
+	*config = (struct config){};
+	err = sized_struct_read(&config->opts, sizeof(config->opts), opts, opts->sz, SIZE_MIN);
 	if (err)
 		return err;
-	*config = (struct config){
-		.log = { known.log, known.log_ctx },
-		.on_capture = known.on_capture,
-		.on_removed = known.on_removed,
-		.capture_ctx = known.capture_ctx,
-	};
-	err = option_check_span(&known, &config->log);
+	config->log = (struct log){ config->opts.log, config->opts.log_ctx };
+	err = option_check_span(&config->opts, &config->log);
+	config->opts.owned = calloc(1, sizeof(struct owned_opts));
+	if (!config->opts.owned)
+		err = -ENOMEM;
 	for (size_t i = 0; i < ARRAY_SIZE(steps) && !err; i++)
-		err = steps[i](config, &known);
+		err = steps[i](config);
+	config->recording.opts = &config->opts;
 	config->recording.cpus = config->cpus;
 	config->recording.nr_cpus = config->nr_cpus;
-	config->recording.nr_targets = config->nr_targets;
-	config->recording.argv = (const char *const *)config->argv;
-	config->recording.argc = config->argc;
 	if (err)
 		config_destroy(config);
 	return err;
@@ -308,44 +281,26 @@ bool session_name_valid(const char *name)
 
 bool config_is_timerlat(const struct config *config)
 {
-	return config->workload == PERF_POKE_WORKLOAD_TIMERLAT ||
-	       config->workload == PERF_POKE_WORKLOAD_USER;
+	return config->opts.workload == PERF_POKE_WORKLOAD_TIMERLAT ||
+	       config->opts.workload == PERF_POKE_WORKLOAD_USER;
 }
 
 bool config_is_tracer(const struct config *config)
 {
-	return config_is_timerlat(config) || config->workload == PERF_POKE_WORKLOAD_OSNOISE;
+	return config_is_timerlat(config) || config->opts.workload == PERF_POKE_WORKLOAD_OSNOISE;
 }
 
 void config_destroy(struct config *config)
 {
 	free(config->cpus);
-	free(config->function);
-	free(config->output);
-	free(config->session);
-	free(config->cgroup);
-	free(config->task);
-	for (size_t i = 0; i < config->nr_triggers; i++)
-		free((char *)config->triggers[i].text);
-	free(config->triggers);
-	for (size_t i = 0; i < config->argc; i++)
-		free(config->argv[i]);
-	free(config->argv);
-	for (size_t i = 0; i < config->recording.nr_events; i++) {
-		free((char *)config->recording.events[i].name);
-		free((char *)config->recording.events[i].filter);
-	}
-	free((void *)config->recording.events);
-	for (size_t i = 0; i < config->nr_targets; i++)
-		free((char *)config->targets[i].wake);
-	free(config->targets);
+	perf_poke__opts_release(&config->opts);
 	*config = (struct config){};
 }
 
 const char *function_name(const struct config *config)
 {
-	if (config->function)
-		return strcmp(config->function, "any") ? config->function : NULL;
+	if (config->opts.function)
+		return strcmp(config->opts.function, "any") ? config->opts.function : NULL;
 	return config_is_timerlat(config) ? TIMERLAT_FUNCTION : NULL;
 }
 
@@ -367,11 +322,12 @@ int function_find(const struct config *config, uint64_t *address)
 		return 0;
 	}
 	err = kallsyms_find(name, address);
-	if (err == -ENOENT && !config->function)
+	if (err == -ENOENT && !config->opts.function)
 		return log_error(&config->log, err,
 				 "workload %s: the kernel has no function %s (built without "
 				 "CONFIG_TIMERLAT_TRACER): use --workload cyclic",
-				 config->workload == PERF_POKE_WORKLOAD_USER ? "user" : "timerlat",
+				 config->opts.workload == PERF_POKE_WORKLOAD_USER ? "user"
+										  : "timerlat",
 				 name);
 	if (err == -ENOTUNIQ)
 		return log_error(&config->log, -EINVAL,

@@ -21,41 +21,18 @@
 /* Noise threshold of the workload osnoise; the default of later kernels. */
 #define NOISE_MIN_NS 1000
 struct config {
+	/* Checked, and completed with defaults; no limit is UINT64_MAX. Owns its strings and
+	 * arrays. Use cpus and log below. */
+	struct perf_poke_opts opts;
 	int *cpus;
 	size_t nr_cpus;
-	uint64_t threshold_ns;
-	/* Read by triggers_check(); 0: not watched. threshold_ns is the first of them. */
-	struct perf_poke_trigger *triggers;
-	size_t nr_triggers;
+	/* Read by triggers_check(); 0: not watched. opts.threshold_ns is the first of them. */
 	uint64_t thresholds[TRIGGER_KINDS];
-	const char *texts[TRIGGER_KINDS]; /* of `triggers` */
+	const char *texts[TRIGGER_KINDS]; /* of the triggers */
 	bool has_timers;		  /* one of them watches timers */
-	char *task;
-	char *function; /* NULL: the workload's default */
-	enum perf_poke_workload workload;
-	uint64_t period_ns;
-	int priority;
-	struct scheduling sched; /* of workload threads; size 0: the kernel's default */
-	char *cgroup;		 /* NULL: unchanged */
-	bool hold_dma_latency, limit_idle_state;
-	uint32_t dma_latency_us, deepest_idle_state;
-	enum perf_poke_recorder recorder;
-	struct recorder_config recording; /* except work_fd */
-	struct perf_poke_target *targets;
-	size_t nr_targets;
-	enum perf_poke_delivery delivery;
-	uint64_t max_captures;	       /* UINT64_MAX: no limit */
-	uint64_t keep_worst, max_disk; /* UINT64_MAX: no limit */
-	uint64_t cooldown_ns;
-	char *output;
-	uid_t output_owner;
-	char *session; /* NULL: not listed */
-	char **argv;
-	size_t argc;
+	struct scheduling sched;	  /* of workload threads; size 0: the kernel's default */
+	struct recorder_config recording; /* refers to this; except work_fd */
 	struct log log;
-	perf_poke_capture_fn on_capture;
-	perf_poke_path_fn on_removed;
-	void *capture_ctx;
 };
 
 /* Logs the reason of a failure; nothing is to be destroyed then. */

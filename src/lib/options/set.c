@@ -8,17 +8,22 @@
 
 #define SIZE_MIN (offsetof(struct perf_poke_opts, owned) + sizeof(void *))
 
-char *owned_copy(struct perf_poke_opts *opts, const char *text, size_t length)
+void *owned_memory(struct perf_poke_opts *opts, size_t size)
 {
 	struct owned_opts *owned = opts->owned;
-	char *copy;
 
 	if (array_grow(&owned->strings, owned->nr_strings, sizeof(*owned->strings)))
 		return NULL;
-	copy = strndup(text, length);
-	if (copy)
-		owned->strings[owned->nr_strings++] = copy;
-	return copy;
+	owned->strings[owned->nr_strings] = calloc(1, size + 1);
+	return owned->strings[owned->nr_strings] ? owned->strings[owned->nr_strings++] : NULL;
+}
+
+char *owned_copy(struct perf_poke_opts *opts, const char *text, size_t length)
+{
+	size_t size = strnlen(text, length);
+	char *copy = owned_memory(opts, size);
+
+	return copy ? memcpy(copy, text, size) : NULL;
 }
 
 void perf_poke__opts_release(struct perf_poke_opts *opts)

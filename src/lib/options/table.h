@@ -46,5 +46,7 @@ struct owned_opts {
 
 /* Copies `length` bytes; the options own the copy. NULL: no memory. */
 char *owned_copy(struct perf_poke_opts *opts, const char *text, size_t length);
+/* The same of zero bytes. */
+void *owned_memory(struct perf_poke_opts *opts, size_t size);
 
 #endif

@@ -5,19 +5,19 @@
  * target, so this does nothing at a spike. The capture describes the spike. */
 static bool perf_suits(const struct recorder_config *config)
 {
-	return config->nr_targets && !config->nr_events;
+	return config->opts->nr_targets && !config->opts->nr_events;
 }
 
 static int perf_check(const struct recorder_config *config, const struct log *log)
 {
-	if (!config->nr_targets)
+	if (!config->opts->nr_targets)
 		return log_error(log, -EINVAL,
 				 "recorder perf: needs a target (a running perf record)");
-	if (config->nr_events)
+	if (config->opts->nr_events)
 		return log_error(
 			log, -EINVAL,
 			"event '%s': the recorder perf takes no events; the poked perf has its own",
-			config->events[0].name);
+			config->opts->events[0].name);
 	return 0;
 }
 
@@ -30,10 +30,10 @@ const struct recorder_ops perf_recorder = {
 /* The recorder `none`: a capture has only the spike and its stack, from the trigger. */
 static int none_check(const struct recorder_config *config, const struct log *log)
 {
-	if (!config->nr_events)
+	if (!config->opts->nr_events)
 		return 0;
 	return log_error(log, -EINVAL, "event '%s': the recorder none records no events",
-			 config->events[0].name);
+			 config->opts->events[0].name);
 }
 
 const struct recorder_ops none_recorder = {
@@ -80,13 +80,13 @@ const char *recorder_freeze_name(enum perf_poke_freeze freeze)
 /* The first option given that only Intel PT has, or NULL. */
 static const char *aux_option(const struct recorder_config *config)
 {
-	if (config->freeze == PERF_POKE_FREEZE_PAUSE)
+	if (config->opts->freeze == PERF_POKE_FREEZE_PAUSE)
 		return "freeze pause";
-	if (config->freeze == PERF_POKE_FREEZE_SAMPLE)
+	if (config->opts->freeze == PERF_POKE_FREEZE_SAMPLE)
 		return "freeze sample";
-	if (config->freeze_all)
+	if (config->opts->freeze_all)
 		return "freeze-all";
-	return config->no_switch_events ? "no-switch-events" : NULL;
+	return config->opts->no_switch_events ? "no-switch-events" : NULL;
 }
 
 int recorder_choose(const struct recorder_ops **ret, enum perf_poke_recorder wanted,
@@ -108,7 +108,7 @@ int recorder_choose(const struct recorder_ops **ret, enum perf_poke_recorder wan
 		return log_error(log, -EINVAL,
 				 "%s: needs the recorder pt (Intel PT), not the recorder %s",
 				 option, ops->choice.name);
-	if (config->call_graph && ops != &events_recorder)
+	if (config->opts->call_graph && ops != &events_recorder)
 		return log_error(log, -EINVAL,
 				 "call-graph: needs the recorder events, not the recorder %s",
 				 ops->choice.name);

@@ -62,10 +62,10 @@ int choices_check(const struct config *config)
 		enum perf_poke_axis axis;
 		int value;
 	} rows[] = {
-		{ "recorder", PERF_POKE_AXIS_RECORDER, config->recorder },
-		{ "workload", PERF_POKE_AXIS_WORKLOAD, config->workload },
-		{ "delivery", PERF_POKE_AXIS_DELIVERY, config->delivery },
-		{ "freeze", PERF_POKE_AXIS_FREEZE, config->recording.freeze },
+		{ "recorder", PERF_POKE_AXIS_RECORDER, config->opts.recorder },
+		{ "workload", PERF_POKE_AXIS_WORKLOAD, config->opts.workload },
+		{ "delivery", PERF_POKE_AXIS_DELIVERY, config->opts.delivery },
+		{ "freeze", PERF_POKE_AXIS_FREEZE, config->opts.freeze },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {

@@ -26,12 +26,12 @@ static void say_losses(struct perf_poke *pp)
 		return;
 	if (!losses->said_ns)
 		log_error(&pp->config.log, losses->error, "output '%s': the capture is lost: %s",
-			  pp->config.output, strerror(-losses->error));
+			  pp->config.opts.output, strerror(-losses->error));
 	else
 		log_error(&pp->config.log, losses->error,
-			  "output '%s': %" PRIu64 " more capture%s lost: %s", pp->config.output,
-			  losses->unsaid, losses->unsaid > 1 ? "s are" : " is",
-			  strerror(-losses->error));
+			  "output '%s': %" PRIu64 " more capture%s lost: %s",
+			  pp->config.opts.output, losses->unsaid,
+			  losses->unsaid > 1 ? "s are" : " is", strerror(-losses->error));
 	losses->unsaid = 0;
 	losses->said_ns = clock_ns(CLOCK_MONOTONIC);
 }
@@ -58,8 +58,8 @@ static void tell_caller(struct perf_poke *pp, struct capture *done)
 	}
 	if (done->error)
 		note_loss(pp, done->error);
-	if (pp->config.on_capture)
-		pp->config.on_capture(pp->config.capture_ctx, &capture);
+	if (pp->config.opts.on_capture)
+		pp->config.opts.on_capture(pp->config.opts.capture_ctx, &capture);
 }
 
 static void tell_others(struct perf_poke *pp, const struct capture *done)
@@ -106,5 +106,5 @@ void reports_finish(struct perf_poke *pp)
 	pp->moved = true;
 	log_write(&pp->config.log, PERF_POKE_LOG_WARN,
 		  "output '%s': moved or removed while the session ran: its captures are in '%s'",
-		  pp->config.output, moved);
+		  pp->config.opts.output, moved);
 }

@@ -16,12 +16,12 @@ int rules_start(struct rules *rules)
 	const struct config *config = rules->config;
 
 	memset(rules->floors_ns, 0, sizeof(rules->floors_ns));
-	return keep_new(&rules->keep, config->keep_worst, config->max_disk);
+	return keep_new(&rules->keep, config->opts.keep_worst, config->opts.max_disk);
 }
 
 void rules_cool(struct rules *rules, uint64_t spike_ns)
 {
-	uint64_t cooldown_ns = rules->config->cooldown_ns, end_ns;
+	uint64_t cooldown_ns = rules->config->opts.cooldown_ns, end_ns;
 
 	if (__builtin_add_overflow(spike_ns, cooldown_ns, &end_ns))
 		end_ns = UINT64_MAX;
@@ -31,27 +31,27 @@ void rules_cool(struct rules *rules, uint64_t spike_ns)
 
 static void say_dropped(const struct config *config, const struct kept *dropped)
 {
-	if (dropped->size + dropped->shared <= config->max_disk)
+	if (dropped->size + dropped->shared <= config->opts.max_disk)
 		log_write(&config->log, PERF_POKE_LOG_INFO, "removed %s: worse captures are kept",
 			  dropped->name);
 	else
 		log_write(&config->log, PERF_POKE_LOG_WARN,
 			  "removed %s: its %s, with %s that captures share, exceed the limit of %s",
 			  dropped->name, FORMAT_SIZE(dropped->size + dropped->shared),
-			  FORMAT_SIZE(dropped->shared), FORMAT_SIZE(config->max_disk));
+			  FORMAT_SIZE(dropped->shared), FORMAT_SIZE(config->opts.max_disk));
 }
 
 /* Captures are renamed before deletion, so partial ones are never visible. */
 static void drop(struct rules *rules, const struct kept *dropped)
 {
 	const struct config *config = rules->config;
-	_cleanup_free_ char *path = strfmt("%s/%s", config->output, dropped->name);
+	_cleanup_free_ char *path = strfmt("%s/%s", config->opts.output, dropped->name);
 	struct removal *removal;
 	int err = removal_begin(&removal, rules->output, dropped);
 
 	if (err && err != -ENOENT)
 		log_write(&config->log, PERF_POKE_LOG_WARN, "cannot remove %s/%s: %s",
-			  config->output, dropped->name,
+			  config->opts.output, dropped->name,
 			  err == -ESTALE ? "it is not the capture that was written"
 					 : strerror(-err));
 	if (err && err != -ENOENT)
@@ -59,8 +59,8 @@ static void drop(struct rules *rules, const struct kept *dropped)
 	if (!err)
 		writer_remove(rules->writer, removal);
 	say_dropped(config, dropped);
-	if (config->on_removed && path)
-		config->on_removed(config->capture_ctx, path);
+	if (config->opts.on_removed && path)
+		config->opts.on_removed(config->opts.capture_ctx, path);
 }
 
 /* The session's threshold is that of its first kind. */

@@ -30,8 +30,8 @@ static int session_configure(struct perf_poke *pp, const struct perf_poke_opts *
 	if (!err)
 		err = workload_check(&pp->config);
 	if (!err)
-		err = recorder_choose(&pp->recorder_ops, pp->config.recorder, &pp->config.recording,
-				      &pp->config.log);
+		err = recorder_choose(&pp->recorder_ops, pp->config.opts.recorder,
+				      &pp->config.recording, &pp->config.log);
 	if (err)
 		config_destroy(&pp->config);
 	return err;
@@ -55,7 +55,7 @@ int perf_poke__new(struct perf_poke **pp, const struct perf_poke_opts *opts)
 
 static int session_privileges(const struct config *config)
 {
-	bool realtime = config->workload != PERF_POKE_WORKLOAD_NONE;
+	bool realtime = config->opts.workload != PERF_POKE_WORKLOAD_NONE;
 	char names[128];
 	int err;
 
@@ -78,7 +78,7 @@ static int session_open_trigger(struct perf_poke *pp, uint64_t function)
 		.pause_message = pp->recorder->pause_message,
 		.resume_message = pp->recorder->resume_message,
 		.stacks = true,
-		.rtla = pp->config.session,
+		.rtla = pp->config.opts.session,
 	};
 
 	int err = threads_configure(&pp->config, &trigger.threads);
@@ -107,7 +107,7 @@ static int session_start_writer(struct perf_poke *pp)
 	pp->env.config = &pp->config;
 	pp->env.output = &pp->output;
 	pp->env.recorder = pp->recorder;
-	pp->env.workload = workload_name(pp->config.workload);
+	pp->env.workload = workload_name(pp->config.opts.workload);
 	pp->env.poke = pp->poke;
 	pp->symbols = (struct capture_symbols){ 0 };
 	pp->env.symbols = &pp->symbols;
@@ -139,19 +139,20 @@ static int session_describe(struct perf_poke *pp)
 {
 	struct trigger_session *seen = trigger_session(pp->trigger);
 	const struct config *config = &pp->config;
-	_cleanup_free_ char *output = realpath(config->output, NULL);
+	_cleanup_free_ char *output = realpath(config->opts.output, NULL);
 
 	if (!output)
 		return -errno;
-	seen->threshold_ns = config->threshold_ns;
+	seen->threshold_ns = config->opts.threshold_ns;
 	memcpy(seen->thresholds_ns, config->thresholds, sizeof(seen->thresholds_ns));
-	seen->period_ns = config->workload == PERF_POKE_WORKLOAD_NONE ? 0 : config->period_ns;
-	seen->max_captures = config->max_captures;
+	seen->period_ns =
+		config->opts.workload == PERF_POKE_WORKLOAD_NONE ? 0 : config->opts.period_ns;
+	seen->max_captures = config->opts.max_captures;
 	PUT(seen->function, function_name(config) ? function_name(config) : "any");
 	PUT(seen->recorder, pp->recorder_ops->choice.name);
 	PUT(seen->freeze, pp->recorder->freeze ? pp->recorder->freeze : "");
 	PUT(seen->delivery, pp->poke ? poke_delivery(pp->poke) : "");
-	PUT(seen->workload, workload_name(config->workload));
+	PUT(seen->workload, workload_name(config->opts.workload));
 	PUT(seen->output, output);
 	return 0;
 }
@@ -162,14 +163,14 @@ static int session_open_pins(struct perf_poke *pp)
 	const struct config *config = &pp->config;
 	int err = session_describe(pp);
 
-	if (err || !config->session)
+	if (err || !config->opts.session)
 		return err;
-	err = pins_open(&pp->pins, config->session, pp->trigger, &config->log);
+	err = pins_open(&pp->pins, config->opts.session, pp->trigger, &config->log);
 	if (err && err != -EEXIST) {
 		log_write(&config->log, PERF_POKE_LOG_WARN,
 			  "session '%s': cannot pin below " PINS_BPFFS
 			  ": %s: status, stop and poke will not find it",
-			  config->session, strerror(-err));
+			  config->opts.session, strerror(-err));
 		err = 0;
 	}
 	return err;
@@ -188,18 +189,19 @@ static int session_start(struct perf_poke *pp)
 	err = function_find(&pp->config, &function);
 	if (err)
 		return err;
-	err = output_open(&pp->output, pp->config.output, pp->config.output_owner, &pp->config.log);
+	err = output_open(&pp->output, pp->config.opts.output, pp->config.opts.output_owner,
+			  &pp->config.log);
 	if (err)
 		return err;
 	/* Before the recorder, so that no CPU goes offline unnoticed. */
 	pp->hotplug_fd = hotplug_open(&pp->config.log);
 	pp->config.recording.work_fd = pp->output.work;
-	pp->config.recording.osnoise = pp->config.workload == PERF_POKE_WORKLOAD_OSNOISE;
+	pp->config.recording.osnoise = pp->config.opts.workload == PERF_POKE_WORKLOAD_OSNOISE;
 	err = recorder_open(&pp->recorder, pp->recorder_ops, &pp->config.recording,
 			    &pp->config.log);
 	if (!err)
 		err = hardware_open(&pp->hardware, pp->config.cpus, pp->config.nr_cpus);
-	if (!err && pp->config.nr_targets)
+	if (!err && pp->config.opts.nr_targets)
 		err = poke_open(&pp->poke, &pp->config, &pp->config.log);
 	if (!err)
 		err = session_open_trigger(pp, function);
@@ -264,8 +266,8 @@ int perf_poke__fd(const struct perf_poke *pp)
 /* cpu: whose counters rose while it was not armed; negative: all. */
 static void session_rearm(struct perf_poke *pp, int cpu)
 {
-	pp->held =
-		pp->pending >= PENDING_MAX || pp->complete + pp->pending >= pp->config.max_captures;
+	pp->held = pp->pending >= PENDING_MAX ||
+		   pp->complete + pp->pending >= pp->config.opts.max_captures;
 	if (pp->held)
 		return;
 	hardware_arm(pp->hardware, cpu);
@@ -432,7 +434,7 @@ int perf_poke__poll(struct perf_poke *pp, int timeout_ms)
 
 const char *perf_poke__session(const struct perf_poke *pp)
 {
-	return pp->pins ? pp->config.session : NULL;
+	return pp->pins ? pp->config.opts.session : NULL;
 }
 
 int perf_poke__output(const struct perf_poke *pp)
@@ -446,7 +448,7 @@ const char *perf_poke__chosen(const struct perf_poke *pp, enum perf_poke_axis ax
 	case PERF_POKE_AXIS_RECORDER:
 		return pp->recorder_ops->choice.name;
 	case PERF_POKE_AXIS_WORKLOAD:
-		return workload_name(pp->config.workload);
+		return workload_name(pp->config.opts.workload);
 	case PERF_POKE_AXIS_DELIVERY:
 		return pp->poke ? poke_delivery(pp->poke) : "none";
 	default:

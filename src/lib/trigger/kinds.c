@@ -104,7 +104,7 @@ static int take(struct config *config, const struct perf_poke_trigger *trigger)
 	if (trigger->text && !row->choice.argument && !row->has_text)
 		return log_error(&config->log, -EINVAL, "trigger %s '%s': takes no text",
 				 row->choice.name, trigger->text);
-	*threshold_ns = trigger->threshold_ns ? trigger->threshold_ns : config->threshold_ns;
+	*threshold_ns = trigger->threshold_ns ? trigger->threshold_ns : config->opts.threshold_ns;
 	/* At any latency. */
 	if (row->choice.argument)
 		*threshold_ns = 1;
@@ -116,13 +116,13 @@ static int take(struct config *config, const struct perf_poke_trigger *trigger)
 int triggers_check(struct config *config)
 {
 	const struct perf_poke_trigger irq = { .kind = PERF_POKE_TRIGGER_IRQ };
-	int err = config->nr_triggers ? 0 : take(config, &irq);
+	int err = config->opts.nr_triggers ? 0 : take(config, &irq);
 
-	for (size_t i = 0; i < config->nr_triggers && !err; i++)
-		err = take(config, &config->triggers[i]);
+	for (size_t i = 0; i < config->opts.nr_triggers && !err; i++)
+		err = take(config, &config->opts.triggers[i]);
 	for (int kind = TRIGGER_KINDS; kind--;) {
 		if (config->thresholds[kind])
-			config->threshold_ns = config->thresholds[kind];
+			config->opts.threshold_ns = config->thresholds[kind];
 	}
 	for (size_t kind = 0; kind < ARRAY_SIZE(rows) && !err; kind++)
 		err = rows[kind].check ? rows[kind].check(config) : 0;

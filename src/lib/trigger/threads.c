@@ -20,23 +20,23 @@ static int find_task(const struct config *config, struct trigger_threads *thread
 	uint64_t tid;
 	int err;
 
-	if (!config->task)
+	if (!config->opts.task)
 		return 0;
-	if (config->task[strspn(config->task, "0123456789")]) {
-		if (strlen(config->task) >= sizeof(threads->wakeup_comm))
+	if (config->opts.task[strspn(config->opts.task, "0123456789")]) {
+		if (strlen(config->opts.task) >= sizeof(threads->wakeup_comm))
 			return log_error(&config->log, -EINVAL,
 					 "task '%s': task names have at most 15 characters",
-					 config->task);
-		strcpy(threads->wakeup_comm, config->task);
+					 config->opts.task);
+		strcpy(threads->wakeup_comm, config->opts.task);
 		return 0;
 	}
-	if (units_parse_count(config->task, &tid) || tid > INT_MAX)
+	if (units_parse_count(config->opts.task, &tid) || tid > INT_MAX)
 		return log_error(&config->log, -EINVAL, "task %s: thread IDs go up to %d",
-				 config->task, INT_MAX);
+				 config->opts.task, INT_MAX);
 	err = target_find(tid, &task);
 	if (err)
-		return log_error(&config->log, err, "task %s: cannot be found: %s", config->task,
-				 strerror(-err));
+		return log_error(&config->log, err, "task %s: cannot be found: %s",
+				 config->opts.task, strerror(-err));
 	threads->wakeup_pid = task.tid;
 	return 0;
 }
@@ -97,7 +97,7 @@ int threads_configure(const struct config *config, struct trigger_threads *threa
 				 "trigger thread: the kernel hides the address of hrtimer_wakeup, "
 				 "which identifies sleeping threads: needs CAP_SYSLOG, and "
 				 "kernel.kptr_restrict below 2");
-	threads->claimed = config->workload == PERF_POKE_WORKLOAD_CYCLIC;
+	threads->claimed = config->opts.workload == PERF_POKE_WORKLOAD_CYCLIC;
 	return 0;
 }
 
@@ -142,12 +142,12 @@ int threads_load(struct trigger *trigger, const struct trigger_config *config,
 
 int wakeup_check(struct config *config)
 {
-	if (!config->thresholds[PERF_POKE_TRIGGER_WAKEUP] == !config->task)
+	if (!config->thresholds[PERF_POKE_TRIGGER_WAKEUP] == !config->opts.task)
 		return 0;
 	return log_error(&config->log, -EINVAL,
-			 config->task ? "task '%s': needs the trigger wakeup"
-				      : "trigger wakeup: needs a task%s",
-			 config->task ? config->task : "");
+			 config->opts.task ? "task '%s': needs the trigger wakeup"
+					   : "trigger wakeup: needs a task%s",
+			 config->opts.task ? config->opts.task : "");
 }
 
 int wakeup_load(struct trigger *trigger, const struct trigger_config *config, const struct log *log)

@@ -49,7 +49,8 @@ struct timerlat {
 
 static const struct tracer *tracer_of(const struct config *config)
 {
-	return config->workload == PERF_POKE_WORKLOAD_OSNOISE ? &osnoise_tracer : &timerlat_tracer;
+	return config->opts.workload == PERF_POKE_WORKLOAD_OSNOISE ? &osnoise_tracer
+								   : &timerlat_tracer;
 }
 
 /* The running tracer of an instance; TIMERLAT_TAKEN: the other tracer. folder: relative to tracefs,
@@ -148,7 +149,7 @@ static const char *watched_name(const struct timerlat *timerlat, size_t i)
 
 static bool is_user(const struct config *config)
 {
-	return config->workload == PERF_POKE_WORKLOAD_USER;
+	return config->opts.workload == PERF_POKE_WORKLOAD_USER;
 }
 
 static int watch(struct timerlat *timerlat)
@@ -219,7 +220,8 @@ static int set_shared(struct timerlat *timerlat)
 	if (err)
 		return err;
 	snprintf(period, sizeof(period), "%" PRIu64,
-		 (timerlat->tracer == &osnoise_tracer ? NOISE_MIN_NS : config->period_ns) / 1000);
+		 (timerlat->tracer == &osnoise_tracer ? NOISE_MIN_NS : config->opts.period_ns) /
+			 1000);
 	err = journal_set(journal, "osnoise/stop_tracing_us", "0");
 	if (!err)
 		err = journal_set(journal, "osnoise/stop_tracing_total_us", "0");

@@ -18,7 +18,7 @@
 
 static bool is_osnoise(const struct config *config)
 {
-	return config->workload == PERF_POKE_WORKLOAD_OSNOISE;
+	return config->opts.workload == PERF_POKE_WORKLOAD_OSNOISE;
 }
 
 /* The CPU of a tracer's thread; -1: another thread. */
@@ -152,12 +152,12 @@ int timerlat_threads_set(const int *cpus, size_t nr, const struct config *config
 	_cleanup_close_ int cgroup_fd = -1;
 	int err;
 
-	if (!sched && !config->cgroup)
+	if (!sched && !config->opts.cgroup)
 		return 0;
 	if (!tids)
 		return -ENOMEM;
-	cgroup_fd = config->cgroup ? cgroup_open(config->cgroup, log) : -1;
-	if (config->cgroup && cgroup_fd < 0)
+	cgroup_fd = config->opts.cgroup ? cgroup_open(config->opts.cgroup, log) : -1;
+	if (config->opts.cgroup && cgroup_fd < 0)
 		return cgroup_fd;
 	err = wait_threads(config, cpus, nr, tids);
 	if (err)

@@ -173,8 +173,8 @@ static int thread_start(struct user_threads *threads, size_t i)
 	struct answer answer;
 
 	thread_end(&threads->threads[i]);
-	cgroup = config->cgroup ? cgroup_open(config->cgroup, &threads->config->log) : -1;
-	if (config->cgroup && cgroup < 0)
+	cgroup = config->opts.cgroup ? cgroup_open(config->opts.cgroup, &threads->config->log) : -1;
+	if (config->opts.cgroup && cgroup < 0)
 		return cgroup;
 	answer = thread_make(threads, i, cgroup);
 	if (!answer.err)
@@ -202,7 +202,7 @@ int user_threads_start(struct user_threads **ret, int tracefs, const struct conf
 	if (!config->sched.size)
 		threads->sched = (struct scheduling){ .size = sizeof(threads->sched),
 						      .policy = SCHED_FIFO,
-						      .priority = config->priority };
+						      .priority = config->opts.priority };
 	for (size_t i = 0; i < config->nr_cpus; i++)
 		threads->threads[i] = (struct user_thread){ -1, -1 };
 	threads->epoll = epoll_create1(EPOLL_CLOEXEC);

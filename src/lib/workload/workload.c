@@ -51,7 +51,7 @@ int perf_poke__restore(perf_poke_log_fn fn, void *ctx)
 /* Without the function's address, timerlat's timers look like others. */
 static bool hides_timerlat(const struct config *config)
 {
-	if (config->function || kallsyms_check() != -EPERM)
+	if (config->opts.function || kallsyms_check() != -EPERM)
 		return false;
 	log_write(&config->log, PERF_POKE_LOG_INFO,
 		  "the kernel hides the address of " TIMERLAT_FUNCTION " (needs CAP_SYSLOG, and "
@@ -66,31 +66,31 @@ void workload_choose(struct config *config)
 
 	if (!access(JOURNAL_DIR, F_OK))
 		recover(tracefs, &config->log);
-	if (config->workload != PERF_POKE_WORKLOAD_AUTO)
+	if (config->opts.workload != PERF_POKE_WORKLOAD_AUTO)
 		return;
 	if (config->thresholds[PERF_POKE_TRIGGER_NOISE]) {
-		config->workload = PERF_POKE_WORKLOAD_OSNOISE;
+		config->opts.workload = PERF_POKE_WORKLOAD_OSNOISE;
 		return;
 	}
 	/* Workload threads would delay the watched program. */
 	if (!config->has_timers) {
-		config->workload = PERF_POKE_WORKLOAD_NONE;
+		config->opts.workload = PERF_POKE_WORKLOAD_NONE;
 		return;
 	}
 	state = tracefs < 0 ? TIMERLAT_MISSING : timerlat_state(tracefs);
-	config->workload = PERF_POKE_WORKLOAD_CYCLIC;
+	config->opts.workload = PERF_POKE_WORKLOAD_CYCLIC;
 	/* The filter would exclude timerlat's timers. */
-	if (config->function && strcmp(config->function, "any") &&
-	    strcmp(config->function, TIMERLAT_FUNCTION))
+	if (config->opts.function && strcmp(config->opts.function, "any") &&
+	    strcmp(config->opts.function, TIMERLAT_FUNCTION))
 		return;
 	if (state != TIMERLAT_MISSING && hides_timerlat(config))
 		return;
-	if (state == TIMERLAT_IDLE && config->period_ns >= TIMERLAT_PERIOD_MIN_NS)
-		config->workload = PERF_POKE_WORKLOAD_TIMERLAT;
+	if (state == TIMERLAT_IDLE && config->opts.period_ns >= TIMERLAT_PERIOD_MIN_NS)
+		config->opts.workload = PERF_POKE_WORKLOAD_TIMERLAT;
 	/* Another session's tracer would end with that session. */
 	if (state == TIMERLAT_RUNS && timerlat_others_run(tracefs)) {
 		if (timerlat_covers(tracefs, config->cpus, config->nr_cpus))
-			config->workload = PERF_POKE_WORKLOAD_TIMERLAT;
+			config->opts.workload = PERF_POKE_WORKLOAD_TIMERLAT;
 		else
 			log_write(&config->log, PERF_POKE_LOG_INFO,
 				  "another timerlat runs already, but not on all of these CPUs: "
@@ -101,9 +101,9 @@ void workload_choose(struct config *config)
 static int hold_dma_latency(struct workload *workload)
 {
 	const struct config *config = workload->config;
-	int32_t value = config->dma_latency_us;
+	int32_t value = config->opts.dma_latency_us;
 
-	if (!config->hold_dma_latency)
+	if (!config->opts.hold_dma_latency)
 		return 0;
 	workload->dma_latency = open(DMA_LATENCY, O_WRONLY | O_CLOEXEC);
 	if (workload->dma_latency >= 0 &&
@@ -131,7 +131,7 @@ static int limit_idle_states(struct workload *workload)
 {
 	const struct config *config = workload->config;
 
-	if (!config->limit_idle_state)
+	if (!config->opts.limit_idle_state)
 		return 0;
 	for (size_t i = 0; i < config->nr_cpus; i++) {
 		int cpu = config->cpus[i], state = 0, err = 0;
@@ -142,7 +142,7 @@ static int limit_idle_states(struct workload *workload)
 			return log_error(&config->log, -EOPNOTSUPP,
 					 "deepest idle state: CPU %d has no idle states (%s)", cpu,
 					 name);
-		for (state = config->deepest_idle_state + 1; !err; state++)
+		for (state = config->opts.deepest_idle_state + 1; !err; state++)
 			err = disable_state(workload, cpu, state);
 		if (err != -ENOENT)
 			return err;
@@ -169,7 +169,7 @@ static int start_timerlat(struct workload *workload)
 	if (workload->tracefs < 0)
 		return log_error(
 			&config->log, workload->tracefs, "workload %s: no access to tracefs: %s",
-			workload_name(config->workload), tracefs_strerror(workload->tracefs));
+			workload_name(config->opts.workload), tracefs_strerror(workload->tracefs));
 	err = timerlat_start(&workload->timerlat, workload->tracefs, workload->journal, config);
 	return err ? err : workload_watch(workload, timerlat_fd(workload->timerlat));
 }
@@ -201,17 +201,18 @@ static int start_cyclic(struct workload *workload)
 
 	if (err)
 		return err;
-	return cyclic_start(&workload->cyclic, config->cpus, config->nr_cpus, config->period_ns,
-			    config->priority, workload->trigger, &config->log);
+	return cyclic_start(&workload->cyclic, config->cpus, config->nr_cpus,
+			    config->opts.period_ns, config->opts.priority, workload->trigger,
+			    &config->log);
 }
 
 static int check_timerlat(const struct config *config)
 {
-	if (config->period_ns < TIMERLAT_PERIOD_MIN_NS)
+	if (config->opts.period_ns < TIMERLAT_PERIOD_MIN_NS)
 		return log_error(&config->log, -EINVAL,
 				 "period %" PRIu64 " ns: must be 100us to 1s with the workload "
 				 "timerlat",
-				 config->period_ns);
+				 config->opts.period_ns);
 	return 0;
 }
 
@@ -295,7 +296,7 @@ const char *workload_name(enum perf_poke_workload kind)
 
 int workload_check(const struct config *config)
 {
-	const struct workload_row *row = find_row(config->workload);
+	const struct workload_row *row = find_row(config->opts.workload);
 
 	return row && row->check ? row->check(config) : 0;
 }
@@ -303,10 +304,10 @@ int workload_check(const struct config *config)
 static int start(struct workload *workload)
 {
 	const struct config *config = workload->config;
-	const struct workload_row *row = find_row(config->workload);
+	const struct workload_row *row = find_row(config->opts.workload);
 	int err = 0;
 
-	if (config_is_tracer(config) || config->limit_idle_state) {
+	if (config_is_tracer(config) || config->opts.limit_idle_state) {
 		workload->tracefs = tracefs_open();
 		err = journal_open(&workload->journal, JOURNAL_DIR, workload->tracefs,
 				   &config->log);

@@ -8,9 +8,9 @@ static struct poke *open_poke(enum perf_poke_delivery delivery)
 	static const int cpus[] = { CPU, CPU + 1 };
 	struct perf_poke_target wanted[TARGETS] = {};
 	const struct config config = {
-		.targets = wanted,
-		.nr_targets = TARGETS,
-		.delivery = delivery,
+		.opts.targets = wanted,
+		.opts.nr_targets = TARGETS,
+		.opts.delivery = delivery,
 		.cpus = (int *)cpus + !watched,
 		.nr_cpus = ARRAY_SIZE(cpus) - !watched,
 		.thresholds = { [PERF_POKE_TRIGGER_THREAD] = !watched },

@@ -71,7 +71,7 @@ int make_output(void **state)
 		return -1;
 	snprintf(output, sizeof(output), "%s/captures", folder->path);
 	fake_reset();
-	config = (struct config){ .cpus = cpus, .nr_cpus = 1, .output = output };
+	config = (struct config){ .cpus = cpus, .nr_cpus = 1, .opts.output = output };
 	env = (struct capture_env){ &config, &fake.recorder, &captures };
 	return output_open(&captures, output, 0, &(struct log){});
 }

@@ -26,7 +26,7 @@ extern struct fake_recorder fake;
 
 void fake_reset(void);
 
-/* Fixture: a folder for captures in the test's folder, in config.output. */
+/* Fixture: a folder for captures in the test's folder, in config.opts.output. */
 extern struct config config;
 extern struct capture_env env;
 extern struct output captures;

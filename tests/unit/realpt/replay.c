@@ -339,7 +339,7 @@ char *replay_capture(const struct replay *replay, const char *output, size_t rin
 	uint64_t spike_ns =
 		tsc_to_perf_ns(&snapshot->clock, snapshot->tsc - AFTER_THE_TRACE + SPIKE_AFTER);
 	int cpus[] = { replay->traces[replay->nr - 1].cpu };
-	struct config config = { .cpus = cpus, .nr_cpus = 1, .output = (char *)output };
+	struct config config = { .cpus = cpus, .nr_cpus = 1, .opts.output = output };
 	struct output folder;
 	struct capture_env env = { &config, &pt->base, &folder, .workload = "none" };
 	struct capture capture = {

@@ -123,7 +123,7 @@ static int events_read_features(struct events_recorder *events,
 	for (size_t i = 0; i < nr_senders; i++)
 		names[nr++] = senders[i].name;
 	err = perfdata_features_new(&events->features, events->root_fd, perf_poke__version(),
-				    config->argv, config->argc);
+				    config->opts->argv, config->opts->argc);
 	if (err)
 		return err;
 	return perfdata_features_add_tracing(events->features, tracefs_fd, names, nr);
@@ -144,14 +144,14 @@ static int events_open_all(struct events_recorder *events, const struct recorder
 	events->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (events->root_fd < 0)
 		return -errno;
-	err = event_list_open(&events->list, config->events, config->nr_events, tracefs_fd,
-			      events->root_fd, log);
-	if (!err && config->osnoise && !config->nr_events)
+	err = event_list_open(&events->list, config->opts->events, config->opts->nr_events,
+			      tracefs_fd, events->root_fd, log);
+	if (!err && config->osnoise && !config->opts->nr_events)
 		err = event_list_add_osnoise(&events->list, tracefs_fd);
-	if (!err && !config->no_samples)
+	if (!err && !config->opts->no_samples)
 		err = event_list_add_samples(&events->list, events->root_fd);
 	if (!err)
-		err = events_make_attrs(events, config->call_graph);
+		err = events_make_attrs(events, config->opts->call_graph);
 	if (err)
 		return err;
 	events_attr(&attr);
@@ -163,7 +163,7 @@ static int events_open_all(struct events_recorder *events, const struct recorder
 	if (err)
 		return log_error(log, err, "cannot read the formats of the events: %s",
 				 strerror(-err));
-	pages = rings_pages(config->buffer_size ? config->buffer_size : BUFFER_DEFAULT);
+	pages = rings_pages(config->opts->buffer_size ? config->opts->buffer_size : BUFFER_DEFAULT);
 	events->buffer_size = pages * sysconf(_SC_PAGESIZE);
 	events->nr_cpus = config->nr_cpus;
 	err = rings_open(&events->rings, events->ring_events, events->list.nr, config->cpus,
@@ -172,7 +172,7 @@ static int events_open_all(struct events_recorder *events, const struct recorder
 		return err;
 	attr.mmap = attr.mmap2 = events->has_callchains;
 	/* perf sched timehist shows callchains only if all events have them. */
-	if (config->call_graph)
+	if (config->opts->call_graph)
 		attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
 	return sideband_open(&events->sideband, &attr, events->root_fd, log);
 }
@@ -370,7 +370,8 @@ static int events_try(struct probe_detail *detail)
 {
 	const struct log log = probe_log(detail);
 	const int cpu = sched_getcpu();
-	const struct recorder_config config = { .cpus = &cpu, .nr_cpus = 1, .buffer_size = 1 };
+	const struct perf_poke_opts opts = { .buffer_size = 1 };
+	const struct recorder_config config = { .opts = &opts, .cpus = &cpu, .nr_cpus = 1 };
 	struct recorder *recorder;
 	int err = events_open(&recorder, &config, &log);
 

@@ -50,7 +50,7 @@ static void pt_attr(struct perf_event_attr *attr)
 static int pt_read_filter(struct pt_recorder *pt, const struct recorder_config *config,
 			  const struct log *log)
 {
-	const char *text = config->nr_events ? config->events[0].filter : NULL;
+	const char *text = config->opts->nr_events ? config->opts->events[0].filter : NULL;
 	int err;
 
 	if (!text)
@@ -60,7 +60,7 @@ static int pt_read_filter(struct pt_recorder *pt, const struct recorder_config *
 		return log_error(log, -EINVAL,
 				 "address filter '%s': filters the kernel, which event '%s' "
 				 "excludes: use the modifier k",
-				 text, config->events[0].name);
+				 text, config->opts->events[0].name);
 	return err;
 }
 
@@ -68,10 +68,10 @@ static int pt_read_config(struct pt_recorder *pt, const struct recorder_config *
 			  const struct log *log)
 {
 	_cleanup_close_ int fd = open(PT_PMU_DIR, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	const char *event = config->nr_events ? config->events[0].name : NULL;
+	const char *event = config->opts->nr_events ? config->opts->events[0].name : NULL;
 	int err;
 
-	if (config->freeze_all && config->freeze == PERF_POKE_FREEZE_SAMPLE)
+	if (config->opts->freeze_all && config->opts->freeze == PERF_POKE_FREEZE_SAMPLE)
 		return log_error(log, -EINVAL,
 				 "freeze sample: captures the trace of one CPU and cannot be "
 				 "combined with freeze-all");
@@ -79,9 +79,9 @@ static int pt_read_config(struct pt_recorder *pt, const struct recorder_config *
 		return log_error(log, -ENODEV,
 				 "recorder pt: no Intel PT on this machine (no PMU intel_pt): use "
 				 "the recorder events");
-	if (config->nr_events > 1)
+	if (config->opts->nr_events > 1)
 		return log_error(log, -EINVAL, "event '%s': the recorder pt takes one event only",
-				 config->events[1].name);
+				 config->opts->events[1].name);
 	err = pt_config_parse(&pt->config, fd, event, log);
 	if (!err)
 		err = pt_read_filter(pt, config, log);
@@ -167,15 +167,16 @@ static int pt_open_events(struct pt_recorder *pt, const struct recorder_config *
 	     i++) {
 		enum perf_poke_freeze freeze = i;
 
-		if (config->freeze ? config->freeze == freeze
-				   : freeze != PERF_POKE_FREEZE_SAMPLE || !config->freeze_all)
+		if (config->opts->freeze
+			    ? config->opts->freeze == freeze
+			    : freeze != PERF_POKE_FREEZE_SAMPLE || !config->opts->freeze_all)
 			err = pt_try(pt, config, freeze, log);
 	}
 	if (err == -EOPNOTSUPP)
 		log_error(log, err,
 			  "freeze %s: not on this kernel (pause needs Linux 6.13, sample "
 			  "5.5): use another, or auto",
-			  recorder_freeze_name(config->freeze));
+			  recorder_freeze_name(config->opts->freeze));
 	return err;
 }
 
@@ -259,7 +260,7 @@ static int pt_open_sideband(struct pt_recorder *pt, const struct recorder_config
 	err = sideband_open(&pt->sideband, &attr, pt->root_fd, log);
 	if (err)
 		return err;
-	if (config->no_switch_events)
+	if (config->opts->no_switch_events)
 		return 0;
 	attr.text_poke = attr.mmap = attr.mmap2 = 0;
 	attr.type = PERF_TYPE_SOFTWARE;
@@ -278,12 +279,13 @@ static int pt_open_all(struct pt_recorder *pt, const struct recorder_config *con
 	pt->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (pt->root_fd < 0)
 		return -errno;
-	pt->aux_size = rings_pages(config->buffer_size ? config->buffer_size : AUX_DEFAULT) *
-		       sysconf(_SC_PAGESIZE);
+	pt->aux_size =
+		rings_pages(config->opts->buffer_size ? config->opts->buffer_size : AUX_DEFAULT) *
+		sysconf(_SC_PAGESIZE);
 	err = pt_read_config(pt, config, log);
 	if (!err)
 		err = perfdata_features_new(&pt->features, pt->root_fd, perf_poke__version(),
-					    config->argv, config->argc);
+					    config->opts->argv, config->opts->argc);
 	if (!err)
 		err = pt_open_events(pt, config, log);
 	if (!err)
@@ -306,8 +308,8 @@ static int pt_open(struct recorder **ret, const struct recorder_config *config,
 	pt->base.ops = &pt_recorder;
 	pt->root_fd = -1;
 	pt->nr_cpus = config->nr_cpus;
-	pt->freeze_all = config->freeze_all;
-	pt->raw_rings = config->raw_rings;
+	pt->freeze_all = config->opts->freeze_all;
+	pt->raw_rings = config->opts->raw_rings;
 	symbols_init(&pt->symbols, config->work_fd);
 	for (size_t i = 0; i < pt->nr_cpus; i++)
 		pt->cpus[i].cpu = config->cpus[i];
@@ -551,8 +553,8 @@ static int pt_copy(struct recorder *recorder, struct snapshot **ret)
 
 static bool pt_suits(const struct recorder_config *config)
 {
-	return config->nr_events ? pt_config_is_pt(config->events[0].name)
-				 : !access(PT_PMU_DIR, F_OK);
+	return config->opts->nr_events ? pt_config_is_pt(config->opts->events[0].name)
+				       : !access(PT_PMU_DIR, F_OK);
 }
 
 const struct recorder_ops pt_recorder = {

@@ -30,20 +30,20 @@ int __wrap_kallsyms_places(struct kallsyms_place *places, size_t nr)
 static int set_up(void **state)
 {
 	static int cpus[] = { 3, 4, 7 };
-	static char *argv[] = { "perf-poke-ctl", "start", "--output=a\"b\\c\n" };
+	static const char *const argv[] = { "perf-poke-ctl", "start", "--output=a\"b\\c\n" };
 
 	/* Not UTC, so that a wrong zone shows. */
 	setenv("TZ", "XYZ-05:30", 1);
 	if (make_output(state))
 		return -1;
-	config.workload = PERF_POKE_WORKLOAD_CYCLIC;
+	config.opts.workload = PERF_POKE_WORKLOAD_CYCLIC;
 	config.cpus = cpus;
 	config.nr_cpus = ARRAY_SIZE(cpus);
-	config.threshold_ns = 30000;
-	config.period_ns = 1000000;
-	config.priority = 95;
-	config.argv = argv;
-	config.argc = ARRAY_SIZE(argv);
+	config.opts.threshold_ns = 30000;
+	config.opts.period_ns = 1000000;
+	config.opts.priority = 95;
+	config.opts.argv = argv;
+	config.opts.argc = ARRAY_SIZE(argv);
 	env.workload = "cyclic";
 	return 0;
 }
@@ -327,13 +327,13 @@ TEST_WITH(tells_what_is_other, set_up, remove_output)
 					    { "threshold_ns", "17" },
 					    { "trigger.threshold_ns", "17" },
 					    {} });
-	config.workload = PERF_POKE_WORKLOAD_NONE;
+	config.opts.workload = PERF_POKE_WORKLOAD_NONE;
 	env.workload = "none";
-	config.function = "hrtimer_wakeup";
-	config.task = "worker";
+	config.opts.function = "hrtimer_wakeup";
+	config.opts.task = "worker";
 	config.texts[PERF_POKE_TRIGGER_EVENT] = "a:b";
 	config.thresholds[PERF_POKE_TRIGGER_USER] = 19;
-	config.argc = 0;
+	config.opts.argc = 0;
 	capture = example();
 	capture->spike.idle = capture->spike.poked = capture->spike.ran_watched = true;
 	capture->spike.cpu = -1;

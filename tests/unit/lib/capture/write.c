@@ -45,12 +45,12 @@ bool __wrap_trigger_has_noise(const struct trigger *trigger)
 
 static void check_name(const struct capture *capture, const char *pattern)
 {
-	size_t len = strlen(config.output);
+	size_t len = strlen(config.opts.output);
 	regex_t regex;
 
 	assert_int_equal(capture->error, 0);
 	assert_non_null(capture->path);
-	assert_memory_equal(capture->path, config.output, len);
+	assert_memory_equal(capture->path, config.opts.output, len);
 	assert_int_equal(regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB), 0);
 	if (regexec(&regex, capture->path + len, 0, NULL, 0))
 		fail_msg("'%s' is not named as %s", capture->path + len, pattern);
@@ -218,10 +218,10 @@ TEST_WITH(the_folder_is_made_again, make_output, remove_output)
 	char moved[4200];
 
 	snprintf(moved, sizeof(moved), "%s/moved", folder->path);
-	assert_int_equal(rename(config.output, moved), 0);
+	assert_int_equal(rename(config.opts.output, moved), 0);
 	capture_write(&env, first);
 	check_content(first, "1");
-	assert_non_null(strstr(first->note, config.output));
+	assert_non_null(strstr(first->note, config.opts.output));
 	assert_non_null(strstr(first->note, moved));
 	/* The session's files in it are gone. */
 	assert_int_equal(rmdir(moved), 0);
@@ -238,7 +238,7 @@ TEST_WITH(the_folder_cannot_be_made_again, make_output, remove_output)
 	struct capture *capture = fake_capture(1), *next = fake_capture(2);
 
 	assert_int_equal(unlinkat(captures.fd, captures.work_name, AT_REMOVEDIR), 0);
-	assert_int_equal(rmdir(config.output), 0);
+	assert_int_equal(rmdir(config.opts.output), 0);
 	put_file(folder->fd, "captures", "in the way");
 	capture_write(&env, capture);
 	assert_int_equal(capture->error, -ENOTDIR);

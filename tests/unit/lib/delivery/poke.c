@@ -115,9 +115,9 @@ static struct poke *open_poke(size_t nr)
 {
 	struct perf_poke_target wanted[POKE_TARGETS] = {};
 	const struct config config = {
-		.targets = wanted,
-		.nr_targets = nr,
-		.delivery = PERF_POKE_DELIVERY_FASYNC,
+		.opts.targets = wanted,
+		.opts.nr_targets = nr,
+		.opts.delivery = PERF_POKE_DELIVERY_FASYNC,
 	};
 	struct poke *poke;
 

@@ -67,19 +67,19 @@ TEST(has_defaults)
 	ACCEPTS(&config, .sz = sizeof(struct perf_poke_opts));
 	assert_int_equal(config.nr_cpus, 1);
 	assert_int_equal(config.cpus[0], atoi(cpu));
-	assert_int_equal(config.threshold_ns, 30000);
-	assert_null(config.function);
-	assert_int_equal(config.workload, PERF_POKE_WORKLOAD_AUTO);
-	assert_int_equal(config.period_ns, 1000000);
-	assert_int_equal(config.priority, 95);
-	assert_int_equal(config.recording.nr_events, 0);
-	assert_int_equal(config.recording.buffer_size, 0);
-	assert_int_equal(config.max_captures, UINT64_MAX);
-	assert_string_equal(config.output, "perf-poke.data");
-	assert_null(config.session);
-	assert_int_equal(config.argc, 0);
+	assert_int_equal(config.opts.threshold_ns, 30000);
+	assert_null(config.opts.function);
+	assert_int_equal(config.opts.workload, PERF_POKE_WORKLOAD_AUTO);
+	assert_int_equal(config.opts.period_ns, 1000000);
+	assert_int_equal(config.opts.priority, 95);
+	assert_int_equal(config.opts.nr_events, 0);
+	assert_int_equal(config.opts.buffer_size, 0);
+	assert_int_equal(config.opts.max_captures, UINT64_MAX);
+	assert_string_equal(config.opts.output, "perf-poke.data");
+	assert_null(config.opts.session);
+	assert_int_equal(config.opts.argc, 0);
 	config_destroy(&config);
-	assert_null(config.output);
+	assert_null(config.opts.output);
 	config_destroy(&config);
 }
 
@@ -89,19 +89,19 @@ TEST(takes_limits)
 
 	ACCEPTS(&config, .period_ns = 10000, .priority = 1, .threshold_ns = 1, .max_captures = 1,
 		.workload = PERF_POKE_WORKLOAD_NONE, .buffer_size = 1);
-	assert_int_equal(config.period_ns, 10000);
-	assert_int_equal(config.priority, 1);
-	assert_int_equal(config.threshold_ns, 1);
-	assert_int_equal(config.max_captures, 1);
-	assert_int_equal(config.workload, PERF_POKE_WORKLOAD_NONE);
-	assert_int_equal(config.recording.buffer_size, 1);
+	assert_int_equal(config.opts.period_ns, 10000);
+	assert_int_equal(config.opts.priority, 1);
+	assert_int_equal(config.opts.threshold_ns, 1);
+	assert_int_equal(config.opts.max_captures, 1);
+	assert_int_equal(config.opts.workload, PERF_POKE_WORKLOAD_NONE);
+	assert_int_equal(config.opts.buffer_size, 1);
 	config_destroy(&config);
 	ACCEPTS(&config, .period_ns = 1000000000, .priority = 99, .buffer_size = 1ULL << 31,
 		.recorder = PERF_POKE_RECORDER_EVENTS, .function = "any");
-	assert_int_equal(config.period_ns, 1000000000);
-	assert_int_equal(config.priority, 99);
-	assert_int_equal(config.recording.buffer_size, 1ULL << 31);
-	assert_string_equal(config.function, "any");
+	assert_int_equal(config.opts.period_ns, 1000000000);
+	assert_int_equal(config.opts.priority, 99);
+	assert_int_equal(config.opts.buffer_size, 1ULL << 31);
+	assert_string_equal(config.opts.function, "any");
 	config_destroy(&config);
 }
 
@@ -111,7 +111,7 @@ TEST(reads_what_the_workload_is_like)
 
 	ACCEPTS(&config, .workload = PERF_POKE_WORKLOAD_TIMERLAT);
 	assert_int_equal(config.sched.size, 0);
-	assert_false(config.hold_dma_latency);
+	assert_false(config.opts.hold_dma_latency);
 	assert_true(config_is_timerlat(&config));
 	config_destroy(&config);
 	ACCEPTS(&config, .workload = PERF_POKE_WORKLOAD_TIMERLAT, .priority = 7,
@@ -119,14 +119,14 @@ TEST(reads_what_the_workload_is_like)
 		.limit_idle_state = true, .deepest_idle_state = 2);
 	assert_int_equal(config.sched.policy, SCHED_FIFO);
 	assert_int_equal(config.sched.priority, 7);
-	assert_string_equal(config.cgroup, "a/b");
-	assert_true(config.hold_dma_latency);
-	assert_int_equal(config.dma_latency_us, 0);
-	assert_true(config.limit_idle_state);
-	assert_int_equal(config.deepest_idle_state, 2);
+	assert_string_equal(config.opts.cgroup, "a/b");
+	assert_true(config.opts.hold_dma_latency);
+	assert_int_equal(config.opts.dma_latency_us, 0);
+	assert_true(config.opts.limit_idle_state);
+	assert_int_equal(config.opts.deepest_idle_state, 2);
 	config_destroy(&config);
 	ACCEPTS(&config, .workload = PERF_POKE_WORKLOAD_CYCLIC, .scheduler = "f:8");
-	assert_int_equal(config.priority, 8);
+	assert_int_equal(config.opts.priority, 8);
 	config_destroy(&config);
 	REFUSES(-EINVAL,
 		"scheduler 'f:0': must be f:1 to f:99, r:1 to r:99, o:-20 to o:19, or "
@@ -153,7 +153,7 @@ TEST(finds_functions)
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct messages messages = {};
-		const struct config config = { .function = (char *)rows[i].name,
+		const struct config config = { .opts.function = rows[i].name,
 					       .log = { messages_add, &messages } };
 		uint64_t address;
 
@@ -167,7 +167,7 @@ TEST(finds_functions)
 TEST(needs_the_function_of_timerlat)
 {
 	struct messages messages = {};
-	const struct config config = { .workload = PERF_POKE_WORKLOAD_TIMERLAT,
+	const struct config config = { .opts.workload = PERF_POKE_WORKLOAD_TIMERLAT,
 				       .log = { messages_add, &messages } };
 	uint64_t address;
 
@@ -181,15 +181,16 @@ TEST(takes_addresses_of_functions)
 	static const char *const refused[] = { "0x", "0x0", "0x12z", "0x10000000000000000" };
 	uint64_t address = 1;
 
-	assert_int_equal(function_find(&(struct config){ .function = "any" }, &address), 0);
+	assert_int_equal(function_find(&(struct config){ .opts.function = "any" }, &address), 0);
 	assert_int_equal(address, 0);
 	assert_int_equal(
-		function_find(&(struct config){ .function = "0xffffffff81abcdef" }, &address), 0);
+		function_find(&(struct config){ .opts.function = "0xffffffff81abcdef" }, &address),
+		0);
 	assert_int_equal(address, 0xffffffff81abcdef);
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
 		struct messages messages = {};
 		struct config config = {
-			.function = (char *)refused[i],
+			.opts.function = refused[i],
 			.log = { messages_add, &messages },
 		};
 
@@ -296,23 +297,23 @@ TEST(copies_everything)
 	memset(triggers, 0, sizeof(triggers));
 
 	assert_int_equal(config.cpus[0], atoi(cpu));
-	assert_string_equal(config.function, "hrtimer_wakeup");
-	assert_int_equal(config.recording.nr_events, 2);
-	assert_string_equal(config.recording.events[0].name, "sched:sched_switch");
-	assert_string_equal(config.recording.events[0].filter, "prev_pid == 1");
-	assert_string_equal(config.recording.events[1].name, "irq:*");
-	assert_null(config.recording.events[1].filter);
-	assert_string_equal(config.output, "out");
-	assert_string_equal(config.session, "noon");
-	assert_int_equal(config.nr_triggers, 2);
-	assert_int_equal(config.triggers[0].kind, PERF_POKE_TRIGGER_MARKER);
-	assert_int_equal(config.triggers[0].threshold_ns, 7);
-	assert_string_equal(config.triggers[0].text, "hit");
-	assert_null(config.triggers[1].text);
-	assert_string_equal(config.task, "me");
-	assert_int_equal(config.argc, 2);
-	assert_string_equal(config.argv[0], "perf-poke-ctl");
-	assert_string_equal(config.argv[1], "start");
+	assert_string_equal(config.opts.function, "hrtimer_wakeup");
+	assert_int_equal(config.opts.nr_events, 2);
+	assert_string_equal(config.opts.events[0].name, "sched:sched_switch");
+	assert_string_equal(config.opts.events[0].filter, "prev_pid == 1");
+	assert_string_equal(config.opts.events[1].name, "irq:*");
+	assert_null(config.opts.events[1].filter);
+	assert_string_equal(config.opts.output, "out");
+	assert_string_equal(config.opts.session, "noon");
+	assert_int_equal(config.opts.nr_triggers, 2);
+	assert_int_equal(config.opts.triggers[0].kind, PERF_POKE_TRIGGER_MARKER);
+	assert_int_equal(config.opts.triggers[0].threshold_ns, 7);
+	assert_string_equal(config.opts.triggers[0].text, "hit");
+	assert_null(config.opts.triggers[1].text);
+	assert_string_equal(config.opts.task, "me");
+	assert_int_equal(config.opts.argc, 2);
+	assert_string_equal(config.opts.argv[0], "perf-poke-ctl");
+	assert_string_equal(config.opts.argv[1], "start");
 	config_destroy(&config);
 }
 
@@ -328,7 +329,7 @@ TEST(older_callers)
 	opts.cpus = cpu;
 	opts.sz = offsetof(struct perf_poke_opts, threshold_ns);
 	assert_int_equal(config_init(&config, &opts), 0);
-	assert_int_equal(config.threshold_ns, 30000);
+	assert_int_equal(config.opts.threshold_ns, 30000);
 	assert_null(config.log.fn);
 	config_destroy(&config);
 	/* Members beyond the caller's size get defaults. */
@@ -336,8 +337,8 @@ TEST(older_callers)
 	opts.function = NULL;
 	opts.sz = offsetof(struct perf_poke_opts, workload);
 	assert_int_equal(config_init(&config, &opts), 0);
-	assert_int_equal(config.threshold_ns, 5000);
-	assert_int_equal(config.period_ns, 1000000);
+	assert_int_equal(config.opts.threshold_ns, 5000);
+	assert_int_equal(config.opts.period_ns, 1000000);
 	config_destroy(&config);
 	opts.sz = offsetof(struct perf_poke_opts, threshold_ns) - 1;
 	assert_int_equal(config_init(&config, &opts), -EINVAL);
@@ -381,15 +382,15 @@ TEST(takes_targets)
 	ACCEPTS(&config, TARGETS({ .pid = 7, .signal = 10, .wake = wake }, { .pid = 8 }),
 		.delivery = PERF_POKE_DELIVERY_FASYNC, .signal = 12, .any_process = true);
 	memset(wake, 'x', sizeof(wake) - 1);
-	assert_int_equal(config.nr_targets, 2);
-	assert_int_equal(config.targets[0].pid, 7);
-	assert_int_equal(config.targets[0].signal, 10);
-	assert_string_equal(config.targets[0].wake, "word-1");
-	assert_int_equal(config.targets[1].pid, 8);
-	assert_int_equal(config.targets[1].signal, 12);
-	assert_true(config.targets[1].any_process);
-	assert_null(config.targets[1].wake);
-	assert_int_equal(config.delivery, PERF_POKE_DELIVERY_FASYNC);
+	assert_int_equal(config.opts.nr_targets, 2);
+	assert_int_equal(config.opts.targets[0].pid, 7);
+	assert_int_equal(config.opts.targets[0].signal, 10);
+	assert_string_equal(config.opts.targets[0].wake, "word-1");
+	assert_int_equal(config.opts.targets[1].pid, 8);
+	assert_int_equal(config.opts.targets[1].signal, 12);
+	assert_true(config.opts.targets[1].any_process);
+	assert_null(config.opts.targets[1].wake);
+	assert_int_equal(config.opts.delivery, PERF_POKE_DELIVERY_FASYNC);
 	config_destroy(&config);
 }
 
@@ -406,8 +407,8 @@ TEST(knows_the_size_of_rows)
 
 	ACCEPTS(&config, .triggers = &rows[0].known, .nr_triggers = 2,
 		.trigger_sz = sizeof(rows[0]));
-	assert_int_equal(config.triggers[0].threshold_ns, 60000);
-	assert_int_equal(config.triggers[1].threshold_ns, 7);
+	assert_int_equal(config.opts.triggers[0].threshold_ns, 60000);
+	assert_int_equal(config.opts.triggers[1].threshold_ns, 7);
 	config_destroy(&config);
 	rows[1].more = 1;
 	REFUSES(-EINVAL,

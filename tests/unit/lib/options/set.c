@@ -98,9 +98,9 @@ TEST(works_in_a_buffer_of_zeros)
 	assert_int_equal(perf_poke__opts_set(&all.opts, "trigger", "marker=hit"), 0);
 	assert_int_equal(config_init(&config, &all.opts), 0);
 	perf_poke__opts_release(&all.opts);
-	assert_int_equal(config.nr_triggers, 2);
-	assert_int_equal(config.triggers[0].threshold_ns, 60000);
-	assert_string_equal(config.triggers[1].text, "hit");
+	assert_int_equal(config.opts.nr_triggers, 2);
+	assert_int_equal(config.opts.triggers[0].threshold_ns, 60000);
+	assert_string_equal(config.opts.triggers[1].text, "hit");
 	config_destroy(&config);
 }
 

@@ -11,7 +11,7 @@ static const struct perf_poke_event switches[] = { { "sched:sched_switch", NULL 
 
 static const struct {
 	enum perf_poke_recorder wanted;
-	struct recorder_config config;
+	struct perf_poke_opts opts;
 	const struct recorder_ops *ops; /* NULL: refused, with the message */
 	const char *message;
 } rows[] = {
@@ -52,9 +52,10 @@ TEST(chooses)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct messages messages = {};
 		const struct log log = { messages_add, &messages };
+		const struct recorder_config config = { .opts = &rows[i].opts };
 		const struct recorder_ops *ops = NULL;
 
-		assert_int_equal(recorder_choose(&ops, rows[i].wanted, &rows[i].config, &log),
+		assert_int_equal(recorder_choose(&ops, rows[i].wanted, &config, &log),
 				 rows[i].ops ? 0 : -EINVAL);
 		assert_ptr_equal(ops, rows[i].ops);
 		assert_string_equal(messages.text, rows[i].message ?: "");
@@ -65,7 +66,7 @@ TEST(chooses)
 /* Like the recorder `none`. */
 TEST(does_without_functions)
 {
-	const struct recorder_config config = { .nr_targets = 1 };
+	const struct recorder_config config = {};
 	struct snapshot *snapshot = (struct snapshot *)&config;
 	struct snapshot_facts facts = {};
 	struct recorder *recorder;

@@ -7,9 +7,9 @@
 static int check(struct config *config, const struct perf_poke_trigger *triggers, size_t nr,
 		 struct messages *messages)
 {
-	config->triggers = (struct perf_poke_trigger *)triggers;
-	config->nr_triggers = nr;
-	config->threshold_ns = 30000;
+	config->opts.triggers = (struct perf_poke_trigger *)triggers;
+	config->opts.nr_triggers = nr;
+	config->opts.threshold_ns = 30000;
 	config->log = (struct log){ messages_add, messages };
 	return triggers_check(config);
 }
@@ -26,7 +26,7 @@ static int check(struct config *config, const struct perf_poke_trigger *triggers
 #define REFUSES(message, wanted_task, ...)                                                         \
 	do {                                                                                       \
 		const struct perf_poke_trigger _triggers[] = { __VA_ARGS__ };                      \
-		struct config _config = { .task = wanted_task };                                   \
+		struct config _config = { .opts.task = wanted_task };                              \
 		struct messages _messages = {};                                                    \
                                                                                                    \
 		assert_int_equal(check(&_config, _triggers, ARRAY_SIZE(_triggers), &_messages),    \
@@ -65,16 +65,16 @@ TEST(watches_irq_by_default)
 
 TEST(takes_thresholds)
 {
-	struct config config = {}, one = {}, wakeup = { .task = "me" };
+	struct config config = {}, one = {}, wakeup = { .opts.task = "me" };
 
 	ACCEPTS(&config, { PERF_POKE_TRIGGER_THREAD, 60000 }, { IRQ });
 	assert_int_equal(config.thresholds[PERF_POKE_TRIGGER_IRQ], 30000);
 	assert_int_equal(config.thresholds[PERF_POKE_TRIGGER_THREAD], 60000);
 	assert_int_equal(config.thresholds[PERF_POKE_TRIGGER_USER], 0);
-	assert_int_equal(config.threshold_ns, 30000);
+	assert_int_equal(config.opts.threshold_ns, 30000);
 	ACCEPTS(&one, { PERF_POKE_TRIGGER_THREAD, 60000 });
 	assert_int_equal(one.thresholds[PERF_POKE_TRIGGER_IRQ], 0);
-	assert_int_equal(one.threshold_ns, 60000);
+	assert_int_equal(one.opts.threshold_ns, 60000);
 	ACCEPTS(&wakeup, { WAKEUP, 5 });
 	assert_int_equal(wakeup.thresholds[PERF_POKE_TRIGGER_WAKEUP], 5);
 	assert_true(wakeup.has_timers);

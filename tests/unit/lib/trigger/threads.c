@@ -44,7 +44,7 @@ int __wrap_tracefs_open(void)
 static int configure(const char *task, struct trigger_threads *threads, struct messages *messages)
 {
 	const struct config config = {
-		.task = (char *)task,
+		.opts.task = task,
 		.thresholds[PERF_POKE_TRIGGER_WAKEUP] = 1,
 		.log = { messages_add, messages },
 	};
@@ -89,7 +89,7 @@ static int use(enum perf_poke_trigger_kind kind, enum perf_poke_workload workloa
 {
 	struct messages messages = {};
 	struct config config = {
-		.workload = workload,
+		.opts.workload = workload,
 		.log = { messages_add, &messages },
 	};
 	int err;

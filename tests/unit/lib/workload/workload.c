@@ -21,23 +21,25 @@ static void refuses(struct config config, const char *message)
 
 TEST(refuses_what_does_not_suit)
 {
-	const struct config good = { .workload = PERF_POKE_WORKLOAD_USER, .period_ns = 100000 };
+	const struct config good = { .opts.workload = PERF_POKE_WORKLOAD_USER,
+				     .opts.period_ns = 100000 };
 
-	const struct config fifo = { .workload = PERF_POKE_WORKLOAD_CYCLIC,
+	const struct config fifo = { .opts.workload = PERF_POKE_WORKLOAD_CYCLIC,
 				     .sched = { .size = 1, .policy = SCHED_FIFO } };
 
 	assert_int_equal(workload_check(&good), 0);
 	assert_int_equal(workload_check(&fifo), 0);
-	refuses((struct config){ .workload = PERF_POKE_WORKLOAD_TIMERLAT, .period_ns = 99999 },
+	refuses((struct config){ .opts.workload = PERF_POKE_WORKLOAD_TIMERLAT,
+				 .opts.period_ns = 99999 },
 		"period 99999 ns: must be 100us to 1s with the workload timerlat");
-	refuses((struct config){ .workload = PERF_POKE_WORKLOAD_CYCLIC,
+	refuses((struct config){ .opts.workload = PERF_POKE_WORKLOAD_CYCLIC,
 				 .sched = { .size = 1, .policy = SCHED_RR } },
 		"scheduler: the workload cyclic takes f:PRIORITY only");
 }
 
 TEST(leaves_auto_for_later)
 {
-	const struct config config = { .period_ns = 10000 };
+	const struct config config = { .opts.period_ns = 10000 };
 
 	assert_int_equal(workload_check(&config), 0);
 	assert_string_equal(workload_name(PERF_POKE_WORKLOAD_AUTO), "auto");
@@ -110,20 +112,20 @@ TEST(chooses)
 		struct messages messages = {};
 		struct config config = {
 			.has_timers = true,
-			.function = (char *)machines[i].function,
-			.period_ns = machines[i].period_ns,
+			.opts.function = machines[i].function,
+			.opts.period_ns = machines[i].period_ns,
 			.log = { messages_add, &messages },
 		};
 
 		machine = machines[i];
 		workload_choose(&config);
-		assert_int_equal(config.workload, machine.chosen);
+		assert_int_equal(config.opts.workload, machine.chosen);
 		assert_int_equal(messages.nr, machine.said);
 		config = (struct config){ .log = config.log };
 		workload_choose(&config);
-		assert_int_equal(config.workload, PERF_POKE_WORKLOAD_NONE);
-		config.workload = PERF_POKE_WORKLOAD_USER;
+		assert_int_equal(config.opts.workload, PERF_POKE_WORKLOAD_NONE);
+		config.opts.workload = PERF_POKE_WORKLOAD_USER;
 		workload_choose(&config);
-		assert_int_equal(config.workload, PERF_POKE_WORKLOAD_USER);
+		assert_int_equal(config.opts.workload, PERF_POKE_WORKLOAD_USER);
 	}
 }

@@ -211,13 +211,12 @@ static int make_tracefs(void **state)
 static struct recorder *open_recorder(const struct perf_poke_event *events, size_t nr,
 				      uint64_t buffer_size)
 {
-	const struct recorder_config config = {
-		.cpus = cpus,
-		.nr_cpus = ARRAY_SIZE(cpus),
-		.events = events,
-		.nr_events = nr,
-		.buffer_size = buffer_size,
-	};
+	const struct perf_poke_opts opts = { .events = events,
+					     .nr_events = nr,
+					     .buffer_size = buffer_size };
+	const struct recorder_config config = { .opts = &opts,
+						.cpus = cpus,
+						.nr_cpus = ARRAY_SIZE(cpus) };
 	struct recorder *recorder = NULL;
 
 	assert_int_equal(events_recorder.open(&recorder, &config, &log_of_test), 0);
@@ -276,7 +275,10 @@ TEST_WITH(rounds_the_buffer_up, make_tracefs, remove_folder)
 
 static void check_open_fails(int error, const char *message)
 {
-	const struct recorder_config config = { .cpus = cpus, .nr_cpus = ARRAY_SIZE(cpus) };
+	const struct perf_poke_opts opts = {};
+	const struct recorder_config config = { .opts = &opts,
+						.cpus = cpus,
+						.nr_cpus = ARRAY_SIZE(cpus) };
 	struct recorder *recorder = NULL;
 
 	memset(&messages, 0, sizeof(messages));
