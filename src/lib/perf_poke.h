@@ -273,7 +273,6 @@ struct perf_poke_capture {
 	 * as "statistics.p99_ns". */
 	const struct perf_poke_bucket *buckets;
 	size_t nr_buckets; /**< 0: unknown */
-	bool control;	   /**< no spike, but a latency taken at a random moment */
 	uint64_t floor_ns; /**< with keep_worst, minimum latency of a capture at that time; 0: the
 			    * threshold */
 };

@@ -47,11 +47,6 @@ struct field {
 	bool (*is_there)(const struct perf_poke_capture *capture);
 };
 
-static bool is_control(const struct perf_poke_capture *capture)
-{
-	return capture->control;
-}
-
 static bool has_trace(const struct perf_poke_capture *capture)
 {
 	return capture->trace_bytes;
@@ -88,7 +83,6 @@ static bool has_policy(const struct perf_poke_capture *capture)
 
 /* In the order of capture.json. */
 static const struct field fields[] = {
-	{ "control", FIELD_FLAG, CAPTURE(control), .is_there = is_control },
 	{ "spike.sequence", FIELD_COUNT, SPIKE(sequence) },
 	{ "spike.cpu", FIELD_CPU, SPIKE(cpu), .required = true },
 	{ "spike.ran_cpu", FIELD_CPU, SPIKE(ran_cpu) },
