@@ -10,8 +10,6 @@ import os
 import re
 import shutil
 import signal
-import stat
-import subprocess
 import time
 
 import common
