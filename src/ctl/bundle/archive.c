@@ -5,9 +5,7 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
-#include "capture/capture_file.h"
-#include "capture/capture_trace.h"
-#include "capture/decoding.h"
+#include "capture/captures.h"
 #include "capture/layout.h"
 #include "cli/cli.h"
 #include "io.h"

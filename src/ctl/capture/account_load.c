@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "capture/account_load.h"
+#include "capture/captures.h"
 
-#include "capture/capture_trace.h"
-#include "capture/decoding.h"
-#include "capture/user_frames.h"
-#include "capture/verdict.h"
 #include "cli/cli.h"
 #include "facts/user_code.h"
 #include "spans/events_spans.h"

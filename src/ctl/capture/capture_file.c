@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "capture/view.h"
 #include "text.h"
 
 #define COPY(to, text) printable_copy(to, sizeof(to), text)

@@ -30,6 +30,9 @@ void capture_file_close(struct capture_file *file);
 uint64_t capture_file_number(const struct capture_file *file, const char *path, uint64_t unknown);
 const char *capture_file_text(const struct capture_file *file, const char *path);
 
+/* By its name in capture.json. AUTO: unknown. */
+enum perf_poke_recorder view_recorder(const char *name);
+
 void capture_statistics(struct statistics *statistics, const struct capture_file *file);
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "capture/capture_trace.h"
+#include "capture/captures.h"
+#include "capture/layout.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "capture/layout.h"
 #include "cli/cli.h"
 #include "io.h"
 #include "read.h"

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "capture/comparison_load.h"
+#include "capture/captures.h"
 
 #include <string.h>
 
-#include "capture/account_load.h"
-#include "capture/capture_trace.h"
 #include "text.h"
 
 /* Initial window for a timer without a known period. */

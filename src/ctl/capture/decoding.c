@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "capture/decoding.h"
+#include "capture/captures.h"
 
 #include <inttypes.h>
 #include <sched.h>
 #include <string.h>
 #include <time.h>
 
-#include "capture/capture_trace.h"
 #include "cli/cli.h"
 #include "clock.h"
 #include "code/code.h"

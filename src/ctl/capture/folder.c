@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "capture/folder.h"
+#include "capture/captures.h"
 
 #include <perf_poke.h>
 #include <string.h>

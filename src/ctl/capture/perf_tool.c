@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "capture/perf_tool.h"
+#include "capture/captures.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "capture/user_frames.h"
+#include "capture/captures.h"
 
 #include <string.h>
 

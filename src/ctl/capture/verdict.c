@@ -14,7 +14,8 @@
  * The CRC of the key names the file. Each of the 256 folders is bounded, so that one stays cheap to
  * look through.
  */
-#include "capture/verdict.h"
+#include "capture/captures.h"
+#include "capture/layout.h"
 
 #include <limits.h>
 #include <link.h>
@@ -23,8 +24,6 @@
 #include <zlib.h>
 
 #include "build_id.h"
-#include "capture/capture_file.h"
-#include "capture/layout.h"
 #include "io.h"
 #include "json_add.h"
 #include "json_file.h"

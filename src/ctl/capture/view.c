@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "capture/view.h"
+#include "capture/captures.h"
 
 #include <inttypes.h>
 #include <string.h>

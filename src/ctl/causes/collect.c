@@ -5,8 +5,7 @@
 #include <sys/stat.h>
 
 #include "bundle/bundle.h"
-#include "capture/account_load.h"
-#include "capture/capture_file.h"
+#include "capture/captures.h"
 #include "capture/layout.h"
 #include "cli/cli.h"
 #include "text.h"

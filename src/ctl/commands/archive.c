@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "capture/folder.h"
+#include "capture/captures.h"
 #include "cli/cli.h"
 #include "commands/commands.h"
 #include "text.h"

@@ -4,7 +4,7 @@
 
 #include "array.h"
 #include "bundle/bundle.h"
-#include "capture/folder.h"
+#include "capture/captures.h"
 #include "causes/collect.h"
 #include "causes/known.h"
 #include "causes/print.h"

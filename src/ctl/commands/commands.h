@@ -12,8 +12,7 @@
 #include <stdio.h>
 
 #include "bundle/bundle.h"
-#include "capture/verdict.h"
-#include "capture/view.h"
+#include "capture/captures.h"
 #include "cli/cli.h"
 #include "session/follow.h"
 #include "session/results.h"

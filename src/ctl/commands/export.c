@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <string.h>
 
-#include "capture/capture_trace.h"
-#include "capture/decoding.h"
-#include "capture/folder.h"
+#include "capture/captures.h"
 #include "cli/cli.h"
 #include "commands/commands.h"
 #include "export/export.h"

@@ -5,8 +5,7 @@
 #include <time.h>
 
 #include "array.h"
-#include "capture/account_load.h"
-#include "capture/folder.h"
+#include "capture/captures.h"
 #include "cli/cli.h"
 #include "clock.h"
 #include "cpulist.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "bundle/bundle.h"
-#include "capture/capture_file.h"
+#include "capture/captures.h"
 #include "capture/layout.h"
 #include "cli/cli.h"
 #include "text.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <string.h>
 
-#include "capture/folder.h"
+#include "capture/captures.h"
 #include "commands/commands.h"
 #include "session/sessions.h"
 

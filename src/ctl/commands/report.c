@@ -2,10 +2,7 @@
 #include <string.h>
 
 #include "bundle/bundle.h"
-#include "capture/account_load.h"
-#include "capture/comparison_load.h"
-#include "capture/decoding.h"
-#include "capture/folder.h"
+#include "capture/captures.h"
 #include "cli/cli.h"
 #include "commands/commands.h"
 #include "io.h"

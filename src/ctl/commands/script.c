@@ -2,9 +2,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "capture/capture_trace.h"
-#include "capture/folder.h"
-#include "capture/perf_tool.h"
+#include "capture/captures.h"
 #include "cli/cli.h"
 #include "commands/commands.h"
 

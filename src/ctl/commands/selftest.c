@@ -5,8 +5,8 @@
 #include <time.h>
 
 #include "array.h"
+#include "capture/captures.h"
 #include "capture/layout.h"
-#include "capture/view.h"
 #include "cli/cli.h"
 #include "commands/commands.h"
 #include "selftest/selftest.h"

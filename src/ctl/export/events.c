@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <string.h>
 
-#include "capture/capture_trace.h"
+#include "capture/captures.h"
 #include "cli/cli.h"
 #include "cpulist.h"
 #include "export/export.h"

@@ -7,7 +7,7 @@
 #ifndef CTL_EXPORT_EXPORT_H
 #define CTL_EXPORT_EXPORT_H
 
-#include "capture/view.h"
+#include "capture/captures.h"
 #include "cli/cli.h"
 
 struct export_args {

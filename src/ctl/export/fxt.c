@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <string.h>
 
-#include "capture/capture_trace.h"
-#include "capture/decoding.h"
+#include "capture/captures.h"
 #include "cli/cli.h"
 #include "export/export.h"
 #include "fxt/fxt_timeline.h"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <inttypes.h>
 
-#include "capture/account_load.h"
-#include "capture/comparison_load.h"
+#include "capture/captures.h"
 #include "cli/cli.h"
 #include "export/export.h"
 #include "html/html.h"

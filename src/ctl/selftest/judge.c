@@ -5,8 +5,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "capture/account_load.h"
-#include "capture/capture_trace.h"
+#include "capture/captures.h"
 #include "cli/cli.h"
 #include "text.h"
 #include "units.h"

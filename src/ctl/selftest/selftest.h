@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#include "capture/perf_tool.h"
+#include "capture/captures.h"
 #include "cli/cli.h"
 #include "util.h"
 

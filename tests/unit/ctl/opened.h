@@ -3,7 +3,7 @@
 #ifndef TESTS_CTL_OPENED_H
 #define TESTS_CTL_OPENED_H
 
-#include "capture/capture_file.h"
+#include "capture/captures.h"
 #include "helpers.h"
 
 /* In the test's folder. Returns as capture_file_open(). */

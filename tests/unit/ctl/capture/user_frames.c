@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Frames of this test's own program. */
-#include "capture/user_frames.h"
+#include "capture/captures.h"
 
 #include <fcntl.h>
 #include <limits.h>
