@@ -6,10 +6,7 @@
 
 TEST_WITH(flow, set_up, tear_down)
 {
-	put_psb(MAIN, 1000);
-	put_ip(ppt_tip, 0x007);
-	put_tnt(1, 1);
-	put_no_ip(ppt_tip_pgd);
+	PUT(PSB(MAIN, 1000), TIP(0x007), TNT(1, 1), PGD);
 	check("begin 0 @1000\n"
 	      "0-2 3 call 100 @1000\n"
 	      "100-101 2 return 7 @1000\n"
@@ -19,12 +16,7 @@ TEST_WITH(flow, set_up, tear_down)
 
 TEST_WITH(not_taken, set_up, tear_down)
 {
-	put_psb(0x007, 1000);
-	put_tnt(1, 0);
-	put_ip(ppt_tip, HANDLER);
-	put_ip(ppt_tip, 0x023);
-	put_ip(ppt_fup, SWITCH_TO);
-	put_no_ip(ppt_tip_pgd);
+	PUT(PSB(0x007, 1000), TNT(1, 0), TIP(HANDLER), TIP(0x023), FUP(SWITCH_TO), PGD);
 	check("begin 7 @1000\n"
 	      "7-7 1 on 9 @1000\n"
 	      "9-9 1 jump 20 @1000\n"
@@ -36,18 +28,10 @@ TEST_WITH(not_taken, set_up, tear_down)
 
 TEST_WITH(interrupts, set_up, tear_down)
 {
-	put_psb(MAIN, 1000);
-	/* In the middle of straight code, and where a call went. */
-	put_tsc(1100);
-	put_ip(ppt_fup, 0x001);
-	put_ip(ppt_tip, HANDLER);
-	put_tsc(1200);
-	put_ip(ppt_tip, 0x001);
-	put_tsc(1300);
-	put_ip(ppt_fup, CALLED);
-	put_ip(ppt_tip, HANDLER);
-	put_ip(ppt_fup, 0x201);
-	put_no_ip(ppt_tip_pgd);
+	PUT(PSB(MAIN, 1000),
+	    /* In the middle of straight code, and where a call went. */
+	    TSC(1100), FUP(0x001), TIP(HANDLER), TSC(1200), TIP(0x001), TSC(1300), FUP(CALLED),
+	    TIP(HANDLER), FUP(0x201), PGD);
 	check("begin 0 @1000\n"
 	      "0-0 1 interrupt 200 from 1 @1100\n"
 	      "200-201 2 iret 1 @1200\n"
@@ -58,16 +42,9 @@ TEST_WITH(interrupts, set_up, tear_down)
 
 TEST_WITH(times, set_up, tear_down)
 {
-	put_psb(0x007, 1000);
-	put_tsc(1100);
-	put_tnt(1, 1);
-	put_tsc(1200);
-	put_ip(ppt_tip, CALLED);
-	/* An earlier time is ignored. */
-	put_tsc(1150);
-	put_ip(ppt_tip, 0x101);
-	put_tsc(1900);
-	put_no_ip(ppt_tip_pgd);
+	PUT(PSB(0x007, 1000), TSC(1100), TNT(1, 1), TSC(1200), TIP(CALLED),
+	    /* An earlier time is ignored. */
+	    TSC(1150), TIP(0x101), TSC(1900), PGD);
 	check("begin 7 @1000\n"
 	      "7-7 1 jump 20 @1100\n"
 	      "20-21 2 syscall 100 @1200\n"
@@ -78,14 +55,8 @@ TEST_WITH(times, set_up, tear_down)
 /* Code behind an early branch keeps that time, not the interrupt's. */
 TEST_WITH(idle, set_up, tear_down)
 {
-	put_psb(0x007, 1000);
-	put_tsc(1100);
-	put_tnt(1, 0);
-	put_tsc(90000);
-	put((struct pt_packet){ .type = ppt_cbr, .payload.cbr.ratio = 10 });
-	put_ip(ppt_fup, 0x021);
-	put_ip(ppt_tip, HANDLER);
-	put_no_ip(ppt_tip_pgd);
+	PUT(PSB(0x007, 1000), TSC(1100), TNT(1, 0), TSC(90000), CBR(10), FUP(0x021), TIP(HANDLER),
+	    PGD);
 	check("begin 7 @1000\n"
 	      "7-7 1 on 9 @1100\n"
 	      "9-9 1 jump 20 @1100\n"
@@ -95,20 +66,11 @@ TEST_WITH(idle, set_up, tear_down)
 
 TEST_WITH(disabled, set_up, tear_down)
 {
-	put_psb(-1, 1000);
-	put_tsc(1100);
-	put_mode();
-	put_ip(ppt_tip_pge, 0x020);
-	put_no_ip(ppt_tip_pgd);
-	put_tsc(1200);
-	put_ip(ppt_tip_pge, 0x100);
-	/* Leaves a traced range */
-	put_ip(ppt_tip_pgd, 0x200);
-	put_tsc(1300);
-	put_ip(ppt_tip_pge, 0x020);
-	/* An interrupt does. */
-	put_ip(ppt_fup, 0x021);
-	put_ip(ppt_tip_pgd, HANDLER);
+	PUT(PSB(-1, 1000), TSC(1100), MODE, PGE(0x020), PGD, TSC(1200), PGE(0x100),
+	    /* Leaves a traced range */
+	    PGD_TO(0x200), TSC(1300), PGE(0x020),
+	    /* An interrupt does. */
+	    FUP(0x021), PGD_TO(HANDLER));
 	check("begin 20 @1100\n"
 	      "20-21 2 disabled fff @1100\n"
 	      "begin 100 @1200\n"
@@ -120,14 +82,8 @@ TEST_WITH(disabled, set_up, tear_down)
 /* A PSB in untraced code, and an unchanged mode. */
 TEST_WITH(no_mode, set_up, tear_down)
 {
-	put_psb(-1, 1000);
-	put_tsc(1100);
-	put_ip(ppt_tip_pge, 0x020);
-	put_no_ip(ppt_tip_pgd);
-	put_psb(-1, 2000);
-	put_ip(ppt_tip_pge, 0x100);
-	put_psb(0x101, 3000);
-	put_no_ip(ppt_tip_pgd);
+	PUT(PSB(-1, 1000), TSC(1100), PGE(0x020), PGD, PSB(-1, 2000), PGE(0x100), PSB(0x101, 3000),
+	    PGD);
 	check("begin 20 @1100\n"
 	      "20-21 2 disabled fff @1100\n"
 	      "begin 100 @2000\n"
@@ -137,14 +93,7 @@ TEST_WITH(no_mode, set_up, tear_down)
 
 TEST_WITH(overflow, set_up, tear_down)
 {
-	put_psb(MAIN, 1000);
-	put_tsc(1100);
-	put((struct pt_packet){ .type = ppt_ovf });
-	put_tsc(1150);
-	put_ip(ppt_fup, 0x101);
-	put_tsc(1200);
-	put_ip(ppt_tip, 0x020);
-	put_no_ip(ppt_tip_pgd);
+	PUT(PSB(MAIN, 1000), TSC(1100), OVF, TSC(1150), FUP(0x101), TSC(1200), TIP(0x020), PGD);
 	check("begin 0 @1000\n"
 	      "- overflow fff @1100\n"
 	      "begin 101 @1150\n"
@@ -154,13 +103,8 @@ TEST_WITH(overflow, set_up, tear_down)
 
 TEST_WITH(transaction, set_up, tear_down)
 {
-	put_psb(MAIN, 1000);
-	put_tsx(true, false);
-	put_ip(ppt_fup, 0x001);
-	put_tsx(false, true);
-	put_ip(ppt_fup, 0x101);
-	put_ip(ppt_tip, 0x020);
-	put_no_ip(ppt_tip_pgd);
+	PUT(PSB(MAIN, 1000), TSX(true, false), FUP(0x001), TSX(false, true), FUP(0x101), TIP(0x020),
+	    PGD);
 	check("begin 0 @1000\n"
 	      "0-0 1 on 1 @1000\n"
 	      "1-2 2 call 100 @1000\n"
@@ -170,9 +114,7 @@ TEST_WITH(transaction, set_up, tear_down)
 
 TEST_WITH(missing_code, set_up, tear_down)
 {
-	put_psb(0x020, 1000);
-	put_ip(ppt_tip, 0x028);
-	put_tnt(1, 0);
+	PUT(PSB(0x020, 1000), TIP(0x028), TNT(1, 0));
 	check("begin 20 @1000\n"
 	      "20-21 2 syscall 28 @1000\n"
 	      "28-28 1 jump 1000 @1000\n"
@@ -183,20 +125,8 @@ TEST_WITH(missing_code, set_up, tear_down)
  * return has no matching call. */
 TEST_WITH(behind_missing_code, set_up, tear_down)
 {
-	put_psb(0x020, 1000);
-	put_ip(ppt_tip, 0x1000);
-	put_tnt(3, 5);
-	put_tsc(2000);
-	put_ip(ppt_fup, 0x1010);
-	put_ip(ppt_tip, HANDLER);
-	put_ip(ppt_tip, 0x1010);
-	put_tsc(3000);
-	put_ip(ppt_tip, 0x100);
-	put_tnt(1, 1);
-	put_tsc(4000);
-	put_ip(ppt_tip, MAIN);
-	put_tnt(1, 1);
-	put_no_ip(ppt_tip_pgd);
+	PUT(PSB(0x020, 1000), TIP(0x1000), TNT(3, 5), TSC(2000), FUP(0x1010), TIP(HANDLER),
+	    TIP(0x1010), TSC(3000), TIP(0x100), TNT(1, 1), TSC(4000), TIP(MAIN), TNT(1, 1), PGD);
 	check("begin 20 @1000\n"
 	      "20-21 2 syscall 1000 @1000\n"
 	      "code of 0xffffffff81001000 is not in the capture @1000\n"
@@ -218,15 +148,8 @@ TEST_WITH(behind_missing_code, set_up, tear_down)
  */
 TEST_WITH(behind_missing_code_elsewhere, set_up, tear_down)
 {
-	put_psb(0x1000, 1000);
-	put_tsx(true, false);
-	put_ip(ppt_fup, 0x1010);
-	put_ip(ppt_tip, 0x1020);
-	put((struct pt_packet){ .type = ppt_ovf });
-	put_ip(ppt_fup, 0x020);
-	put_no_ip(ppt_tip_pgd);
-	put_ip(ppt_tip_pge, 0x100);
-	put_no_ip(ppt_tip_pgd);
+	PUT(PSB(0x1000, 1000), TSX(true, false), FUP(0x1010), TIP(0x1020), OVF, FUP(0x020), PGD,
+	    PGE(0x100), PGD);
 	check("begin 1000 @1000\n"
 	      "code of 0xffffffff81001000 is not in the capture @1000\n"
 	      "begin 1020 @1000\n"
@@ -240,9 +163,7 @@ TEST_WITH(behind_missing_code_elsewhere, set_up, tear_down)
 /* A TNT bit at a return or system call means a wrong path. */
 TEST_WITH(wrong_trace, set_up, tear_down)
 {
-	put_psb(MAIN, 1000);
-	put_tnt(2, 1);
-	put_no_ip(ppt_tip_pgd);
+	PUT(PSB(MAIN, 1000), TNT(2, 1), PGD);
 	check("begin 0 @1000\n"
 	      "0-2 3 call 100 @1000\n"
 	      "100-101 2 lost fff @1000\n"
@@ -255,10 +176,7 @@ TEST_WITH(endless, set_up, tear_down)
 {
 	_cleanup_free_ char *text = NULL;
 
-	put_psb(ENDLESS, 1000);
-	put_ip(ppt_fup, MAIN);
-	put_ip(ppt_tip, HANDLER);
-	put_psb(ENDLESS, 2000);
+	PUT(PSB(ENDLESS, 1000), FUP(MAIN), TIP(HANDLER), PSB(ENDLESS, 2000));
 	text = decode_all(256);
 	assert_non_null(strstr(text, "the trace does not fit the code at 0xffffffff81000340"));
 }
@@ -266,9 +184,7 @@ TEST_WITH(endless, set_up, tear_down)
 /* At the end of the trace nothing untraced is reported. */
 TEST_WITH(cut_off, set_up, tear_down)
 {
-	put_psb(MAIN, 1000);
-	put_ip(ppt_tip, 0x007);
-	put_tnt(1, 0);
+	PUT(PSB(MAIN, 1000), TIP(0x007), TNT(1, 0));
 	check("begin 0 @1000\n"
 	      "0-2 3 call 100 @1000\n"
 	      "100-101 2 return 7 @1000\n"
@@ -280,22 +196,11 @@ TEST_WITH(cut_off, set_up, tear_down)
 /* Each segment includes all code up to the next one's begin. */
 TEST_WITH(joined, set_up, tear_down)
 {
-	put_psb(MAIN, 1000);
-	put_psb(0x001, 2000); /* in straight code */
-	put_psb(CALLED, 3000);
-	put_psb(CALLED, 4000);
-	put_tsc(4500);
-	put_ip(ppt_tip, 0x007);
-	put_psb(0x007, 5000); /* behind a packet */
-	put_tnt(1, 0);
-	put_psb(0x021, 6000); /* behind a jump and one more */
-	put_no_ip(ppt_tip_pgd);
-	put_psb(-1, 7000);
-	put_psb(-1, 8000);
-	put_mode();
-	put_ip(ppt_tip_pge, 0x023);
-	put_psb(SWITCH_TO, 9000);
-	put_no_ip(ppt_tip_pgd);
+	PUT(PSB(MAIN, 1000), PSB(0x001, 2000), /* in straight code */
+	    PSB(CALLED, 3000), PSB(CALLED, 4000), TSC(4500), TIP(0x007),
+	    PSB(0x007, 5000),		 /* behind a packet */
+	    TNT(1, 0), PSB(0x021, 6000), /* behind a jump and one more */
+	    PGD, PSB(-1, 7000), PSB(-1, 8000), MODE, PGE(0x023), PSB(SWITCH_TO, 9000), PGD);
 	check("begin 0 @1000\n"
 	      "0-0 1 on 1 @1000\n"
 	      "1-2 2 call 100 @2000\n"
@@ -312,11 +217,7 @@ TEST_WITH(joined, set_up, tear_down)
 /* An overflow ends at a PSB. */
 TEST_WITH(joined_overflow, set_up, tear_down)
 {
-	put_psb(MAIN, 1000);
-	put((struct pt_packet){ .type = ppt_ovf });
-	put_psb(CALLED, 2000);
-	put_ip(ppt_tip, 0x020);
-	put_no_ip(ppt_tip_pgd);
+	PUT(PSB(MAIN, 1000), OVF, PSB(CALLED, 2000), TIP(0x020), PGD);
 	check("begin 0 @1000\n"
 	      "- overflow fff @1000\n"
 	      "begin 100 @2000\n"
@@ -326,11 +227,9 @@ TEST_WITH(joined_overflow, set_up, tear_down)
 
 TEST_WITH(not_joined, set_up, tear_down)
 {
-	put_psb(MAIN, 1000);
-	put_psb(0x001, 2000);
+	PUT(PSB(MAIN, 1000), PSB(0x001, 2000));
 	segments[1].joined = false;
-	put_ip(ppt_tip, 0x007);
-	put_no_ip(ppt_tip_pgd);
+	PUT(TIP(0x007), PGD);
 	check("begin 0 @1000\n"
 	      "0-2 3 call 100 @1000\n"
 	      "100-101 2 lost fff @1000\n"
@@ -343,11 +242,9 @@ TEST_WITH(not_joined, set_up, tear_down)
 /* The damage is in the next segment's PSB+. */
 TEST_WITH(joined_by_damage, set_up, tear_down)
 {
-	put_psb(MAIN, 1000);
-	put_psb(0x001, 2000);
+	PUT(PSB(MAIN, 1000), PSB(0x001, 2000));
 	trace[segments[1].begin - trace + 16] = 0x05;
-	put_ip(ppt_tip, 0x007);
-	put_no_ip(ppt_tip_pgd);
+	PUT(TIP(0x007), PGD);
 	check("begin 0 @1000\n"
 	      "0-2 3 call 100 @1000\n"
 	      "100-101 2 lost fff @1000\n"
@@ -360,14 +257,8 @@ TEST_WITH(switches, set_up, tear_down)
 	set_task(500, 600, 11);
 	set_task(1100, 1300, 21);
 	set_task(5000, 5100, 31);
-	put_psb(0x023, 1000);
-	put_tsc(1200);
-	put_ip(ppt_tip, 0x028);
-	put_psb(0x023, 3000);
-	put_ip(ppt_tip, 0x023);
-	put_tsc(5200);
-	put_ip(ppt_tip, 0x020);
-	put_no_ip(ppt_tip_pgd);
+	PUT(PSB(0x023, 1000), TSC(1200), TIP(0x028), PSB(0x023, 3000), TIP(0x023), TSC(5200),
+	    TIP(0x020), PGD);
 	check("begin 23 @1000 tid 11\n"
 	      "23-23 1 call 300 @1000 tid 11\n"
 	      "300-301 2 return 28 @1200 tid 21\n"
@@ -396,10 +287,7 @@ TEST_WITH(switches_before_user_space, set_up, tear_down)
 		set_up(NULL);
 		set_task(500, 600, 11);
 		set_task(1100, 1300, 21);
-		put_psb(ways[i].at, 1000);
-		put_tsc(1200);
-		put_ip(ppt_tip, 0x400000 - BASE);
-		put_no_ip(ppt_tip_pgd);
+		PUT(PSB(ways[i].at, 1000), TSC(1200), TIP(0x400000 - BASE), PGD);
 		snprintf(expected, sizeof(expected),
 			 "begin %x @1000 tid 11\n"
 			 "%s 7f400000 @1200 tid 11\n"
@@ -414,11 +302,7 @@ TEST_WITH(switch_before, set_up, tear_down)
 {
 	set_task(500, 600, 11);
 	set_task(900, 1100, 21);
-	put_psb(CALLED, 1000);
-	put_ip(ppt_tip, CALLED);
-	put_tsc(1200);
-	put_ip(ppt_tip, 0x020);
-	put_no_ip(ppt_tip_pgd);
+	PUT(PSB(CALLED, 1000), TIP(CALLED), TSC(1200), TIP(0x020), PGD);
 	check("begin 100 @1000 tid 21\n"
 	      "100-101 2 return 100 @1000 tid 21\n"
 	      "100-101 2 return 20 @1200 tid 21\n"
@@ -428,14 +312,7 @@ TEST_WITH(switch_before, set_up, tear_down)
 TEST_WITH(cycles, set_up, tear_down)
 {
 	made_pt.fields[PERFDATA_PT_CYC_BIT] = made_pt.config = 2;
-	put_psb(0x007, 1000);
-	put_cyc(5);
-	put_cyc(6);
-	put_tnt(1, 1);
-	put_cyc(7);
-	put_ip(ppt_tip, 0x007);
-	put_cyc(300);
-	put_no_ip(ppt_tip_pgd);
+	PUT(PSB(0x007, 1000), CYC(5), CYC(6), TNT(1, 1), CYC(7), TIP(0x007), CYC(300), PGD);
 	check("begin 7 @1000\n"
 	      "7-7 1 jump 20 @1000 11 cycles\n"
 	      "20-21 2 syscall 7 @1000 7 cycles\n"
@@ -445,21 +322,8 @@ TEST_WITH(cycles, set_up, tear_down)
 /* Cycles before traced code, and between two pieces of it, do not belong to it. */
 TEST_WITH(cycles_of_others, set_up, tear_down)
 {
-	put_psb(-1, 1000);
-	put_cyc(160);
-	put_mode();
-	put_ip(ppt_tip_pge, 0x020);
-	put_cyc(5);
-	put_no_ip(ppt_tip_pgd);
-	put_cyc(4000);
-	put_ip(ppt_tip_pge, 0x100);
-	put_no_ip(ppt_tip_pgd);
-	put_psb(-1, 2000);
-	put_cyc(4000);
-	put_mode();
-	put_ip(ppt_tip_pge, 0x020);
-	put_cyc(6);
-	put_no_ip(ppt_tip_pgd);
+	PUT(PSB(-1, 1000), CYC(160), MODE, PGE(0x020), CYC(5), PGD, CYC(4000), PGE(0x100), PGD,
+	    PSB(-1, 2000), CYC(4000), MODE, PGE(0x020), CYC(6), PGD);
 	check("begin 20 @1000\n"
 	      "20-21 2 disabled fff @1000 5 cycles\n"
 	      "begin 100 @1000\n"
@@ -471,16 +335,8 @@ TEST_WITH(cycles_of_others, set_up, tear_down)
 /* The decoder reads ahead, beyond where tracing is enabled again. */
 TEST_WITH(cycles_of_what_follows, set_up, tear_down)
 {
-	put_psb(-1, 1000);
-	put_mode();
-	put_ip(ppt_tip_pge, 0x020);
-	put_cyc(5);
-	put_no_ip(ppt_tip_pgd);
-	put_ip(ppt_tip_pge, 0x100);
-	put_cyc(7);
-	put_ip(ppt_tip, 0x020);
-	put_cyc(8);
-	put_no_ip(ppt_tip_pgd);
+	PUT(PSB(-1, 1000), MODE, PGE(0x020), CYC(5), PGD, PGE(0x100), CYC(7), TIP(0x020), CYC(8),
+	    PGD);
 	check("begin 20 @1000\n"
 	      "20-21 2 disabled fff @1000 5 cycles\n"
 	      "begin 100 @1000\n"
@@ -492,26 +348,11 @@ TEST_WITH(cycles_of_what_follows, set_up, tear_down)
  * IRET, VM exit, VM entry. */
 TEST_WITH(event_trace, set_up, tear_down)
 {
-	put_psb(0x000, 1000);
-	put_bytes("\x02\x53\x00\xaa\x0b\xf0\x00\x00\x00\x00\x00\x02\x13\x01\x0e", 15);
-	put_ip(ppt_fup, 0x001);
-	put_ip(ppt_tip, 0x200);
-	put_bytes("\x02\x13\x03\x00", 4);
-	put_ip(ppt_fup, 0x201);
-	put_no_ip(ppt_tip_pgd);
-	put_tsc(2000);
-	put_bytes("\x02\x13\x04\x00", 4);
-	put_ip(ppt_tip_pge, 0x201);
-	put_bytes("\x02\x13\x02\x00", 4);
-	put_ip(ppt_tip, 0x001);
-	put_bytes("\x02\x13\x08\x00", 4);
-	put_ip(ppt_fup, 0x002);
-	put_no_ip(ppt_tip_pgd);
-	put_ip(ppt_tip_pge, 0x360);
-	put_bytes("\x02\x13\x07\x00", 4);
-	put_no_ip(ppt_tip_pgd);
-	put_ip(ppt_tip_pge, 0x100);
-	put_no_ip(ppt_tip_pgd);
+	PUT(PSB(0x000, 1000), BYTES("\x02\x53\x00\xaa\x0b\xf0\x00\x00\x00\x00\x00\x02\x13\x01\x0e"),
+	    FUP(0x001), TIP(0x200), BYTES("\x02\x13\x03\x00"), FUP(0x201), PGD, TSC(2000),
+	    BYTES("\x02\x13\x04\x00"), PGE(0x201), BYTES("\x02\x13\x02\x00"), TIP(0x001),
+	    BYTES("\x02\x13\x08\x00"), FUP(0x002), PGD, PGE(0x360), BYTES("\x02\x13\x07\x00"), PGD,
+	    PGE(0x100), PGD);
 	check("begin 0 @1000\n"
 	      "0-0 1 interrupt 200 from 1 @1000\n"
 	      "200-200 1 async fff from 201 @1000 SMI\n"
@@ -532,11 +373,7 @@ TEST_WITH(address_filter, set_up, tear_down)
 	made_pt.model = 0x5e;
 	made_pt.ranges[0] = (struct sideband_range){ BASE, BASE + 0xff, false };
 	made_pt.nr_ranges = 1;
-	put_psb(0x000, 1000);
-	put_no_ip(ppt_tip_pgd);
-	put_ip(ppt_tip_pge, 0x007);
-	put_tnt(1, 1);
-	put_no_ip(ppt_tip_pgd);
+	PUT(PSB(0x000, 1000), PGD, PGE(0x007), TNT(1, 1), PGD);
 	check("begin 0 @1000\n"
 	      "0-2 3 disabled fff @1000\n"
 	      "begin 7 @1000\n"

@@ -126,51 +126,6 @@ int tear_down(void **state)
 	return 0;
 }
 
-void put(struct pt_packet packet)
-{
-	assert_true(pt_enc_next(encoder, &packet) > 0);
-}
-
-void put_ip(enum pt_packet_type type, uint64_t at)
-{
-	put((struct pt_packet){ .type = type,
-				.payload.ip = { .ipc = pt_ipc_full, .ip = BASE + at } });
-}
-
-void put_no_ip(enum pt_packet_type type)
-{
-	put((struct pt_packet){ .type = type, .payload.ip = { .ipc = pt_ipc_suppressed } });
-}
-
-void put_tnt(unsigned int size, uint64_t bits)
-{
-	put((struct pt_packet){ .type = ppt_tnt_8,
-				.payload.tnt = { .bit_size = (uint8_t)size, .payload = bits } });
-}
-
-void put_tsc(uint64_t tsc)
-{
-	put((struct pt_packet){ .type = ppt_tsc, .payload.tsc.tsc = tsc });
-}
-
-void put_mode(void)
-{
-	put((struct pt_packet){ .type = ppt_mode,
-				.payload.mode = { .leaf = pt_mol_exec, .bits.exec.csl = 1 } });
-}
-
-void put_tsx(bool in, bool aborted)
-{
-	put((struct pt_packet){ .type = ppt_mode,
-				.payload.mode = { .leaf = pt_mol_tsx,
-						  .bits.tsx = { .intx = in, .abrt = aborted } } });
-}
-
-void put_cyc(uint64_t cycles)
-{
-	put((struct pt_packet){ .type = ppt_cyc, .payload.cyc.value = cycles });
-}
-
 static const uint8_t *here(void)
 {
 	uint64_t offset = 0;
@@ -179,8 +134,12 @@ static const uint8_t *here(void)
 	return trace + offset;
 }
 
-/* libipt's encoder of 2.0 does not know all packets. */
-void put_bytes(const char *bytes, size_t size)
+static void put_packet(struct pt_packet packet)
+{
+	assert_true(pt_enc_next(encoder, &packet) > 0);
+}
+
+static void put_bytes(const char *bytes, size_t size)
 {
 	size_t offset = (size_t)(here() - trace);
 
@@ -188,8 +147,7 @@ void put_bytes(const char *bytes, size_t size)
 	assert_return_code(pt_enc_sync_set(encoder, offset + size), 0);
 }
 
-/* Begins a segment at `at`; negative: tracing is off. */
-void put_psb(int at, uint64_t tsc)
+static void put_psb(int at, uint64_t tsc)
 {
 	struct trace_segment *segment = &segments[nr_segments++];
 
@@ -200,15 +158,23 @@ void put_psb(int at, uint64_t tsc)
 		.joined = nr_segments > 1,
 		.offset = (uint64_t)(here() - trace),
 	};
-	put((struct pt_packet){ .type = ppt_psb });
+	put_packet((struct pt_packet){ .type = ppt_psb });
 	/* In the order of current CPUs. */
-	if (at >= 0) {
-		put_mode();
-		put_ip(ppt_fup, (uint64_t)at);
+	if (at >= 0)
+		PUT(MODE, FUP((uint64_t)at));
+	PUT(TSC(tsc), CBR(20), PACKET(ppt_psbend));
+}
+
+void put_steps(const struct made_step *steps, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		if (steps[i].bytes)
+			put_bytes(steps[i].bytes, steps[i].nr_bytes);
+		else if (steps[i].packet.type == ppt_psb)
+			put_psb(steps[i].at, steps[i].tsc);
+		else
+			put_packet(steps[i].packet);
 	}
-	put_tsc(tsc);
-	put((struct pt_packet){ .type = ppt_cbr, .payload.cbr.ratio = 20 });
-	put((struct pt_packet){ .type = ppt_psbend });
 }
 
 static unsigned int offset_of(uint64_t ip)

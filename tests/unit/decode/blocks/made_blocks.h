@@ -23,17 +23,50 @@ extern struct trace_segment segments[16];
 int set_up(void **state);
 int tear_down(void **state);
 
-void put(struct pt_packet packet);
-void put_ip(enum pt_packet_type type, uint64_t at);
-void put_no_ip(enum pt_packet_type type);
-void put_tnt(unsigned int size, uint64_t bits);
-void put_tsc(uint64_t tsc);
-void put_mode(void);
-void put_tsx(bool in, bool aborted);
-void put_cyc(uint64_t cycles);
-void put_bytes(const char *bytes, size_t size);
-/* Begins a segment at `at`; negative: tracing is off. */
-void put_psb(int at, uint64_t tsc);
+/* What is put into the trace: a packet, bytes, or a PSB+, with which a segment begins. */
+struct made_step {
+	struct pt_packet packet;
+	const char *bytes; /* libipt's encoder of 2.0 does not know all packets */
+	size_t nr_bytes;
+	int at; /* of PSB+; negative: tracing is off */
+	uint64_t tsc;
+};
+
+#define PACKET(kind, ...)                                                                          \
+	{                                                                                          \
+		.packet = {.type = (kind), .payload = { __VA_ARGS__ } }                            \
+	}
+#define IP(kind, place) PACKET(kind, .ip = { .ipc = pt_ipc_full, .ip = BASE + (place) })
+#define TIP(place) IP(ppt_tip, place)
+#define FUP(place) IP(ppt_fup, place)
+#define PGE(place) IP(ppt_tip_pge, place)
+#define PGD_TO(place) IP(ppt_tip_pgd, place)
+#define PGD PACKET(ppt_tip_pgd, .ip = { .ipc = pt_ipc_suppressed })
+#define TNT(size, bits) PACKET(ppt_tnt_8, .tnt = { .bit_size = (size), .payload = (bits) })
+#define TSC(value) PACKET(ppt_tsc, .tsc = { .tsc = (value) })
+#define CBR(value) PACKET(ppt_cbr, .cbr = { .ratio = (value) })
+#define CYC(cycles) PACKET(ppt_cyc, .cyc = { .value = (cycles) })
+#define MODE PACKET(ppt_mode, .mode = { .leaf = pt_mol_exec, .bits.exec.csl = 1 })
+#define TSX(in, aborted)                                                                           \
+	PACKET(ppt_mode,                                                                           \
+	       .mode = { .leaf = pt_mol_tsx, .bits.tsx = { .intx = (in), .abrt = (aborted) } })
+#define OVF PACKET(ppt_ovf)
+#define BYTES(text)                                                                                \
+	{                                                                                          \
+		.bytes = (text), .nr_bytes = sizeof(text) - 1                                      \
+	}
+#define PSB(place, time)                                                                           \
+	{                                                                                          \
+		.packet = { .type = ppt_psb }, .at = (place), .tsc = (time)                        \
+	}
+#define PUT(...)                                                                                   \
+	do {                                                                                       \
+		const struct made_step _steps[] = { __VA_ARGS__ };                                 \
+                                                                                                   \
+		put_steps(_steps, sizeof(_steps) / sizeof(*_steps));                               \
+	} while (0)
+
+void put_steps(const struct made_step *steps, size_t nr);
 
 /* Who runs from `time` on, or at the latest from `latest` on. */
 void set_task(uint64_t time, uint64_t latest, int tid);
