@@ -4,21 +4,12 @@
 Usage: calls.py FEED"""
 import unittest
 
-from program import CALL, INSN, OFF, ON, RESTORED, RETURN, SIZE, SYSCALL, SYSRET, CallsTest
+from program import CALL, INSN, SIZE, SYSCALL, CallsTest
 
 
 class Stacks(CallsTest):
     def test_calls(self):
-        p = self.program
-        p.begin("a", 8)
-        p.run(2)
-        back = p.call("b")
-        p.run(3)
-        inner = p.call("c")
-        p.ret(inner)
-        p.run(1)
-        p.ret(back)
-        p.end()
+        self.play("begin a 8; run 2; back = call b; run 3; inner = call c; ret inner; run 1; ret back; end")
         self.assertEqual(self.show(), ["a 1001-1012", "  b 1004-1011", "    c 1008-1009"])
         slices = {piece.name: piece for piece in self.trace.check()["task 11"]}
         self.assertEqual(slices["b"].args, {"time": "0.000001004,0.000001011", "instructions": 7, "cycles": 14, "IPC": 0.5})
@@ -28,68 +19,29 @@ class Stacks(CallsTest):
 
     def test_unmatched_returns(self):
         """Returned-to functions began where the trace did."""
-        p = self.program
-        p.begin("c", 8)
-        p.run(1)
-        p.ret(p.at("b", 40))
-        p.run(2)
-        back = p.call("d")
-        p.ret(back)
-        p.ret(p.at("a", 80))
-        p.run(1)
-        p.end()
+        self.play("begin c 8; run 1; ret b+40; run 2; back = call d; ret back; ret a+80; run 1; end")
         self.assertEqual(self.show(), ["a 1001-1010", "  b 1001-1008", "    c 1001-1003", "    d 1006-1007"])
         outer = [piece for piece in self.trace.check()["task 11"] if piece.name == "a"][0]
         self.assertTrue(outer.args["began before the trace"])
         self.assertEqual(outer.args["instructions"], 8)
 
     def test_tail_call(self):
-        p = self.program
-        p.begin("a")
-        back = p.call("b")
-        p.run(1)
-        p.branch(p.at("c"))
-        p.run(1)
-        p.ret(back)
-        p.run(1)
-        p.end()
+        self.play("begin a; back = call b; run 1; branch c; run 1; ret back; run 1; end")
         self.assertEqual(self.show(), ["a 1001-1008", "  b 1002-1004", "  c 1004-1006"])
 
     def test_returns_to_untraced_code(self):
         """The function has ended when the trace begins again in its caller."""
-        p = self.program
-        p.begin("a")
-        back = p.call("b")
-        p.run(2)
-        p.end(RETURN)
-        p.time += 100
-        p.begin_at(back)
-        p.ret(p.call("c"))
-        p.end()
+        self.play("begin a; back = call b; run 2; end RETURN; wait 100; begin_at back; it = call c; ret it; end")
         self.assertEqual(self.show(), ["a 1001-1108", "  b 1002-1005", "  c 1106-1107"])
 
     def test_begins_in_an_interrupt(self):
         """The interrupted function began where the trace did."""
-        p = self.program
-        p.begin("irq", 8)
-        p.run(1)
-        p.iret(p.at("b", 40))
-        p.run(2)
-        p.end()
+        self.play("begin irq 8; run 1; iret b+40; run 2; end")
         self.assertEqual(self.names(), ["b", "  irq"])
 
     def test_jumps_inside(self):
         """Loops and the cold part of a function belong to it."""
-        p = self.program
-        p.begin("a")
-        back = p.call("b")
-        p.run(4)
-        p.branch(p.at("b", 8))
-        p.branch(p.at("b.cold", 8))
-        p.run(2)
-        p.branch(p.at("b", 20))
-        p.ret(back)
-        p.end()
+        self.play("begin a; back = call b; run 4; branch b+8; branch b.cold+8; run 2; branch b+20; ret back; end")
         self.assertEqual(self.names(), ["a", "  b"])
 
     def test_recursion(self):
@@ -106,29 +58,13 @@ class Stacks(CallsTest):
 
     def test_retpoline(self):
         """A call within the thunk, and a return that jumps to a function's begin."""
-        p = self.program
-        p.begin("a")
-        back = p.call("thunk")
-        p.branch(p.at("thunk", 32), CALL)
-        p.run(1)
-        p.branch(p.at("b"), RETURN)
-        p.run(2)
-        p.ret(back)
-        p.run(1)
-        p.end()
+        self.play("begin a; back = call thunk; branch thunk+32 CALL; run 1; branch b RETURN; run 2; ret back; run 1; "
+                  "end")
         self.assertEqual(self.names(), ["a", "  thunk", "  b"])
 
     def test_skipped_returns(self):
         """A jump out of several functions, like longjmp()."""
-        p = self.program
-        p.begin("a")
-        back = p.call("b")
-        p.call("c")
-        p.call("d")
-        p.ret(back)
-        back = p.call("e")
-        p.ret(back)
-        p.end()
+        self.play("begin a; back = call b; call c; call d; ret back; back = call e; ret back; end")
         self.assertEqual(self.names(), ["a", "  b", "    c", "      d", "  e"])
 
     def test_falls_through(self):
@@ -140,21 +76,8 @@ class Stacks(CallsTest):
         self.assertEqual(self.show(), ["a 1001-1004", "b 1004-1006"])
 
     def test_interrupts(self):
-        p = self.program
-        p.begin("a")
-        back = p.call("b")
-        p.run(1)
-        resume = p.interrupt("irq")
-        p.run(1)
-        inner = p.call("handler")
-        nested = p.interrupt("nmi")
-        p.run(1)
-        p.iret(nested)
-        p.ret(inner)
-        p.iret(resume)
-        p.run(1)
-        p.ret(back)
-        p.end()
+        self.play("begin a; back = call b; run 1; resume = interrupt irq; run 1; inner = call handler; "
+                  "nested = interrupt nmi; run 1; iret nested; ret inner; iret resume; run 1; ret back; end")
         self.assertEqual(self.names(), ["a", "  b", "    irq", "      handler", "        nmi"])
         self.assertEqual(self.names(track="CPU 1 interrupts"), ["irq", "  nmi"])
         self.assertEqual(self.show(track="CPU 1 interrupts off"), ["irq 1004-1011"])
@@ -174,55 +97,25 @@ class Stacks(CallsTest):
 
     def test_return_in_interrupt_stays_there(self):
         """An unmatched return in an interrupt does not end the interrupted function."""
-        p = self.program
-        p.begin("a")
-        resume = p.interrupt("irq")
-        p.run(1)
-        p.ret(p.at("stub", 40))
-        p.iret(resume)
-        p.run(1)
-        p.end()
+        self.play("begin a; resume = interrupt irq; run 1; ret stub+40; iret resume; run 1; end")
         self.assertEqual(self.names(), ["a", "  irq", "  stub"])
 
     def test_interrupts_off(self):
-        p = self.program
-        p.begin("a")
-        p.run(1)
-        p.run(1, OFF)
-        back = p.call("b")
-        p.run(2, OFF)
-        p.ret(back)
-        p.run(1, ON)
-        p.run(1, ON)
-        p.run(1, OFF)
-        p.run(1, RESTORED)
-        p.end()
+        self.play("begin a; run 1; run 1 OFF; back = call b; run 2 OFF; ret back; run 1 ON; run 1 ON; run 1 OFF; "
+                  "run 1 RESTORED; end")
         self.assertEqual(self.show(track="CPU 1 interrupts off"), ["a 1003-1008", "a 1010-1011"])
 
     def test_system_call(self):
-        p = self.program
-        p.begin("u_main")
-        p.run(2)
-        back = p.call("entry", SYSCALL)
-        inner = p.call("sys_read")
-        p.ret(inner)
-        p.ret(back, SYSRET)
-        p.run(2)
-        p.end()
+        self.play("begin u_main; run 2; back = call entry SYSCALL; inner = call sys_read; ret inner; ret back SYSRET; "
+                  "run 2; end")
         self.assertEqual(self.names(), ["u_main", "  entry", "    sys_read"])
         kinds = {piece.name: piece.category for piece in self.trace.check()["task 11"]}
         self.assertEqual(kinds, {"u_main": "user", "entry": "syscall", "sys_read": "kernel"})
 
     def test_kernel_only(self):
         """Everything ends at the return to user space; interrupts are off at kernel entry."""
-        p = self.program
         for _ in range(2):
-            p.begin("entry")
-            p.run(1, ON)
-            back = p.call("sys_read")
-            p.ret(back)
-            p.end(SYSRET)
-            p.time += 100
+            self.play("begin entry; run 1 ON; back = call sys_read; ret back; end SYSRET; wait 100")
         self.assertEqual(self.show(), ["entry 1001-1005", "  sys_read 1003-1004", "entry 1106-1110", "  sys_read 1108-1109"])
         self.assertEqual(self.show(track="CPU 1 interrupts off"), ["entry 1106-1107"])
         self.assertEqual(self.show(track="CPU 1 trace"), ["[not traced] 1005-1106"])
@@ -252,63 +145,39 @@ class Stacks(CallsTest):
 class Gaps(CallsTest):
     def test_lost_in_the_same_function(self):
         p = self.program
-        p.begin("a")
-        back = p.call("b")
-        p.run(1)
+        p.play("begin a; back = call b; run 1")
         p.ip += 100
-        p.time += 50
-        p.run(1)
-        p.ret(back)
-        p.run(1)
-        p.end()
+        p.play("wait 50; run 1; ret back; run 1; end")
         self.assertEqual(self.names(), ["a", "  b"])
         self.assertEqual(self.show(track="CPU 1 trace"), ["[lost] 1003-1054"])
         self.assertEqual(self.gaps, 1)
 
     def test_lost_returns(self):
         p = self.program
-        p.begin("a")
-        p.call("b")
-        p.call("c")
+        p.play("begin a; call b; call c")
         p.ip = p.at("a", 100)
-        p.run(1)
-        p.end()
+        p.play("run 1; end")
         self.assertEqual(self.show(), ["a 1001-1005", "  b 1002-1004", "    c 1003-1004"])
 
     def test_lost_all(self):
         """What a gap returns to began after the gap."""
         p = self.program
-        p.begin("a")
-        p.call("b")
+        p.play("begin a; call b")
         p.ip = p.at("d", 60)
-        p.time += 10
-        p.run(2)
-        p.ret(p.at("c", 80))
-        p.run(1)
-        p.end()
+        p.play("wait 10; run 2; ret c+80; run 1; end")
         self.assertEqual(self.show(), ["a 1001-1013", "  b 1002-1013", "c 1014-1017", "  d 1014-1015"])
 
     def test_overflow(self):
         """The trace begins again without an end."""
-        p = self.program
-        p.begin("a")
-        p.call("b")
-        p.run(1)
-        p.time += 10
-        p.begin_at(p.at("a", 200))
-        p.run(1)
-        p.end()
+        self.play("begin a; call b; run 1; wait 10; begin_at a+200; run 1; end")
         self.assertEqual(self.names(), ["a", "  b"])
         self.assertEqual(self.gaps, 1)
 
     def test_lost_in_interrupt(self):
         p = self.program
-        p.begin("a")
-        p.interrupt("irq")
-        p.run(1)
+        p.play("begin a; interrupt irq; run 1")
         p.ip = p.at("a", 40)
-        p.run(1)
-        p.end()
+        p.play("run 1; end")
         self.assertEqual(self.names(), ["a", "  irq"])
         self.assertEqual(self.names(track="CPU 1 interrupts"), ["irq"])
         self.assertEqual(self.show(track="CPU 1 interrupts off"), ["irq 1002-1004"])

@@ -19,6 +19,7 @@ SAME, OFF, ON, RESTORED = range(4)
 INTERRUPTED, ABORTED, DISABLED = 6, 8, 10
 INSN = 4  # length of each
 NAMES = ("symbol", "comm")
+TAKE_PLACES = "ret", "iret", "branch", "begin_at"
 
 
 class Program:
@@ -27,6 +28,7 @@ class Program:
     def __init__(self):
         self.lines = []
         self.functions = {}
+        self.places = {}
         self.time = 1000
         self.cpu, self.pid, self.tid = 1, 10, 11
         self.ip = 0
@@ -100,11 +102,35 @@ class Program:
     def iret(self, back):
         self.branch(back, IRET)
 
+    def switch(self, tid):
+        """Like perf: what follows the jump to __switch_to belongs to the next thread."""
+        self.branch(self.at("__switch_to"))
+        self.tid = self.pid = tid
+        self.run(1)
+
+    def wait(self, duration):
+        self.time += duration
+
+    def play(self, script):
+        """Steps as `[NAME =] METHOD ARGUMENT...; ...`. A place is such a NAME, for what the method returned, or
+        FUNCTION[+OFFSET]."""
+        for step in script.split(";"):
+            name, _, call = step.rpartition("=")
+            method, *words = call.split()
+            values = [int(word) if word.lstrip("-").isdigit() else globals()[word] if word.isupper() else word for word in words]
+            if method in TAKE_PLACES:
+                function, _, offset = words[0].partition("+")
+                values[0] = self.places[words[0]] if words[0] in self.places else self.at(function, int(offset or 0))
+            self.places[name.strip()] = getattr(self, method)(*values)
+
 
 class CallsTest(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.program = Program()
+
+    def play(self, script):
+        self.program.play(script)
 
     def run_feed(self, *args):
         # Symbols and names are looked up before they are recorded.

@@ -6,39 +6,16 @@ import os
 import random
 import unittest
 
-from program import ABORTED, DISABLED, INTERRUPTED, IRET, SIZE, SYSCALL, SYSRET, CallsTest, Program, fxt
+from program import ABORTED, DISABLED, INTERRUPTED, IRET, SIZE, CallsTest, Program, fxt
 
 
 class Switches(CallsTest):
-    def switch(self, tid):
-        """Like perf: what follows the jump to __switch_to belongs to the next thread."""
-        self.program.branch(self.program.at("__switch_to"))
-        self.program.tid = self.program.pid = tid
-        self.program.run(1)
-
     def test_switches(self):
         p = self.program
         p.tid = p.pid = 11
-        p.begin("a")
-        back = p.call("schedule")
-        inner = p.call("switch_asm")
-        self.switch(12)
-        p.ret(p.at("schedule", 40))
-        p.ret(p.at("other", 60))
-        p.run(2)
-        other = p.call("schedule")
-        other_inner = p.call("switch_asm")
-        self.switch(11)
-        p.ret(inner)
-        p.ret(back)
-        p.run(1)
-        p.call("schedule")
-        p.call("switch_asm")
-        self.switch(12)
-        p.ret(other_inner)
-        p.ret(other)
-        p.run(1)
-        p.end()
+        p.play("begin a; back = call schedule; inner = call switch_asm; switch 12; ret schedule+40; ret other+60; "
+               "run 2; other = call schedule; other_inner = call switch_asm; switch 11; ret inner; ret back; run 1; "
+               "call schedule; call switch_asm; switch 12; ret other_inner; ret other; run 1; end")
         self.assertEqual(self.names(track="task 11"),
                          ["a", "  schedule", "    switch_asm", "    __switch_to", "  schedule", "    switch_asm", "    __switch_to"])
         self.assertEqual(self.names(track="task 12"),
@@ -57,13 +34,11 @@ class Switches(CallsTest):
         """The next thread's turn begins at the branch to __switch_to, not at the end of the code
         behind it."""
         p = self.program
-        p.begin("a")
-        p.branch(p.at("__switch_to"))
+        p.play("begin a; branch __switch_to")
         at = p.time
         p.time += 50
         p.tid = p.pid = 12
-        p.run(1)
-        p.end()
+        p.play("run 1; end")
         self.assertEqual(self.show(track="task 12"), [f"__switch_to {at}-{p.time}"])
         self.assertEqual([switch.at for switch in self.trace.switches], [at])
         self.assertEqual(self.show(track="CPU 1 tasks"), [f"task 11 1001-{at}", f"task 12 {at}-{p.time}"])
@@ -72,15 +47,7 @@ class Switches(CallsTest):
         """A forked task first has its parent's name; the track has the last name."""
         p = self.program
         p.tid = p.pid = 11
-        p.begin("a")
-        self.switch(12)
-        p.run(2)
-        p.rename("hog", 11)
-        self.switch(11)
-        p.run(2)
-        p.rename("late-hog", 12)
-        self.switch(12)
-        p.run(2)
+        p.play("begin a; switch 12; run 2; rename hog 11; switch 11; run 2; rename late-hog 12; switch 12; run 2")
         self.assertEqual(self.names(track="CPU 1 tasks"), ["task 11", "task 12", "hog 11", "late-hog 12"])
         self.assertEqual([self.trace.threads[tid][0] for tid in (11, 12)], ["hog 11", "late-hog 12"])
         self.assertEqual([self.trace.processes[tid] for tid in (11, 12)], ["hog", "late-hog"])
@@ -88,20 +55,8 @@ class Switches(CallsTest):
     def test_renames_itself(self):
         """The new name counts from the return to user space; the process has its first thread's
         name."""
-        p = self.program
-        p.begin("u_main")
-        p.run(1)
-        back = p.call("entry", SYSCALL)
-        p.run(1)
-        p.rename("hog")
-        p.run(2)
-        p.ret(back, SYSRET)
-        p.run(1)
-        back = p.interrupt("irq")
-        p.rename("unseen")
-        p.rename("hog2")
-        p.iret(back)
-        p.run(1)
+        self.play("begin u_main; run 1; back = call entry SYSCALL; run 1; rename hog; run 2; ret back SYSRET; run 1; "
+                  "back = interrupt irq; rename unseen; rename hog2; iret back; run 1")
         self.assertEqual(self.show(track="CPU 1 tasks"), ["task 11 1001-1007", "hog 11 1007-1010", "hog2 11 1010-1011"])
         self.assertEqual(self.trace.threads[11][0], "hog2 11")
         self.assertEqual(self.trace.processes[10], "task")
@@ -123,46 +78,27 @@ class Switches(CallsTest):
         p.tid = p.pid = 0
         p.begin("idle")
         for name in ("a", "b"):
-            self.switch(-1)
+            p.switch(-1)
             p.ret(p.at(name, 40))
-            p.run(1)
-            self.switch(0)
-            p.ret(p.at("idle", 40))
+            p.play("run 1; switch 0; ret idle+40")
         self.assertEqual(self.names(track="[unknown]/1"), ["a", "  __switch_to", "__switch_to", "b", "  __switch_to", "__switch_to"])
         self.assertEqual({name.strip() for name in self.names(track="swapper/1")}, {"idle", "__switch_to"})
 
     def test_been_elsewhere(self):
         """A task that ran on an untraced CPU meanwhile."""
         p = self.program
-        p.begin("a")
-        p.call("b")
-        p.run(1)
+        p.play("begin a; call b; run 1")
         p.tid = 12
-        p.run(1)
-        p.ret(p.at("a", 40))
+        p.play("run 1; ret a+40")
         p.tid = 11
-        p.run(1)
-        p.end()
+        p.play("run 1; end")
         self.assertEqual(self.names(), ["a", "  b"])
 
     def test_exception_that_sleeps(self):
         """A task switched away in an exception returns to it; the CPU's track does not wait."""
-        p = self.program
-        p.begin("a")
-        resume = p.interrupt("page_fault")
-        back = p.call("schedule")
-        inner = p.call("switch_asm")
-        self.switch(12)
-        p.ret(p.at("b", 40))
-        p.run(1)
-        p.call("schedule")
-        p.call("switch_asm")
-        self.switch(11)
-        p.ret(inner)
-        p.ret(back)
-        p.iret(resume)
-        p.run(1)
-        p.end()
+        self.play("begin a; resume = interrupt page_fault; back = call schedule; inner = call switch_asm; switch 12; "
+                  "ret b+40; run 1; call schedule; call switch_asm; switch 11; ret inner; ret back; iret resume; run 1; "
+                  "end")
         self.assertEqual(self.names()[:2], ["a", "  page_fault"])
         fault = [piece for piece in self.trace.check()["task 11"] if piece.name == "page_fault"][0]
         interrupt = self.trace.check()["CPU 1 interrupts"][0]
@@ -200,10 +136,7 @@ class Output(CallsTest):
         self.work()
         p.time = 2000
         p.tid = p.pid = 12
-        p.begin("late", 8)
-        p.ret(p.at("around", 40))
-        p.run(3)
-        p.end()
+        p.play("begin late 8; ret around+40; run 3; end")
         self.assertNotIn("task 12", self.tracks("time=1100,1200"))
 
     def test_spike(self):
