@@ -27,7 +27,7 @@ INSTRUCTIONS = 5000000
 # What is compared by time and by cycles too
 TIMED_PART = 4
 # Each with several numbers of threads
-VARIANTS = {("a.fxt",): (2, 3, 4), ("a.fxt.gz", "--axis", "cycles"): (4,), ("a.fxt", "--split", "5ms", "--time", "-40ms,100us"): (3,)}
+VARIANTS = {("a.fxt",): (2, 3, 4), ("a.fxt.gz", "--axis", "cycles"): (4,), ("a.fxt", "--time", "-40ms,100us"): (3,)}
 LATE_NS = 27000000  # of 30 ms, by a clock that is emulated
 SWITCH = re.compile(r".* (-?\d+) \[001\] +(\d+)\.(\d{9}): PERF_RECORD_SWITCH_CPU_WIDE (OUT|IN) .*")
 # Each of them is called by the next one.
@@ -97,7 +97,7 @@ def without_tags(name):
 def exported(folder, capture, axis, *options):
     """Slices by thread."""
     path = folder / f"{axis}.fxt"
-    out = subprocess.run([CTL, "export", capture, "-o", path, "--axis", axis, "--tracks", "threads", "--quiet", *options],
+    out = subprocess.run([CTL, "export", capture, "-o", path, "--axis", axis, "--quiet", *options],
                          capture_output=True, text=True, check=False)
     equal((out.returncode, out.stdout, out.stderr), (0, "", ""), f"result of export by {axis}")
     tracks = fxt.read(path).check()
@@ -191,6 +191,11 @@ def check_capture(folder):
                if not {(s.begin, s.name), (s.begin + 1, s.name)} & on_cpu and "began before the trace" not in s.args]
     equal(missing, [], "slices that are not on the track of the CPU")
 
+    # One task's turn after the other's
+    tasks = tracks["CPU 1 tasks"]
+    equal((len(tasks), [task.end for task in tasks[:-1]]), (len(trace.switches) + 1, [task.begin for task in tasks[1:]]), "turns of tasks")
+    check({task.name for task in tasks} <= set(threads), f"tasks without a track: {sorted(tracks)}")
+
     late = max((s for s in tracks["CPU 1 interrupts off"]), key=lambda s: s.end - s.begin)
     equal(late.name, CULPRIT[0], "who held interrupts off for longest")
     check(late.end - late.begin > LATE_NS, f"interrupts were off for {late.end - late.begin} ns")
@@ -200,7 +205,12 @@ def check_capture(folder):
     # All that has been there from before the trace on is one slice each, however deep.
     check(any(s.name == "cpu_startup_entry" and s.depth == 0 and "began before the trace" in s.args for s in threads["swapper/1"]),
           "the idle task's outermost function")
-    flow = next(e for e in trace.events if e.type == fxt.FLOW_END)
+    about = json.loads((folder / "capture/capture.json").read_text())
+    to_perf = about["recorder"]["clock"]["perf_ns"] - about["recorder"]["clock"]["monotonic_ns"]
+    expected, spike = (about["spike"][name] + to_perf for name in ("expected_ns", "time_ns"))
+    equal([piece[:4] for piece in tracks["CPU 1 timer"]], [(expected, spike, 0, "timer is late")], "the late timer")
+    flow, = (e for e in trace.events if e.type == fxt.FLOW_END)
+    equal(flow.at, spike, "when the arrow ends")
     equal(trace.name_of(flow.track), worker, "whom the arrow leads to")
     at_spike = sorted((s for s in slices if s.begin <= flow.at <= s.end), key=lambda s: -s.depth)
     names = [s.name for s in at_spike]
@@ -254,6 +264,8 @@ def check_damaged(folder, capture):
     alone, said = export(folder, damaged, "a.fxt", 1)
     check("decoding error" in said and "in the trace" in said, f"no errors, or no gaps: {said}")
     files, said_of_many = export(folder, damaged, "a.fxt", 4)
+    (folder / "damaged.fxt").write_bytes(files["a.fxt"])
+    check("[lost]" in {piece.name for piece in fxt.read(folder / "damaged.fxt").check()["CPU 1 trace"]}, "nothing is lost")
     equal((files["a.fxt"] == alone["a.fxt"], said_of_many), (True, said), "damaged: the same")
     print(f"damaged: {said_of_many.strip()}")
 

@@ -164,8 +164,8 @@ def check_calls(name, folder, log):
     """In user space: each call of a function, from its first instruction to one of its own, with as many as there are between."""
     path = folder / "calls.fxt"
     subprocess.run([args.ctl, "export", recording.as_capture(folder / "data", folder.parent / "debug"), "-o", path, "--axis", "instructions",
-                    "--tracks", "threads", "--quiet"], check=True)
-    slices = [piece for track in fxt.read(path).check().values() for piece in track]
+                    "--quiet"], check=True)
+    slices = [piece for name, track in fxt.read(path).check().items() if not name.startswith("CPU ") for piece in track]
     places = symbols(args.user_calls)
     for function in ("user_tree", "user_leaf", "user_compare"):
         start, size = places[function]

@@ -4,6 +4,7 @@
 
 Usage: chain.py CTL TAKE FOLDER_OF_RECORDINGS
 """
+import collections
 import json
 import os
 import pathlib
@@ -87,9 +88,22 @@ class Chain(unittest.TestCase):
         return run(CTL, *argv, "--symfs", f"{REALPT}/sym/drio-{name}")
 
     def test_report(self):
-        capture, _ = self.take("drio-926b.perf.data")
-        report = json.loads(self.view("926b", "report", capture, "--window", "10ms", "--json").stdout)
-        self.assertIn("__tunable_get_val", [function["name"] for function in report["functions"]])
+        """Its functions are the slices of export: how often called, and their own time."""
+        capture, about = self.take("drio-926b.perf.data")
+        report = json.loads(self.view("926b", "report", capture, "--window", "10ms", "--top", "1000", "--json").stdout)
+        self.view("926b", "export", capture, "--output", self.folder / "a.fxt", "--time", "-10ms,0ns")
+        calls, times = collections.Counter(), collections.Counter()
+        inside = collections.Counter()  # by depth, of what ended there
+        for piece in fxt.read(self.folder / "a.fxt").check()[f"CPU {about['spike']['cpu']} functions"]:
+            calls[piece.name] += 1
+            times[piece.name] += piece.end - piece.begin - inside.pop(piece.depth + 1, 0)
+            inside[piece.depth] += piece.end - piece.begin
+        self.assertIn("__tunable_get_val", calls)
+        self.assertEqual({row["name"]: (row["calls"], row["self_ns"]) for row in report["functions"]},
+                         {name: (count, times[name]) for name, count in calls.items() if name != "[not traced]"})
+        selves = [row["self_ns"] for row in report["functions"]]
+        self.assertEqual(selves, sorted(selves, reverse=True))
+        self.assertEqual(sum(row["time_ns"] for row in report["budget"]), report["window"]["end_ns"] - report["window"]["begin_ns"])
 
     def test_report_without_times(self):
         """The end of a trace longer than what is decoded for it; the same for a short one."""
