@@ -40,8 +40,7 @@ class CaptureTest(common.HostTest):
     def take(self, cpus, *args):
         """Returns one capture and its capture.json."""
         capture = self.capture_spikes(cpus, 1, *args, limits=common.DETAILED_SPIKES).captures[0]
-        with open(os.path.join(capture["path"], "capture.json")) as file:
-            return capture, json.load(file)
+        return capture, common.facts(capture["path"])
 
     def setUp(self):
         super().setUp()
@@ -230,8 +229,7 @@ class Choice(CaptureTest):
         """Samples of the second capture: before the first, the workload may not have run."""
         with common.busy(self.cpu):
             capture = self.capture_spikes([self.cpu], 2, *args, limits=common.DETAILED_SPIKES).captures[-1]
-        with open(os.path.join(capture["path"], "capture.json")) as file:
-            return self.samples(capture["path"]), json.load(file)["recorder"]["events"]
+        return self.samples(capture["path"]), common.facts(capture["path"])["recorder"]["events"]
 
     def test_event(self):
         samples, recorded = self.samples_of("-e", "sched:sched_switch")

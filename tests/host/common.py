@@ -209,6 +209,11 @@ def read(path):
         return file.read()
 
 
+def facts(path):
+    """The capture.json of a capture."""
+    return json.loads(read(os.path.join(path, "capture.json")))
+
+
 def find_bpftool():
     return shutil.which("bpftool") or shutil.which("/usr/sbin/bpftool")
 

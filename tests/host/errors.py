@@ -5,7 +5,6 @@ import contextlib
 import glob
 import os
 import platform
-import stat
 import subprocess
 
 import common
@@ -42,24 +41,11 @@ class Words(ErrorTest):
 
     def test_options(self):
         self.assert_usage(self.start("--bogus"), "--bogus", "no such option")
-        self.assert_usage(self.start("-x"), "-x", "no such option")
-        self.assert_usage(self.start("--json=yes"), "--json", "'yes'")
-        self.assert_usage(self.start("--count", "1", "--count", "2"), "--count", "given twice")
-        self.assert_usage(self.start("word"), "'word'")
-        self.assert_usage(self.start("--count"), "--count", "missing")
-        self.assert_usage(self.start("--period", "1x"), "--period", "'1x'")
         self.assert_usage(self.start("--period", "9us"), "period", "10us")
-        self.assert_usage(common.run_ctl("start"), "--cpu", "required")
         self.assert_usage(common.run_ctl("bogus"), "'bogus'")
 
-    def test_no_command(self):
-        result = common.run_ctl()
-        self.assertEqual(result.returncode, USAGE)
-        self.assertIn("Usage", result.stderr)
-        self.assertEqual(result.stdout, "")
-
     def test_help_is_no_error(self):
-        for args in (["--help"], ["start", "--help"], ["check", "--help"], ["--version"]):
+        for args in (["start", "--help"], ["check", "--help"]):
             with self.subTest(args=args):
                 result = common.run_ctl(*args)
                 self.assertEqual((result.returncode, result.stderr), (0, ""))
@@ -76,11 +62,6 @@ class Words(ErrorTest):
 
 class Kernel(ErrorTest):
     """Names and filters unknown to this kernel."""
-
-    def test_symbol(self):
-        self.assert_usage(self.start("--function", "no_such_symbol"), "function", "'no_such_symbol'")
-        self.assert_usage(self.start("--function", "0xzz"), "function", "'0xzz'")
-        self.assert_usage(self.start("--function", "0x0"), "function", "'0x0'")
 
     def test_event(self):
         for name in ("sched:no_such_event", "nosuch:event", "sched:no_such_*", "../sched:sched_switch",
@@ -99,11 +80,6 @@ class Kernel(ErrorTest):
             self.skipTest("this machine has Intel PT")
         result = common.run_ctl("start", "--cpu", str(self.cpu), "--output", self.output, "--recorder", "pt")
         self.assert_fails(result, FAILED, "recorder pt", "no Intel PT")
-
-    def test_cpu_that_does_not_exist(self):
-        beyond = int(common.read("/sys/devices/system/cpu/possible").strip().replace("-", ",").split(",")[-1]) + 1
-        self.assert_usage(self.start(cpu=str(beyond)), "cpu", str(beyond), "does not exist")
-        self.assert_usage(self.start(cpu="%d,%d" % (self.cpu, beyond)), "cpu", str(beyond))
 
     def test_cpu_that_is_offline(self):
         switch = "/sys/devices/system/cpu/cpu%d/online" % self.cpu
@@ -164,17 +140,8 @@ class Output(ErrorTest):
     def check(self, output, *parts, prefix=()):
         self.assert_fails(self.start(output=output, prefix=prefix), FAILED, "output", "'%s'" % output, *parts)
 
-    def test_file_in_the_way(self):
-        with open(self.output, "w"):
-            pass
-        self.check(self.output)
-        self.assertTrue(stat.S_ISREG(os.stat(self.output).st_mode))
-
     def test_missing_parent(self):
         self.check(os.path.join(self.folder, "no", "such"))
-
-    def test_file_as_parent(self):
-        self.check("/dev/null/captures")
 
     def test_read_only_mount(self):
         place = os.path.join(self.folder, "read-only")

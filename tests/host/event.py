@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A tracepoint is the spike: the hit of one process on the watched CPU, and no other."""
 import contextlib
-import json
 import os
 import signal
 import subprocess
@@ -37,8 +36,7 @@ class Event(common.HostTest):
         capture = session.captures[0]
         self.assertEqual((capture["trigger"], capture["label"], capture["cpu"], capture["latency_ns"]),
                          ("event", EVENT, cpu, 0))
-        with open(os.path.join(capture["path"], "capture.json")) as file:
-            facts = json.load(file)
+        facts = common.facts(capture["path"])
         self.assertEqual(facts["trigger"]["event"], EVENT)
         # The stack is that of the task that hit it.
         self.assertIn("execve", " ".join(frame.get("symbol") or "" for frame in facts["spike"]["stack"]))
@@ -62,8 +60,7 @@ class Event(common.HostTest):
         self.assertEqual(seen, 2)
         self.assertEqual(session.summary["triggers"]["event"]["all"]["count"], seen)
         self.assertEqual((capture["label"], capture["comm"]), (EVENT, "wanted"))
-        with open(os.path.join(capture["path"], "capture.json")) as file:
-            self.assertEqual(json.load(file)["trigger"]["event"], "%s/%s/" % (EVENT, text))
+        self.assertEqual(common.facts(capture["path"])["trigger"]["event"], "%s/%s/" % (EVENT, text))
 
     @contextlib.contextmanager
     def witness(self, event, text):
@@ -123,8 +120,7 @@ class Event(common.HostTest):
         capture, = session.captures
         self.assertEqual((capture["trigger"], capture["label"], capture["cpu"]), ("event", "oom:mark_victim", cpu))
         self.assertTrue(capture["comm"].startswith("python3"), capture)
-        with open(os.path.join(capture["path"], "capture.json")) as file:
-            stack = " ".join(frame.get("symbol") or "" for frame in json.load(file)["spike"]["stack"])
+        stack = " ".join(frame.get("symbol") or "" for frame in common.facts(capture["path"])["spike"]["stack"])
         self.assertIn("oom", stack)
 
     def test_bad_filters(self):
@@ -133,9 +129,6 @@ class Event(common.HostTest):
             result = common.run_ctl("start", "--cpu", cpu, "--output", self.output, "--trigger", "event=tp:%s/%s/" % (EVENT, text))
             self.assert_fails(result, result.returncode, *words)
             self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
-        for text in ("/", "//", "/pid > 3", "/pid > 3/x"):
-            result = common.run_ctl("start", "--cpu", cpu, "--output", self.output, "--trigger", "event=tp:%s%s" % (EVENT, text))
-            self.assert_fails(result, 2, "between two slashes")
 
     def test_what_there_is_not(self):
         cpu = common.find_cpus(1)[0]
@@ -143,7 +136,6 @@ class Event(common.HostTest):
             result = common.run_ctl("start", "--cpu", str(cpu), "--output", self.output, "--trigger", "event=tp:" + event)
             self.assert_fails(result, result.returncode, *words)
             self.assertIn(result.returncode, (1, code))
-        self.assert_fails(common.run_ctl("start", "--cpu", str(cpu), "--trigger", "event=sched"), 2, "event=tp:SYS:NAME")
 
 
 if __name__ == "__main__":

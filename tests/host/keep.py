@@ -109,8 +109,7 @@ class Keep(common.HostTest):
             self.assertEqual(capture["function_name"], "hrtimer_wakeup")
             self.assertEqual(capture["latency_ns"], capture["thread_ns"])
             self.assertGreaterEqual(capture["thread_ns"], capture["irq_ns"])
-            with open(os.path.join(capture["path"], "capture.json")) as file:
-                facts = json.load(file)
+            facts = common.facts(capture["path"])
             self.assertEqual(facts["trigger"]["thresholds_ns"], {"thread": 1000})
             self.assertEqual(facts["spike"]["thread_ns"], capture["thread_ns"])
             self.assertIn("thread-", os.path.basename(capture["path"]))

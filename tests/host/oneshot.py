@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """One spike per arming, however many CPUs hit together; --count N makes N captures."""
 import contextlib
-import json
 import os
 import unittest
 
@@ -20,8 +19,7 @@ class CaptureChecks(common.HostTest):
         times = [capture["time_ns"] for capture in captures]
         self.assertEqual(times, sorted(set(times)))
         for capture in captures:
-            with open(os.path.join(capture["path"], "capture.json")) as file:
-                self.assertEqual(json.load(file)["spike"]["sequence"], capture["sequence"])
+            self.assertEqual(common.facts(capture["path"])["spike"]["sequence"], capture["sequence"])
             self.assertTrue(os.path.getsize(os.path.join(capture["path"], "perf.data", "data")))
 
     def check_folder(self, count):

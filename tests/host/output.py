@@ -61,15 +61,6 @@ class Others(OutputTest):
         sudo = {**os.environ, "SUDO_UID": str(NOBODY)}
         self.assertEqual(self.start(env=sudo).returncode, NO_SPIKE)
 
-    def test_folder_above_that_all_can_change(self):
-        shared = os.path.join(self.folder, "shared")
-        os.mkdir(shared, 0o777)
-        self.output = os.path.join(shared, "captures")
-        self.assert_fails(self.start(), FAILED, "other users can change '%s'" % shared, "mode 0777")
-        self.assertEqual(os.listdir(shared), [])
-        os.chmod(shared, 0o1777)
-        self.assertEqual(self.start().returncode, NO_SPIKE)
-
     def test_log_is_no_link(self):
         precious = os.path.join(self.folder, "precious")
         with open(precious, "w") as file:

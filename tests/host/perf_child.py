@@ -5,7 +5,6 @@ order; and each failure on the way. Stock perf records the event cpu-clock; its 
 """
 import concurrent.futures
 import contextlib
-import json
 import os
 import re
 import shutil
@@ -34,8 +33,7 @@ def is_alive(pid):
 
 def poke_of(capture):
     """The entry of the only target in capture.json."""
-    with open(os.path.join(capture["path"], "capture.json")) as file:
-        poke = json.load(file)["poke"]
+    poke = common.facts(capture["path"])["poke"]
     assert len(poke["targets"]) == 1, poke
     return poke["targets"][0]
 

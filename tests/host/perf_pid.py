@@ -5,7 +5,6 @@ that reuses a target's PID counts the signals that it gets.
 """
 import contextlib
 import functools
-import json
 import os
 import shutil
 import signal
@@ -24,8 +23,7 @@ CONTAINER = [*(common.own_mounts() or ["unshare", "--mount"]), "--pid", "--uts",
 
 
 def poke_of(capture):
-    with open(os.path.join(capture["path"], "capture.json")) as file:
-        return json.load(file)["poke"]
+    return common.facts(capture["path"])["poke"]
 
 
 @functools.cache

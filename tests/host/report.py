@@ -37,8 +37,7 @@ class Events(common.HostTest):
         cls.paths = [capture["path"] for capture in session.captures if cls.has_culprit(capture)]
         cls.taker.assertTrue(cls.paths, session.captures)
         cls.path = cls.paths[0]
-        with open(os.path.join(cls.path, "capture.json")) as file:
-            cls.facts = json.load(file)
+        cls.facts = common.facts(cls.path)
 
     @classmethod
     def times(cls, capture):
@@ -102,50 +101,10 @@ class Events(common.HostTest):
         self.assertIsNone(found["functions"])
         self.assertIn("functions at the spike alone", report(self.path).stdout)
 
-    def test_needs_no_perf(self):
-        without = report(self.path, env={**os.environ, "PATH": self.folder})
-        self.assertEqual((without.returncode, without.stderr), (0, ""))
-        self.assertEqual(without.stdout, report(self.path).stdout)
-
     def test_a_window_that_is_too_short(self):
         found = self.read(self.path, "--window", "10us")
         self.assertEqual(found["cause"]["kind"], "none")
         self.assertIn("does not reach back", found["sentence"])
-
-    def test_text_is_narrow_and_says_the_same(self):
-        found = self.read(self.path)
-        result = report(self.path)
-        self.assertEqual((result.returncode, result.stderr), (0, ""))
-        first = result.stdout.split("\n\n")[0]
-        self.assertEqual(" ".join(first.split()), " ".join(found["sentence"].split()))
-        self.assertLessEqual(max(map(len, result.stdout.splitlines())), 100)
-        for row in found["budget"][:5]:
-            self.assertIn("%-11s %s" % (row["kind"], row["name"]), result.stdout)
-
-    def test_list_says_it_too(self):
-        """The causes of the captures, in the order of the list."""
-        folder = os.path.dirname(self.path)
-        result = common.run_ctl("list", folder, "--why", "--json")
-        self.assertEqual((result.returncode, result.stderr), (0, ""))
-        lines = common.parse_lines(result.stdout)
-        self.assertLess(1, len(lines))
-        for line in lines:
-            found = self.read(line["path"])
-            self.assertEqual((line["sentence"], line["cause"]), (found["sentence"], found["cause"]))
-        text = common.run_ctl("list", folder, "--why").stdout.splitlines()
-        self.assertEqual(text[2::3], ["  " + line["fingerprint"] for line in lines])
-        self.assertEqual(text[3::3], ["  " + line["sentence"] for line in lines])
-        without = common.parse_lines(common.run_ctl("list", folder, "--json").stdout)
-        self.assertNotIn("sentence", without[0])
-
-    def test_against(self):
-        same = self.read(self.path, "--against", self.path)["against"]
-        self.assertEqual((same["differences"], same["more_ns"], same["there"]), ([], 0, self.path))
-        other = self.read(self.path, "--against", self.paths[-1])["against"]
-        self.assertEqual(other["there_sentence"], self.read(self.paths[-1])["sentence"])
-        text = report(self.path, "--against", self.paths[-1])
-        self.assertEqual((text.returncode, text.stderr), (0, ""))
-        self.assertIn("what differs, by itself", text.stdout)
 
     def test_page(self):
         page = os.path.join(self.folder, "page.html")
@@ -158,8 +117,6 @@ class Events(common.HostTest):
         self.assertEqual(inside["sentence"], self.read(self.path)["sentence"])
         self.assertIn("</html>", text)
         self.assertNotRegex(text, r"(src|href)=|https?:|@JSON@")
-        nowhere = os.path.join(self.folder, "nowhere", "page.html")
-        self.assert_fails(common.run_ctl("export", self.path, "--html", nowhere), FAILED, nowhere, "No such file")
         for time in ("0,1ms", "-1ms,-500us"):
             self.assert_fails(common.run_ctl("export", self.path, "--html", page, "--force", "--time", time), USAGE, "--time")
         self.assertEqual(os.listdir(self.folder), ["page.html"])
@@ -201,35 +158,15 @@ class Events(common.HostTest):
         self.assertLessEqual(tasks, {(each.begin, each.name.split()[-1]) for each in tracks["tasks"]})
         self.assertEqual([(each.begin, each.end) for each in tracks["timer"]], [(spike["expected_ns"], spike["time_ns"])])
 
-    def test_fxt_of_a_window(self):
-        path = os.path.join(self.folder, "events.fxt")
-        result = common.run_ctl("export", self.path, "-o", path, "--time", "-5ms,0us", "--quiet")
-        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
-        end = self.facts["spike"]["time_ns"]
-        slices = [each for track in fxt.read(path).check().values() for each in track]
-        self.assertTrue(slices)
-        self.assertTrue(all(end - 5000000 <= each.begin <= each.end <= end for each in slices), slices)
-        self.assert_fails(common.run_ctl("export", self.path, "-o", path, "--force", "--axis", "cycles"), USAGE, self.path, "--axis")
-
     def test_broken(self):
         broken = os.path.join(self.folder, "broken")
         shutil.copytree(self.path, broken)
         data = os.path.join(broken, "perf.data", "data")
-        for kept in (os.path.getsize(data) // 2, 100, 0):
-            with self.subTest(kept=kept):
-                os.truncate(data, kept)
-                self.assert_fails(report(broken), FAILED, broken, "truncated" if kept > 104 else "not a perf.data file")
+        os.truncate(data, os.path.getsize(data) // 2)
+        self.assert_fails(report(broken), FAILED, broken, "truncated")
         os.unlink(data)
         self.assert_fails(report(broken), FAILED, broken, "No such file")
         self.assert_fails(report("/dev"), FAILED, "not a capture")
-
-
-class Errors(common.HostTest):
-    def test_usage(self):
-        for args, parts in ((["a", "b"], ["'b'"]), (["a", "--top", "0"], ["--top"]),
-                            (["a", "--window", "1x"], ["--window", "'1x'"]), (["a", "--what"], ["--what"])):
-            with self.subTest(args=args):
-                self.assert_fails(report(*args), USAGE, *parts)
 
 
 if __name__ == "__main__":

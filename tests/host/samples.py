@@ -269,8 +269,7 @@ class Hardware(common.HostTest):
             least = self.steal_ns(cpu) - inner
             path = poked.spike(session, cpu)["path"]
         most = self.steal_ns(cpu) - outer
-        with open(os.path.join(path, "capture.json")) as file:
-            hardware = json.load(file)["hardware"]
+        hardware = common.facts(path)["hardware"]
         if hardware["steal_ns"] is None:
             self.skipTest("this kernel does not account for steal time")
         self.assertGreater(hardware["since_ns"], 0)

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Sessions that other processes see, poke and stop, and what is left of one that was killed."""
 import contextlib
-import json
 import os
 import shutil
 import signal
@@ -169,8 +168,7 @@ class Poke(SessionTest):
         with common.busy(self.cpu), common.late(self.cpu, every_ms=200), self.session(quiet=False) as session:
             for _ in range(3):
                 common.wait_for(lambda: self.poke_wait(session), "it is armed")
-                with open(os.path.join(self.path, "capture.json")) as file:
-                    spike = json.load(file)["spike"]
+                spike = common.facts(self.path)["spike"]
                 self.assertEqual((spike["poked"], spike["pid"]), (True, self.poker))
             self.end(session, 0)
 

@@ -25,8 +25,7 @@ class Stacks(common.HostTest):
                 common.Session([cpu], self.output, *common.SPIKES, "--count", "100000") as session:
             try:
                 for line in iter(session.read_capture, None):
-                    with open(os.path.join(line["path"], "capture.json")) as file:
-                        spike = json.load(file)["spike"]
+                    spike = common.facts(line["path"])["spike"]
                     if spike["tid"] == reader.pid and spike["stack"] and "symbol" in spike["stack"][0]:
                         return line["path"], spike
             finally:

@@ -53,8 +53,7 @@ class Migrated(common.HostTest):
         for _ in range(40):
             self.migrate(task)
             line = session.read_capture()
-            with open(os.path.join(line["path"], "capture.json")) as file:
-                facts = json.load(file)
+            facts = common.facts(line["path"])
             if line["ran_cpu"] == self.other and line["cpu"] == self.timer_cpu and wanted(facts):
                 return line, facts
         self.fail("no thread was seen to run elsewhere: %s" % session.captures)
@@ -154,8 +153,7 @@ class Holder(common.HostTest):
             time.sleep(HOG_S / 3)
             self.tell(second)
             for line in iter(session.read_capture, None):
-                with open(os.path.join(line["path"], "capture.json")) as file:
-                    spike = json.load(file)["spike"]
+                spike = common.facts(line["path"])["spike"]
                 if line["latency_ns"] > HOG_S * 0.8e9:
                     return first.pid, line["path"], spike
 

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """The trigger measures the latency of the timers it is asked for, and no others."""
-import json
 import os
 import signal
 import unittest
@@ -40,8 +39,7 @@ class Spikes(common.HostTest):
         self.assertLess(min(c["latency_ns"] for c in session.captures), common.SPIN_US * 1500)
 
     def check_json(self, capture):
-        with open(os.path.join(capture["path"], "capture.json")) as file:
-            spike = json.load(file)["spike"]
+        spike = common.facts(capture["path"])["spike"]
         for key in ("sequence", "cpu", "time_ns", "latency_ns", "expected_ns", "actual_ns", "pid",
                     "tid", "comm", "idle", "poked"):
             self.assertEqual(spike[key], capture[key], key)
