@@ -18,10 +18,6 @@ FAILED, NO_SPIKE = 1, 3
 PRIORITY = 10  # perf's default
 
 
-def tasks(pid):
-    return [int(name) for name in os.listdir("/proc/%d/task" % pid)]
-
-
 def is_alive(pid):
     """Whether the process runs; a zombie does not."""
     try:
@@ -159,70 +155,57 @@ class Poked(ChildTest):
         print("%d spikes: %d merged, %d snapshots, %d dropped by perf; %s" % (spikes, merged, snapshots, spikes - merged - snapshots,
                                                                              last))
 
-    def stop_perf(self, spikes):
-        """Waits until the session has ended and its programs are gone."""
-        with self.session(count=spikes) as session:
-            os.kill(self.perf_pid, signal.SIGSTOP)
-            try:
-                for _ in range(spikes):
-                    poked.spike(session, self.cpu)
-                self.assertEqual(poked.dumps(self.data), [])
-                common.wait_for(lambda: common.run_ctl("status", session.name).returncode == FAILED, "the end of the session")
-            finally:
-                os.kill(self.perf_pid, signal.SIGCONT)
-            self.assertEqual(session.finish(), 0, session.__dict__)
-        self.assertEqual(len(session.captures), spikes)
-        self.assertEqual(len(session.summary["perf"]["data"]), 2)
-
     def test_stopped_perf(self):
-        """A stopped perf loses nothing: the signal stays pending."""
-        self.stop_perf(1)
-
-    def test_merged(self):
-        """A second signal merges with the pending one."""
-        self.stop_perf(2)
+        """A stopped perf loses nothing: the signal stays pending, and a second one merges with it."""
+        for spikes in (1, 2):
+            with self.subTest(spikes=spikes), self.session(count=spikes) as session:
+                os.kill(self.perf_pid, signal.SIGSTOP)
+                try:
+                    for _ in range(spikes):
+                        poked.spike(session, self.cpu)
+                    self.assertEqual(poked.dumps(self.data), [])
+                    common.wait_for(lambda: common.run_ctl("status", session.name).returncode == FAILED, "the end of the session")
+                finally:
+                    os.kill(self.perf_pid, signal.SIGCONT)
+                self.assertEqual(session.finish(), 0, session.__dict__)
+                self.assertEqual(len(session.captures), spikes)
+                files = session.summary["perf"]["data"]
+                self.assertEqual(len(files), 2)
+                for path in files:
+                    os.remove(path)
 
 
 class Placed(ChildTest):
-    def check(self, options, cpus, priority):
-        with self.session(*options, limits=["--threshold", "1h"]) as session:
-            for task in tasks(self.perf_pid):
-                self.assertEqual(os.sched_getaffinity(task), cpus)
-                if priority:
-                    self.assertEqual(os.sched_getscheduler(task), os.SCHED_FIFO)
-                else:
-                    self.assertEqual(os.sched_getscheduler(task), os.SCHED_OTHER)
-                self.assertEqual(os.sched_getparam(task).sched_priority, priority)
-            self.assertEqual(session.finish(signal.SIGINT), NO_SPIKE)
-
-    def test_default(self):
-        self.check([], os.sched_getaffinity(0) - {self.cpu}, PRIORITY)
-
-    def test_housekeeping(self):
-        home = min(os.sched_getaffinity(0) - {self.cpu})
-        self.check(["--housekeeping", str(home)], {home}, PRIORITY)
+    def test_placed(self):
+        others = os.sched_getaffinity(0) - {self.cpu}
+        home = min(others)
+        for options, cpus in (([], others), (["--housekeeping", str(home)], {home})):
+            with self.subTest(options=options), self.session(*options, limits=["--threshold", "1h"]) as session:
+                for name in os.listdir("/proc/%d/task" % self.perf_pid):
+                    self.assertEqual(os.sched_getaffinity(int(name)), cpus)
+                    self.assertEqual((os.sched_getscheduler(int(name)), os.sched_getparam(int(name)).sched_priority),
+                                     (os.SCHED_FIFO, PRIORITY))
+                self.assertEqual(session.finish(signal.SIGINT), NO_SPIKE)
 
 
 class Ends(ChildTest):
     def assert_readable(self, path):
         self.assertIn("cpu-clock", self.perf("evlist", "-i", path))
 
-    def end(self, number):
-        with self.session() as session:
-            poked.spike(session, self.cpu)
-            common.wait_for(lambda: poked.dumps(self.data), "a file")
-            self.assertEqual(session.finish(number), 0, session.__dict__)
-        self.assertFalse(is_alive(self.perf_pid))
-        self.assertEqual(session.summary["perf"]["status"], 0)
-        for path in session.summary["perf"]["data"]:
-            self.assert_readable(path)
-        self.assertGreaterEqual(len(session.summary["perf"]["data"]), 2)
-
-    def test_sigint(self):
-        self.end(signal.SIGINT)
-
-    def test_sigterm(self):
-        self.end(signal.SIGTERM)
+    def test_signals(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(number=number):
+                with self.session() as session:
+                    poked.spike(session, self.cpu)
+                    common.wait_for(lambda: poked.dumps(self.data), "a file")
+                    self.assertEqual(session.finish(number), 0, session.__dict__)
+                self.assertFalse(is_alive(self.perf_pid))
+                perf = session.summary["perf"]
+                self.assertEqual(perf["status"], 0)
+                for path in perf["data"]:
+                    self.assert_readable(path)
+                    os.remove(path)
+                self.assertGreaterEqual(len(perf["data"]), 2)
 
     def test_stop(self):
         with self.session() as session:

@@ -11,7 +11,6 @@ import unittest
 
 import common
 
-FAILED = 1
 USAGE = 2
 LINE = re.compile(r".*\[(?P<cpu>\d+)\]\s+(?P<s>\d+)\.(?P<ns>\d{9}):\s+\w+:\w+:.*")
 WINDOW_NS = 10000000  # without --window

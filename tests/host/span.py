@@ -17,7 +17,7 @@ POSTGRES = "/usr/lib/postgresql/%s/bin/"
 NANOSLEEP = "tp:syscalls:sys_enter_clock_nanosleep..tp:syscalls:sys_exit_clock_nanosleep"
 # Far above the latencies of a busy machine.
 LONG, LONG_NS, LONG_S, SHORT_S = "200ms", 200000000, 0.4, 0.01
-NEVER = "1h"
+NEVER, NEVER_MS = "1h", 3600000
 
 
 @functools.cache
@@ -176,41 +176,27 @@ class User(SpanTest):
             session.finish(signal.SIGINT)
         return session.summary["triggers"]["span"]
 
-    def enter_to_leave(self, mode, by):
-        return self.run_spanned("uprobe:%s:enter..uprobe:%s:leave,by=%s" % (SPANNED, SPANNED, by), mode)
-
     def counts(self, span):
         return [span["all"]["count"], *(span[name] for name in ("not_entered", "reentered", "thread_died", "no_room"))]
 
-    def test_by_argument(self):
-        span = self.enter_to_leave("pairs", "arg1")
-        self.assertEqual(self.counts(span), [2, 0, 0, 0, 0])
-        self.assertGreater(span["all"]["max_ns"], 20000000)
-
-    def test_by_thread(self):
-        """The second entry restarts the span, and the second exit has no entry."""
-        self.assertEqual(self.counts(self.enter_to_leave("pairs", "thread")), [1, 1, 1, 0, 0])
-
-    def test_begins_anew(self):
-        span = self.enter_to_leave("again", "thread")
-        self.assertEqual(self.counts(span), [1, 0, 1, 0, 0])
-        self.assertLess(span["all"]["max_ns"], 50000000)
-
-    def test_exit_without_entry(self):
-        self.assertEqual(self.counts(self.enter_to_leave("left", "thread")), [0, 2, 0, 0, 0])
-
-    def test_thread_that_dies(self):
-        self.assertEqual(self.counts(self.enter_to_leave("dies", "thread")), [0, 0, 0, 1, 0])
-
-    def test_more_than_fit(self):
-        count, not_entered, reentered, died, no_room = self.counts(self.enter_to_leave("many", "arg1"))
+    def test_counts(self):
+        """Those that are complete, not entered, entered again, of a thread that died, and beyond the room; the longest in ms."""
+        pairs = "uprobe:%s:enter..uprobe:%s:leave,by=" % (SPANNED, SPANNED)
+        for mode, span, counts, more_ms, less_ms in (
+                ("pairs", pairs + "arg1", [2, 0, 0, 0, 0], 20, NEVER_MS),
+                # The second entry restarts the span, and the second exit has no entry.
+                ("pairs", pairs + "thread", [1, 1, 1, 0, 0], 0, NEVER_MS),
+                ("again", pairs + "thread", [1, 0, 1, 0, 0], 0, 50),
+                ("left", pairs + "thread", [0, 2, 0, 0, 0], 0, NEVER_MS),
+                ("dies", pairs + "thread", [0, 0, 0, 1, 0], 0, NEVER_MS),
+                ("recurses", "uprobe:%s:recurse" % SPANNED, [1, 0, 4, 0, 0], 5 * 4, NEVER_MS)):
+            with self.subTest(mode=mode, span=span):
+                seen = self.run_spanned(span, mode)
+                self.assertEqual(self.counts(seen), counts)
+                self.assertTrue(more_ms * 10**6 <= seen["all"]["max_ns"] < less_ms * 10**6, seen["all"])
+        count, not_entered, reentered, died, no_room = self.counts(self.run_spanned(pairs + "arg1", "many"))
         self.assertGreaterEqual(no_room, 17000 - 16384)
         self.assertEqual((count + no_room, not_entered, reentered, died), (17000, no_room, 0, 0))
-
-    def test_recursion(self):
-        span = self.run_spanned("uprobe:%s:recurse" % SPANNED, "recurses")
-        self.assertEqual(self.counts(span), [1, 0, 4, 0, 0])
-        self.assertGreater(span["all"]["max_ns"], 5 * 4000000)
 
     def test_overrun(self):
         """A span that never ends, of a running thread and of a sleeping one. The workload's timer notices it."""

@@ -3,13 +3,20 @@
 #ifndef TESTS_CTL_OPENED_H
 #define TESTS_CTL_OPENED_H
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "capture/captures.h"
 #include "helpers.h"
 
-/* In the test's folder. Returns as capture_file_open(). */
+/* In the test's folder, with ' instead of ". Returns as capture_file_open(). */
 static inline int open_text(struct capture_file *file, const char *text, char **why)
 {
-	put_file(folder->fd, CAPTURE_FILE_NAME, text);
+	_cleanup_free_ char *json = strdup(text);
+
+	for (char *quote = json; (quote = strchr(quote, '\''));)
+		*quote = '"';
+	put_file(folder->fd, CAPTURE_FILE_NAME, json);
 	return capture_file_open(file, folder->path, why);
 }
 

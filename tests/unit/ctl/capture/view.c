@@ -4,15 +4,15 @@
 #include "opened.h"
 
 #define PT                                                                                         \
-	"{\"schema\":1,\"spike\":{\"cpu\":3,\"time_ns\":7361536417},"                              \
-	"\"recorder\":{\"kind\":\"pt\",\"clock\":"                                                 \
-	"{\"monotonic_ns\":7366384740,\"perf_ns\":7380134244}}}"
+	"{'schema':1,'spike':{'cpu':3,'time_ns':7361536417},"                                      \
+	"'recorder':{'kind':'pt','clock':"                                                         \
+	"{'monotonic_ns':7366384740,'perf_ns':7380134244}}}"
 #define SAMPLED(cpu, freeze)                                                                       \
-	"{\"schema\":1,\"spike\":{\"cpu\":" cpu ",\"time_ns\":5},\"recorder\":{\"kind\":\"pt\","   \
-	"\"freeze\":\"" freeze "\",\"clock\":{\"monotonic_ns\":5,\"perf_ns\":7}}}"
+	"{'schema':1,'spike':{'cpu':" cpu ",'time_ns':5},'recorder':{'kind':'pt',"                 \
+	"'freeze':'" freeze "','clock':{'monotonic_ns':5,'perf_ns':7}}}"
 #define EVENTS(cpu, time_ns)                                                                       \
-	"{\"schema\":1,\"spike\":{\"cpu\":" cpu ",\"time_ns\":" time_ns "},"                       \
-	"\"recorder\":{\"kind\":\"events\"}}"
+	"{'schema':1,'spike':{'cpu':" cpu ",'time_ns':" time_ns "},"                               \
+	"'recorder':{'kind':'events'}}"
 
 /* The words, each after a blank; the caller frees them. */
 static char *words(const char *text, const struct view_options *options)
