@@ -42,10 +42,6 @@ class CaptureTest(common.HostTest):
         capture = self.capture_spikes(cpus, 1, *args, limits=common.DETAILED_SPIKES).captures[0]
         return capture, common.facts(capture["path"])
 
-    def setUp(self):
-        super().setUp()
-        self.cpu = common.find_cpus(1)[0]
-
 
 class OneCapture(CaptureTest):
     """One capture of a CPU that is never idle."""

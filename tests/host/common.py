@@ -42,6 +42,8 @@ EVENTS = [*ALL_EVENTS, "-e", "sched:sched_switch", "-e", "timer:hrtimer_expire_e
 SPIKES = ["--threshold", "5ms", *EVENTS]
 NO_SPIKES = ["--threshold", "1h", *EVENTS]
 DETAILED_SPIKES = ["--threshold", "5ms", *ALL_EVENTS]
+# Every timer of the workload is later than this.
+ANY_TIMER = ["--threshold", "1us", *EVENTS, "--workload", "cyclic", "--buffer", "64K"]
 
 
 def skip(reason):
@@ -334,12 +336,13 @@ def hold_tracepoints():
 
 
 class HostTest(unittest.TestCase):
-    """A test with a folder of its own."""
+    """A test with a folder and a CPU of its own."""
 
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="perf-poke-test-")
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.output = os.path.join(self.folder, "captures")
+        self.cpu = find_cpus(1)[0]
 
     @classmethod
     def make_taker(cls):

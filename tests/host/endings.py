@@ -13,10 +13,6 @@ NO_SPIKE = 3
 
 
 class EndingTest(common.HostTest):
-    def setUp(self):
-        super().setUp()
-        self.cpu = common.find_cpus(1)[0]
-
     def quiet_session(self, *args, **popen):
         return common.Session([self.cpu], self.output, *common.NO_SPIKES, *args, **popen)
 

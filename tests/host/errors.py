@@ -15,10 +15,6 @@ NOBODY = 65534
 
 
 class ErrorTest(common.HostTest):
-    def setUp(self):
-        super().setUp()
-        self.cpu = common.find_cpus(1)[0]
-
     def start(self, *args, cpu=None, prefix=(), output=None):
         cpu = str(self.cpu) if cpu is None else cpu
         # At most a second, if it starts in spite of the error.

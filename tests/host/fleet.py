@@ -12,14 +12,12 @@ import time
 
 import common
 
-# A timer of each thread of the workload is later than this.
-ANY = ("--threshold", "1us", *common.EVENTS, "--workload", "cyclic", "--buffer", "64K", "--cooldown", "100ms")
+ANY = [*common.ANY_TIMER, "--cooldown", "100ms"]
 
 
 class Fleet(common.HostTest):
     def setUp(self):
         super().setUp()
-        self.cpu = common.find_cpus(1)[0]
         self.folder = pathlib.Path(self.output).parent
 
     def find(self, program, path=None):

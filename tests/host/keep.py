@@ -8,8 +8,7 @@ import signal
 
 import common
 
-# Every timer of the workload is later than this.
-ANY = ("--threshold", "1us", *common.EVENTS, "--workload", "cyclic", "--buffer", "64K")
+ANY = common.ANY_TIMER
 
 
 def facts_of(capture):
@@ -19,10 +18,6 @@ def facts_of(capture):
 
 
 class Keep(common.HostTest):
-    def setUp(self):
-        super().setUp()
-        self.cpu = common.find_cpus(1)[0]
-
     def captures(self, *options):
         result = common.run_ctl("start", "--json", "--cpu", str(self.cpu), "--output", self.output, *ANY, *options)
         self.assertEqual(result.returncode, 0, result.stderr)

@@ -7,14 +7,12 @@ import signal
 
 import common
 
-# Every timer of the workload is later than this.
-ANY = ("--threshold", "1us", *common.EVENTS, "--workload", "cyclic", "--buffer", "64K", "--cooldown", "100ms")
+ANY = [*common.ANY_TIMER, "--cooldown", "100ms"]
 
 
 class Known(common.HostTest):
     def setUp(self):
         super().setUp()
-        self.cpu = common.find_cpus(1)[0]
         self.file = os.path.join(os.path.dirname(self.output), "known.json")
 
     def know(self, *causes):

@@ -37,7 +37,6 @@ def parent_and_start(pid):
 class SessionTest(common.HostTest):
     def setUp(self):
         super().setUp()
-        self.cpu = common.find_cpus(1)[0]
         self.assertEqual(pins(), [])
 
     def session(self, *args, cpus=None, quiet=True, **popen):

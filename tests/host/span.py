@@ -32,10 +32,6 @@ def python_sleeps(cpu, *seconds):
 
 
 class SpanTest(common.HostTest):
-    def setUp(self):
-        super().setUp()
-        self.cpu = common.find_cpus(1)[0]
-
     def session(self, span, threshold, *args):
         workload = [] if "--workload" in args else ["--workload", "auto"]
         return common.Session([self.cpu], self.output, "--span", "it=" + span, "--trigger", "it=" + threshold, "--recorder", "none",

@@ -43,14 +43,6 @@ class PerfHasTheTrace(CaptureTest):
     def setUp(self):
         super().setUp()
         self.write(self.folder / "perf-poke.data" / NAME, recorder={"kind": self.KIND})
-        # What --archive of the same session leaves beside it.
-        archive = self.folder / "perf-poke.data/perf-20261121-093020-812"
-        archive.mkdir()
-        (archive / "perf.data").write_bytes(b"PERFILE2")
-
-    def test_what_is_broken_is_still_told(self):
-        (self.folder / "perf-poke.data/perf-20261121-093020-812b/perf.data").mkdir(parents=True)
-        self.assertIn("perf-20261121-093020-812b/capture.json", self.ctl("list", code=1).stderr)
 
     def test_without_a_trace(self):
         for args in (["script"], ["export", "-o", "x.fxt"], ["export", "--html", "x.html"]):
