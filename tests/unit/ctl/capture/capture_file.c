@@ -157,17 +157,17 @@ TEST_IN_FOLDER(names_frames)
 					     "[0x4321]", "[0x4321]" };
 	struct facts facts;
 
-	assert_int_equal(read_text(&facts,
-				   EVENTS(
-					   "'cpu':1,'irqs_off':false,'stack_tid':9,'stack':"
-					   "[" KERNEL("'acme_flush'", "'acme'") "," KERNEL(
-						   "null",
-						   "null") "," USER("'/lib/libc.so.6'",
-								    "34") "," USER("null",
-										   "34") "," USER("'/a'",
-												  "null") "]",
-					   "")),
-			 0);
+	assert_int_equal(
+		read_text(&facts,
+			  EVENTS("'cpu':1,'irqs_off':false,'stack_tid':9,'stack':"
+				 "[" KERNEL("'acme_flush'", "'acme'") "," KERNEL(
+					 "null",
+					 "null") "," USER("'/lib/libc.so.6'",
+							  "34") "," USER("null",
+									 "34") "," USER("'/a'",
+											"null") "]",
+				 "")),
+		0);
 	assert_int_equal(facts.stack.nr, ARRAY_SIZE(names));
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		assert_string_equal(facts.stack.frames[i].name, names[i]);
