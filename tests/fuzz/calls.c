@@ -23,10 +23,10 @@
 
 enum choice {
 	CHOOSE_AXIS = 3, /* 3: time */
-	CHOOSE_WINDOW = 16,
-	CHOOSE_SPIKE = 32,
-	CHOOSE_GZIP = 64,
-	CHOOSE_TABLES = 128, /* small ones */
+	CHOOSE_WINDOW = 4,
+	CHOOSE_SPIKE = 8,
+	CHOOSE_GZIP = 16,
+	CHOOSE_TABLES = 32, /* small ones */
 };
 
 /* The upper bits of a place are a function, the lower ones the offset in it; or it is invalid. The
