@@ -204,3 +204,19 @@ void made_map(struct made *made, struct perfdata_file *file)
 	free(made->features.data);
 	assert_int_equal(perfdata_map(file, fd), 0);
 }
+
+struct made_opened made_open(struct made *made)
+{
+	struct made_opened opened = {};
+	char *why;
+
+	made_map(made, &opened.file);
+	assert_int_equal(sideband_new(&opened.sb, &opened.file, &why), 0);
+	return opened;
+}
+
+void made_close(struct made_opened *opened)
+{
+	sideband_free(opened->sb);
+	perfdata_unmap(&opened->file);
+}

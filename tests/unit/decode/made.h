@@ -7,6 +7,7 @@
 
 #include "perfdata.h"
 #include "read.h"
+#include "sideband/sideband.h"
 
 #define MADE_SAMPLE_TYPE                                                                           \
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
@@ -53,5 +54,14 @@ void made_trace(struct made *made, uint32_t cpu, uint64_t reference, const void 
 
 /* Maps the file and releases `made`. */
 void made_map(struct made *made, struct perfdata_file *file);
+
+struct made_opened {
+	struct perfdata_file file;
+	struct sideband *sb;
+};
+
+/* The same with its sideband, which must be valid. */
+struct made_opened made_open(struct made *made);
+void made_close(struct made_opened *opened);
 
 #endif

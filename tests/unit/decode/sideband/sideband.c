@@ -12,27 +12,6 @@
 #define ID_A "aaaaaaaaaaaaaaaaaaaa"
 #define ID_B "bbbbbbbbbbbbbbbbbbbb"
 
-struct opened {
-	struct perfdata_file file;
-	struct sideband *sb;
-};
-
-static struct opened open_made(struct made *made)
-{
-	struct opened opened = {};
-	char *why;
-
-	made_map(made, &opened.file);
-	assert_int_equal(sideband_new(&opened.sb, &opened.file, &why), 0);
-	return opened;
-}
-
-static void close_made(struct opened *opened)
-{
-	sideband_free(opened->sb);
-	perfdata_unmap(&opened->file);
-}
-
 static void check_task(const struct sideband_task *task, uint64_t time, uint64_t latest,
 		       int32_t pid, int32_t tid)
 {
@@ -47,7 +26,7 @@ TEST(tells_who_runs)
 {
 	const struct sideband_task *tasks;
 	struct made made = {};
-	struct opened opened;
+	struct made_opened opened;
 	size_t nr;
 
 	made_switch(&made, 1, 100, true, 7, 8, 0, 0);
@@ -56,7 +35,7 @@ TEST(tells_who_runs)
 	made_switch(&made, 1, 200, true, 0, 0, 9, 9);
 	made_switch(&made, 1, 300, false, 10, 11, 9, 9);
 	made_switch(&made, 1, 400, true, 10, 11, 0, 0);
-	opened = open_made(&made);
+	opened = made_open(&made);
 	tasks = sideband_tasks(opened.sb, 1, &nr);
 	assert_int_equal(nr, 5);
 	check_task(&tasks[0], 0, 0, 7, 8);
@@ -73,7 +52,7 @@ TEST(tells_who_runs)
 	assert_int_equal(nr, 0);
 	sideband_tasks(opened.sb, 100000, &nr);
 	assert_int_equal(nr, 0);
-	close_made(&opened);
+	made_close(&opened);
 }
 
 /* A CPU's rings come one after another, with records out of order. */
@@ -82,7 +61,7 @@ TEST(sorts_tasks)
 	static const uint32_t start[] = { 5, 6 };
 	const struct sideband_task *tasks;
 	struct made made = {};
-	struct opened opened;
+	struct made_opened opened;
 	size_t nr;
 
 	made_switch(&made, 0, 100, true, 5, 6, 0, 0);
@@ -92,19 +71,19 @@ TEST(sorts_tasks)
 	/* Without CPU-wide records the next task is unknown. */
 	made_event(&made, PERF_RECORD_SWITCH, PERF_RECORD_MISC_SWITCH_OUT, NULL, 0,
 		   (struct made_id){ 5, 6, 70, 0 });
-	opened = open_made(&made);
+	opened = made_open(&made);
 	tasks = sideband_tasks(opened.sb, 0, &nr);
 	assert_int_equal(nr, 4);
 	check_task(&tasks[1], 50, 50, 5, 6);
 	check_task(&tasks[2], 70, 70, -1, -1);
 	check_task(&tasks[3], 100, 103, 0, 0);
-	close_made(&opened);
+	made_close(&opened);
 }
 
 TEST(knows_names)
 {
 	struct made made = {};
-	struct opened opened;
+	struct made_opened opened;
 
 	made_comm(&made, 0, 10, 10, "shell", 0);
 	made_fork(&made, 20, 10, 20, 10, 100);
@@ -114,7 +93,7 @@ TEST(knows_names)
 	made_comm(&made, 0, 10, 10, "renamed", 500);
 	/* The number is reused. */
 	made_fork(&made, 10, 10, 21, 10, 600);
-	opened = open_made(&made);
+	opened = made_open(&made);
 	assert_string_equal(sideband_comm(opened.sb, 10, 5), "shell");
 	assert_null(sideband_comm(opened.sb, 20, 99));
 	assert_string_equal(sideband_comm(opened.sb, 20, 100), "shell");
@@ -125,7 +104,7 @@ TEST(knows_names)
 	assert_string_equal(sideband_comm(opened.sb, 21, 600), "renamed");
 	assert_string_equal(sideband_comm(opened.sb, 0, 0), "swapper");
 	assert_null(sideband_comm(opened.sb, 99, 1000));
-	close_made(&opened);
+	made_close(&opened);
 }
 
 static void check_map(const struct sideband_map *map, uint64_t start, uint64_t end, uint64_t pgoff,
@@ -140,8 +119,8 @@ static void check_map(const struct sideband_map *map, uint64_t start, uint64_t e
 		assert_memory_equal(map->build_id, build_id, 20);
 }
 
-static struct sideband_maps maps_of(const struct opened *opened, int pid, uint64_t time, size_t nr,
-				    uint64_t from, uint64_t until)
+static struct sideband_maps maps_of(const struct made_opened *opened, int pid, uint64_t time,
+				    size_t nr, uint64_t from, uint64_t until)
 {
 	struct sideband_maps maps;
 
@@ -166,11 +145,11 @@ static void make_maps(struct made *made)
 TEST(inherits_maps)
 {
 	struct made made = {};
-	struct opened opened;
+	struct made_opened opened;
 	struct sideband_maps maps;
 
 	make_maps(&made);
-	opened = open_made(&made);
+	opened = made_open(&made);
 	maps = maps_of(&opened, 20, 99, 0, 0, 100);
 	sideband_maps_release(&maps);
 	maps = maps_of(&opened, 20, 199, 2, 100, 200);
@@ -192,7 +171,7 @@ TEST(inherits_maps)
 	sideband_maps_release(&maps);
 	maps = maps_of(&opened, 30, 1000, 0, 0, UINT64_MAX);
 	sideband_maps_release(&maps);
-	close_made(&opened);
+	made_close(&opened);
 }
 
 /* The build ID table applies to files whose records have none. */
@@ -208,18 +187,18 @@ TEST(takes_build_ids_of_table)
 	} entry = { 0, USER, sizeof(entry), 0, ID_B, 0, {}, "/lib" };
 	struct made made = { .feature = PERFDATA_FEATURE_BUILD_ID };
 	struct sideband_maps maps;
-	struct opened opened;
+	struct made_opened opened;
 
 	make_maps(&made);
 	made.features.data = malloc(sizeof(entry));
 	made.features.len = sizeof(entry);
 	memcpy(made.features.data, &entry, sizeof(entry));
-	opened = open_made(&made);
+	opened = made_open(&made);
 	maps = maps_of(&opened, 10, 0, 2, 0, 150);
 	check_map(&maps.maps[0], 0x1000, 0x4000, 0, "/bin/shell", ID_A);
 	check_map(&maps.maps[1], 0x8000, 0x9000, 0x5000, "/lib", ID_B);
 	sideband_maps_release(&maps);
-	close_made(&opened);
+	made_close(&opened);
 }
 
 static void make_pokes(struct made *made)
@@ -251,13 +230,13 @@ TEST(knows_the_kernel)
 {
 	const struct sideband_kernel *kernel;
 	struct made made = {};
-	struct opened opened;
+	struct made_opened opened;
 
 	made_mmap(&made, KERNEL, -1, 0xffffffffc0000000, 0x1000, 0, "[module]", NULL, 0);
 	made_mmap(&made, KERNEL, -1, 0xffffffff81000000, 0x1000, 0xffffffff81000000,
 		  "[kernel.kallsyms]_text", ID_A, 0);
 	make_pokes(&made);
-	opened = open_made(&made);
+	opened = made_open(&made);
 	kernel = sideband_kernel(opened.sb);
 	assert_int_equal(kernel->nr_maps, 2);
 	check_map(&kernel->maps[0], 0xffffffff81000000, 0xffffffff81001000, 0xffffffff81000000,
@@ -271,7 +250,7 @@ TEST(knows_the_kernel)
 	assert_int_equal(kernel->nr_ksymbols, 1);
 	assert_int_equal(kernel->ksymbols[0].start, 0xffffffffa0000000);
 	assert_string_equal(kernel->ksymbols[0].name, "bpf_prog_1");
-	close_made(&opened);
+	made_close(&opened);
 }
 
 TEST(tells_what_was_lost)
@@ -281,21 +260,21 @@ TEST(tells_what_was_lost)
 					PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_OVERWRITE };
 	const struct sideband_lost *found;
 	struct made made = {};
-	struct opened opened;
+	struct made_opened opened;
 	size_t nr;
 
 	made_event(&made, PERF_RECORD_LOST, 0, lost, sizeof(lost),
 		   (struct made_id){ .time = 20, .cpu = 1 });
 	made_event(&made, PERF_RECORD_AUX, 0, aux, sizeof(aux),
 		   (struct made_id){ .time = 10, .cpu = 3 });
-	opened = open_made(&made);
+	opened = made_open(&made);
 	found = sideband_lost(opened.sb, &nr);
 	assert_int_equal(nr, 2);
 	assert_int_equal(found[0].time, 20);
 	assert_int_equal(found[0].records, 5);
 	assert_int_equal(found[1].records, 0);
 	assert_int_equal(found[1].cpu, 3);
-	close_made(&opened);
+	made_close(&opened);
 }
 
 TEST(reads_what_pt_is_like)
@@ -307,14 +286,14 @@ TEST(reads_what_pt_is_like)
 	static const uint64_t index[] = { 2, 103, 3, 3, -1, 100, 0, 0, -1 };
 	struct made made = { .feature = PERFDATA_FEATURE_CPUID };
 	const struct sideband_pt *pt;
-	struct opened opened;
+	struct made_opened opened;
 
 	made_info(&made, 31, 1000000, 77, true);
 	made_record(&made, PERFDATA_RECORD_ID_INDEX, 0, index, sizeof(index));
 	made.features.data = malloc(sizeof(cpuid));
 	made.features.len = sizeof(cpuid);
 	memcpy(made.features.data, &cpuid, sizeof(cpuid));
-	opened = open_made(&made);
+	opened = made_open(&made);
 	pt = sideband_pt(opened.sb);
 	assert_true(pt->found && pt->kernel && !pt->user);
 	assert_string_equal(pt->vendor, "GenuineIntel");
@@ -327,7 +306,7 @@ TEST(reads_what_pt_is_like)
 	assert_int_equal(pt->mtc_period, 3);
 	assert_int_equal(sideband_id(opened.sb, 103)->cpu, 3);
 	assert_null(sideband_id(opened.sb, 101));
-	close_made(&opened);
+	made_close(&opened);
 }
 
 static void check_refused(struct made *made, int error, const char *what)
@@ -347,12 +326,12 @@ static void check_refused(struct made *made, int error, const char *what)
 static void check_ranges(const char *filter, size_t nr, struct sideband_range last)
 {
 	struct made made = {};
-	struct opened opened;
+	struct made_opened opened;
 	const struct sideband_pt *pt;
 	uint64_t fields[PERFDATA_PT_NR] = {};
 
 	assert_int_equal(perfdata_put_pt_info(&made.data, fields, filter), 0);
-	opened = open_made(&made);
+	opened = made_open(&made);
 	pt = sideband_pt(opened.sb);
 	assert_int_equal(pt->nr_ranges, nr);
 	if (nr) {
@@ -360,7 +339,7 @@ static void check_ranges(const char *filter, size_t nr, struct sideband_range la
 		assert_int_equal(pt->ranges[nr - 1].last, last.last);
 		assert_int_equal(pt->ranges[nr - 1].stop, last.stop);
 	}
-	close_made(&opened);
+	made_close(&opened);
 }
 
 TEST(reads_the_address_filter)

@@ -58,27 +58,36 @@ static int make_stream(void **state)
 }
 
 struct opened {
-	struct perfdata_file file;
-	struct sideband *sb;
+	struct made_opened made;
 	struct trace *trace;
 };
 
 static struct opened open_made(struct made *made)
 {
-	struct opened opened = {};
+	struct opened opened = { .made = made_open(made) };
 	char *why;
 
-	made_map(made, &opened.file);
-	assert_int_equal(sideband_new(&opened.sb, &opened.file, &why), 0);
-	assert_int_equal(trace_new(&opened.trace, &opened.file, opened.sb, &why), 0);
+	assert_int_equal(trace_new(&opened.trace, &opened.made.file, opened.made.sb, &why), 0);
 	return opened;
+}
+
+/* Fails with a text that has this. */
+static void check_refused(struct made *made, int error, const char *what)
+{
+	struct made_opened opened = made_open(made);
+	struct trace *trace;
+	char *why;
+
+	assert_int_equal(trace_new(&trace, &opened.file, opened.sb, &why), error);
+	assert_non_null(strstr(why, what));
+	free(why);
+	made_close(&opened);
 }
 
 static void close_made(struct opened *opened)
 {
 	trace_free(opened->trace);
-	sideband_free(opened->sb);
-	perfdata_unmap(&opened->file);
+	made_close(&opened->made);
 }
 
 /* One tick is 1 ns. */
@@ -221,42 +230,28 @@ TEST(tells_gaps)
 /* One buffer is the same in a stream and in a snapshot; more are not, nor are those of threads. */
 TEST(reads_no_streams)
 {
-	for (size_t nr = 1; nr <= 2; nr++) {
-		struct made made = {};
-		struct opened opened = {};
-		char *why = NULL;
+	struct made one = {}, two = {};
+	struct opened opened;
 
-		make_info(&made, false);
-		for (size_t i = 0; i < nr; i++)
-			add_trace(&made, 0, 10 * PERIOD * i, 10 * PERIOD * (i + 1));
-		made_map(&made, &opened.file);
-		assert_int_equal(sideband_new(&opened.sb, &opened.file, &why), 0);
-		assert_int_equal(trace_new(&opened.trace, &opened.file, opened.sb, &why),
-				 nr > 1 ? -ENOTSUP : 0);
-		if (nr > 1)
-			assert_non_null(strstr(why, "stream"));
-		else
-			check_segments(trace_queue(opened.trace, 0), 0, 9, 10 * PERIOD);
-		free(why);
-		close_made(&opened);
-	}
+	make_info(&one, false);
+	add_trace(&one, 0, 0, 10 * PERIOD);
+	opened = open_made(&one);
+	check_segments(trace_queue(opened.trace, 0), 0, 9, 10 * PERIOD);
+	close_made(&opened);
+	make_info(&two, false);
+	add_trace(&two, 0, 0, 10 * PERIOD);
+	add_trace(&two, 0, 10 * PERIOD, 20 * PERIOD);
+	check_refused(&two, -ENOTSUP, "stream");
 }
 
 TEST(reads_no_threads)
 {
 	struct made made = {};
-	struct opened opened = {};
-	char *why;
 
 	make_info(&made, true);
 	add_trace(&made, UINT32_MAX, 0, 10 * PERIOD);
 	add_trace(&made, 1, 0, 10 * PERIOD);
-	made_map(&made, &opened.file);
-	assert_int_equal(sideband_new(&opened.sb, &opened.file, &why), 0);
-	assert_int_equal(trace_new(&opened.trace, &opened.file, opened.sb, &why), -ENOTSUP);
-	assert_non_null(strstr(why, "threads"));
-	free(why);
-	close_made(&opened);
+	check_refused(&made, -ENOTSUP, "threads");
 }
 
 /* A PSB without a time has the previous one's. */
@@ -392,21 +387,13 @@ TEST(begins_where_mode_is_told)
 
 TEST(refuses)
 {
-	struct opened opened = {};
-	char *why;
-
 	for (int has_info = 0; has_info < 2; has_info++) {
 		struct made made = {};
 
 		made_comm(&made, 0, 1, 1, "init", 0);
 		if (has_info)
 			make_info(&made, true);
-		made_map(&made, &opened.file);
-		assert_int_equal(sideband_new(&opened.sb, &opened.file, &why), 0);
-		assert_int_equal(trace_new(&opened.trace, &opened.file, opened.sb, &why), -ENODATA);
-		assert_non_null(strstr(why, has_info ? "empty" : "no trace"));
-		free(why);
-		close_made(&opened);
+		check_refused(&made, -ENODATA, has_info ? "empty" : "no trace");
 	}
 }
 
