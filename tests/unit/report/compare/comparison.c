@@ -4,6 +4,8 @@
 #include "report/timeline.h"
 #include "test.h"
 
+#include <string.h>
+
 #define STEPS_MAX 256
 #define PERIOD 10000
 
@@ -15,18 +17,21 @@ struct made {
 	struct comparison comparison;
 };
 
-static void add(struct made *made, struct step step)
+static void add(struct made *made, const struct step *steps, size_t nr)
 {
-	assert_true(made->nr < STEPS_MAX);
-	made->steps[made->nr++] = step;
+	assert_true(made->nr + nr <= STEPS_MAX);
+	memcpy(made->steps + made->nr, steps, nr * sizeof(*steps));
+	made->nr += nr;
 }
+
+#define ADD(made, ...)                                                                             \
+	add(made, (const struct step[]){ __VA_ARGS__ },                                            \
+	    sizeof((struct step[]){ __VA_ARGS__ }) / sizeof(struct step))
 
 static void add_interrupt(struct made *made, uint64_t at)
 {
-	add(made, ENTER(at, SPAN_INTERRUPT, "local_timer"));
-	add(made, CALL(at + 200, "tick"));
-	add(made, RETURN(at + 500));
-	add(made, RETURN(at + 600));
+	ADD(made, ENTER(at, SPAN_INTERRUPT, "local_timer"), CALL(at + 200, "tick"),
+	    RETURN(at + 500), RETURN(at + 600));
 }
 
 static void release(struct made *made)
@@ -54,12 +59,11 @@ static const char *most(const struct comparison *comparison)
 /* 8 of them, in the idle task; then one that another task delays. */
 static void make_late(struct made *made)
 {
-	add(made, IDLE(0, "swapper/1"));
+	ADD(made, IDLE(0, "swapper/1"));
 	for (uint64_t at = PERIOD; at < 90000; at += PERIOD)
 		add_interrupt(made, at + 1000);
-	add(made, (struct step){ LANE_TASKS, 95000, SPAN_THREAD, NULL });
-	add(made, TASK(95000, "stress 7"));
-	add(made, ENTER(199500, SPAN_INTERRUPT, "local_timer"));
+	ADD(made, { LANE_TASKS, 95000, SPAN_THREAD, NULL }, TASK(95000, "stress 7"),
+	    ENTER(199500, SPAN_INTERRUPT, "local_timer"));
 }
 
 static void print_events(FILE *file)
@@ -97,30 +101,24 @@ TEST(takes_the_newest)
  * interrupt that a late thread waits for. */
 static void make_functions(struct made *made, uint64_t spins_ns)
 {
-	add(made, IDLE(0, "swapper/1"));
-	add(made, CALL(0, "do_idle"));
+	ADD(made, IDLE(0, "swapper/1"), CALL(0, "do_idle"));
 	for (uint64_t at = PERIOD; at <= 100000; at += PERIOD) {
 		uint64_t late_ns = at == 100000 ? spins_ns : 0, end = at + 2000 + late_ns;
 
-		add(made, ENTER(at + 1000, SPAN_INTERRUPT, "sysvec"));
-		add(made, CALL(at + 1200, "tick"));
-		add(made, CALL(at + 1300, "wake"));
-		add(made, RETURN(at + 1400));
+		ADD(made, ENTER(at + 1000, SPAN_INTERRUPT, "sysvec"), CALL(at + 1200, "tick"),
+		    CALL(at + 1300, "wake"), RETURN(at + 1400));
 		if (late_ns) {
-			add(made, CALL(at + 1500, "flush"));
-			add(made, CALL(at + 1600, "spin"));
-			add(made, RETURN(end - 200));
-			add(made, RETURN(end - 100));
+			ADD(made, CALL(at + 1500, "flush"), CALL(at + 1600, "spin"),
+			    RETURN(end - 200), RETURN(end - 100));
 		}
-		add(made, RETURN(end));
-		add(made, RETURN(end));
+		ADD(made, RETURN(end), RETURN(end));
 		if (at == 100000)
-			add(made, RETURN(end + 500));
-		add(made, (struct step){ LANE_TASKS, end + 500, SPAN_IDLE, NULL });
-		add(made, TASK(end + 500, "pp-cyclic/1 9"));
-		add(made, (struct step){ LANE_TASKS, end + 1000, SPAN_THREAD, NULL });
+			ADD(made, RETURN(end + 500));
+		ADD(made, { LANE_TASKS, end + 500, SPAN_IDLE, NULL },
+		    TASK(end + 500, "pp-cyclic/1 9"),
+		    { LANE_TASKS, end + 1000, SPAN_THREAD, NULL });
 		if (at < 100000)
-			add(made, IDLE(end + 1000, "swapper/1"));
+			ADD(made, IDLE(end + 1000, "swapper/1"));
 	}
 }
 
@@ -162,22 +160,15 @@ TEST(knows_an_expiry_within_an_interrupt)
 {
 	_cleanup_(release) struct made made = {};
 
-	add(&made, IDLE(0, "swapper/1"));
-	add(&made, CALL(0, "do_idle"));
+	ADD(&made, IDLE(0, "swapper/1"), CALL(0, "do_idle"));
 	for (uint64_t at = PERIOD; at < 100000; at += PERIOD) {
-		add(&made, ENTER(at - 6000, SPAN_INTERRUPT, "sysvec"));
-		add(&made, CALL(at - 5900, "sched_tick"));
-		add(&made, RETURN(at - 400));
-		add(&made, CALL(at - 300, "tick"));
-		add(&made, RETURN(at + 400));
-		add(&made, RETURN(at + 500));
-		add(&made, (struct step){ LANE_TASKS, at + 600, SPAN_IDLE, NULL });
-		add(&made, TASK(at + 600, "pp-cyclic/1 9"));
-		add(&made, (struct step){ LANE_TASKS, at + 1000, SPAN_THREAD, NULL });
-		add(&made, IDLE(at + 1000, "swapper/1"));
+		ADD(&made, ENTER(at - 6000, SPAN_INTERRUPT, "sysvec"),
+		    CALL(at - 5900, "sched_tick"), RETURN(at - 400), CALL(at - 300, "tick"),
+		    RETURN(at + 400), RETURN(at + 500), { LANE_TASKS, at + 600, SPAN_IDLE, NULL },
+		    TASK(at + 600, "pp-cyclic/1 9"), { LANE_TASKS, at + 1000, SPAN_THREAD, NULL },
+		    IDLE(at + 1000, "swapper/1"));
 	}
-	add(&made, (struct step){ LANE_TASKS, 182500, SPAN_IDLE, NULL });
-	add(&made, TASK(182500, "pp-cyclic/1 9"));
+	ADD(&made, { LANE_TASKS, 182500, SPAN_IDLE, NULL }, TASK(182500, "pp-cyclic/1 9"));
 	make_thread_late(&made);
 	compare(&made, 100);
 	assert_int_equal(made.comparison.activations.nr, 9);
@@ -207,10 +198,9 @@ TEST(leaves_out_what_was_late_or_lost)
 {
 	_cleanup_(release) struct made made = {};
 
-	add(&made, IDLE(0, "swapper/1"));
+	ADD(&made, IDLE(0, "swapper/1"));
 	add_interrupt(&made, PERIOD + 1000);
-	add(&made, GAP(PERIOD + 2000, SPAN_LOST, "[lost]"));
-	add(&made, END_GAP(2 * PERIOD + 1100));
+	ADD(&made, GAP(PERIOD + 2000, SPAN_LOST, "[lost]"), END_GAP(2 * PERIOD + 1100));
 	for (uint64_t at = 2 * PERIOD; at < 90000; at += PERIOD)
 		add_interrupt(&made, at + (at == 3 * PERIOD ? 4500 : 1000));
 	make(&made, false);
@@ -226,7 +216,7 @@ TEST(leaves_out_other_timers)
 {
 	_cleanup_(release) struct made made = {};
 
-	add(&made, IDLE(0, "swapper/1"));
+	ADD(&made, IDLE(0, "swapper/1"));
 	for (uint64_t at = PERIOD; at < 90000; at += PERIOD) {
 		add_interrupt(&made, at + 1000);
 		add_interrupt(&made, at + 7000);
@@ -241,7 +231,7 @@ static void print_few(FILE *file)
 {
 	_cleanup_(release) struct made made = {};
 
-	add(&made, IDLE(0, "swapper/1"));
+	ADD(&made, IDLE(0, "swapper/1"));
 	for (uint64_t at = PERIOD; at < 50000; at += PERIOD)
 		add_interrupt(&made, at + 1000);
 	make(&made, false);
@@ -262,19 +252,15 @@ static void print_span(FILE *file)
 	};
 	struct facts *facts = &made.comparison.here.facts;
 
-	add(&made, TASK(0, "acme 7"));
-	add(&made, CALL(0, "entry"));
+	ADD(&made, TASK(0, "acme 7"), CALL(0, "entry"));
 	for (uint64_t at = PERIOD; at <= 100000; at += PERIOD) {
 		uint64_t end = at == 100000 ? 200000 : at + 2000;
 
-		add(&made, CALL(at, "acme_read"));
-		add(&made, CALL(at + 500, "copy"));
-		add(&made, RETURN(at + 1000));
+		ADD(&made, CALL(at, "acme_read"), CALL(at + 500, "copy"), RETURN(at + 1000));
 		if (at == 100000) {
-			add(&made, CALL(at + 1500, "acme_flush"));
-			add(&made, RETURN(end - 500));
+			ADD(&made, CALL(at + 1500, "acme_flush"), RETURN(end - 500));
 		}
-		add(&made, RETURN(end));
+		ADD(&made, RETURN(end));
 	}
 	make(&made, true);
 	facts->spike.kind = PERF_POKE_TRIGGER_REPORT;
@@ -291,11 +277,8 @@ static void print_against(FILE *file)
 	_cleanup_(release) struct made here = {}, there = {};
 	struct comparison *comparison = &here.comparison;
 
-	add(&there, CALL(0, "elsewhere"));
-	add(&there, RETURN(10));
-	add(&there, CALL(100000, "drain"));
-	add(&there, RETURN(140000));
-	add(&there, TASK(140000, "pp-cyclic/1 8"));
+	ADD(&there, CALL(0, "elsewhere"), RETURN(10), CALL(100000, "drain"), RETURN(140000),
+	    TASK(140000, "pp-cyclic/1 8"));
 	make_thread_late(&there);
 	assert_int_equal(account_finish(&there.comparison.here), 0);
 	make_functions(&here, 80000);
@@ -336,7 +319,7 @@ TEST(takes_whatever_there_is)
 		_cleanup_(release) struct made made = {};
 
 		for (int k = 0; k < 60 * i; k++)
-			add(&made, CALL(99000, "tick"));
+			ADD(&made, CALL(99000, "tick"));
 		make(&made, i);
 		compare(&made, 100);
 		assert_false(comparison_is_enough(&made.comparison));
