@@ -27,6 +27,9 @@ enum kernel_function_meaning {
 	/* The CPU has nothing to do. */
 	KERNEL_IDLE = 1 << 15,
 	KERNEL_HALTS = 1 << 16, /* waits for an interrupt within it */
+	/* Entry of all events with FRED: what it calls shows which. */
+	KERNEL_EVENT = 1 << 17,
+	KERNEL_LEAVES = 1 << 18, /* on the way back from an interrupt: the task's own work */
 };
 
 struct kernel_function {

@@ -57,16 +57,16 @@ static struct symbol symbols[4], unknown;
 
 static void make_symbols(struct names *names)
 {
+	static const char *const texts[] = { "f0", "asm_common_interrupt", "entry_SYSCALL_64",
+					     "f3" };
+
 	unknown.name = unknown.base = names_add(names, "[unknown]");
 	for (uint32_t i = 0; i < ARRAY_SIZE(symbols); i++) {
-		char name[] = "f0";
-
-		name[1] = (char)('0' + i);
 		symbols[i] = (struct symbol){
 			.start = START + FUNCTION_SIZE * i,
 			.end = START + FUNCTION_SIZE * (i + 1),
-			.name = names_add(names, name),
-			.base = names_add(names, name),
+			.name = names_add(names, texts[i]),
+			.base = names_add(names, texts[i]),
 			.kernel = i < 3,
 		};
 	}

@@ -2,10 +2,13 @@
 /* What an item does to the stack of its thread and to the tracks of its CPU. */
 #include "calls/calls_internal.h"
 #include "code/code.h"
+#include "kernel_function.h"
 
 #define INSN_LENGTH_MAX 15
 /* Longer than any code without a taken branch. */
 #define STRAIGHT_MAX 65536
+/* Entries that are no system call, or of which that is unknown. */
+#define INTERRUPTS (KERNEL_INTERRUPT | KERNEL_NMI | KERNEL_EXCEPTION | KERNEL_EVENT)
 
 /* The symbol of the place where execution continues; NULL: unknown. */
 static const struct symbol *symbol_of_next(const struct calls *calls)
@@ -71,7 +74,7 @@ static void restart(struct calls *calls, struct cpu *cpu, const struct symbol *s
 	stack_push(stack, &cpu->now, symbol, FRAME_CALL, 0);
 }
 
-/* Execution continues at an address, for an unknown reason. */
+/* Execution continues at an address, for an unknown reason, or begins there. */
 static void resync(struct calls *calls, struct cpu *cpu, const struct symbol *symbol)
 {
 	struct stack *stack = &cpu->thread->stack;
@@ -132,26 +135,85 @@ static void change_thread(struct calls *calls, struct cpu *cpu, struct thread *t
 		resync(calls, cpu, symbol);
 }
 
+static const struct kernel_function *find_entry(const struct calls *calls,
+						const struct symbol *symbol)
+{
+	const struct kernel_function *row = kernel_function_find(
+		names_get(calls->names, symbol->name), INTERRUPTS | KERNEL_PASSES);
+
+	/* Of what only passes between user space and kernel, system calls have a token. */
+	return row && (row->meaning & INTERRUPTS || row->token) ? row : NULL;
+}
+
+/* The CPU enters the kernel by itself, or by an instruction of user space. */
+static void enter_kernel(struct calls *calls, struct cpu *cpu, const struct symbol *symbol,
+			 uint64_t back)
+{
+	const struct kernel_function *row = find_entry(calls, symbol);
+	struct stack *stack = &cpu->thread->stack;
+
+	if (row && !(row->meaning & INTERRUPTS)) {
+		change_irqs(calls, cpu, IRQ_OFF, symbol);
+		stack_push(stack, &cpu->now, symbol, FRAME_SYSCALL, back);
+		return;
+	}
+	stack_push(stack, &cpu->now, symbol, FRAME_INTERRUPT, back);
+	cpu_interrupt(cpu, &calls->cpu_names, symbol->name, row && row->meaning & KERNEL_INTERRUPT);
+}
+
+/* Where the CPU continues when it leaves a virtual machine: interrupts are off there, and were on
+ * for the host. */
+static void leave_guest(struct calls *calls, struct cpu *cpu, const struct symbol *symbol,
+			uint64_t ip)
+{
+	const struct stack *stack = &cpu->thread->stack;
+
+	if (stack->nr && ip == symbol->start && stack_find_function(stack, symbol) == stack->nr)
+		stack_replace(&cpu->thread->stack, &cpu->now, symbol);
+	else
+		resync(calls, cpu, symbol);
+	change_irqs(calls, cpu, IRQ_OFF, symbol);
+}
+
+/* Whether a function of the kernel begins at the address. */
+static bool is_begin(const struct symbol *symbol, uint64_t ip)
+{
+	return symbol->kernel && (!symbol->end || ip == symbol->start || symbol->stubs);
+}
+
 /* The trace begins, or continues after a gap. */
 static void trace_begins(struct calls *calls, struct cpu *cpu, uint64_t ip)
 {
-	struct stack *stack = &cpu->thread->stack;
 	const struct cpu_names *names = &calls->cpu_names;
 	const struct symbol *symbol = symbol_at(calls, ip);
-	bool entered = cpu->off && cpu->left && symbol->kernel;
+	bool left = cpu->off && cpu->left && symbol->kernel;
+	/* Elsewhere than at its begin, the entry into the kernel is lost. */
+	bool lost = cpu->off ? left && !is_begin(symbol, ip) : cpu->ip;
+	bool guest = cpu->off && cpu->untraced == UNTRACED_GUEST, gap = cpu->ip || cpu->off;
+	bool begins = find_entry(calls, symbol) && is_begin(symbol, ip);
 
-	if (cpu->ip || cpu->off) {
-		calls->gaps += !cpu->off;
+	if (gap) {
+		calls->gaps += lost;
 		cpu_gap(cpu, names, cpu->ended,
-			cpu->off ? names->untraced[cpu->untraced] : names->lost);
+			lost ? names->lost : names->untraced[cpu->untraced]);
 	}
-	/* Every entry into the kernel turns interrupts off. */
-	if (entered)
+	if (gap ? lost || !(left || guest) : !begins)
+		cpu_irqs_lost(cpu, names, gap ? cpu->ended : cpu->now.at);
+	if (begins) {
+		pop(calls, cpu, 0);
+		/* If the trace has left the kernel, there is nothing below. */
+		stack_restart(&cpu->thread->stack, &cpu->now, left);
+		enter_kernel(calls, cpu, symbol, 0);
+	} else if (guest) {
+		leave_guest(calls, cpu, symbol, ip);
+	} else if (left && !lost) {
+		restart(calls, cpu, symbol, true);
 		change_irqs(calls, cpu, IRQ_OFF, symbol);
-	if (!stack->nr)
-		restart(calls, cpu, symbol, entered);
-	else
+	} else {
 		resync(calls, cpu, symbol);
+	}
+	if (!(ip >> 63))
+		change_irqs(calls, cpu, IRQ_ON, symbol);
 	cpu->off = cpu->left = false;
 	cpu->ip = ip;
 	cpu->sequential = false;
@@ -270,27 +332,34 @@ static void on_return(struct calls *calls, struct cpu *cpu)
 		uncover(calls, cpu, symbol);
 }
 
-/* From an interrupt, an exception or a system call: iret ends all of them. */
-static void on_kernel_return(struct calls *calls, struct cpu *cpu, bool interrupt, uint64_t to)
+/* From an interrupt, an exception or a system call: iret ends all of them. `to` 0: to untraced
+ * code, which is user space. */
+static void on_kernel_return(struct calls *calls, struct cpu *cpu, bool iret, uint64_t to)
 {
 	struct stack *stack = &cpu->thread->stack;
-	size_t i = stack->nr;
+	const struct code_block *code = calls->item->code;
+	size_t i = stack_find_entry(stack, iret, to);
+	bool found = i < stack->nr, on = !(to >> 63), known;
+	const struct kernel_function *row;
 
-	while (i--) {
-		enum frame_kind kind = stack->frames[i].kind;
-
-		if (kind == FRAME_SYSCALL || (interrupt && kind == FRAME_INTERRUPT)) {
-			pop(calls, cpu, i);
-			break;
-		}
-	}
-	if (i == SIZE_MAX && to)
+	/* sync_core() serialises the CPU by an iret to the next instruction. */
+	if (iret && to && code && code->length && to == code->last + code->length &&
+	    !stack_entry_returns(stack, to))
+		return;
+	row = stack->nr ? find_entry(calls, stack->frames[found ? i : 0].symbol) : NULL;
+	/* A task that was switched out in an interrupt had them on. */
+	known = found && (cpu->nesting || stack->frames[i].kind == FRAME_SYSCALL);
+	on |= (row && row->meaning & KERNEL_INTERRUPT) || (found && !known);
+	if (found)
+		pop(calls, cpu, i);
+	else if (to)
 		uncover(calls, cpu, symbol_at(calls, to));
-	else if (i == SIZE_MAX)
+	else
 		pop(calls, cpu, 0);
-	/* After an interrupt, they are as before it. */
-	if (i == SIZE_MAX || !interrupt)
+	if (on)
 		change_irqs(calls, cpu, IRQ_ON, &calls->unknown);
+	else if (!known)
+		cpu_irqs_lost(cpu, &calls->cpu_names, cpu->now.at);
 }
 
 static void on_call(struct calls *calls, struct cpu *cpu)
@@ -332,12 +401,11 @@ static void on_jump(struct calls *calls, struct cpu *cpu)
 static void on_interrupt(struct calls *calls, struct cpu *cpu, uint64_t from)
 {
 	const struct symbol *symbol = symbol_at(calls, calls->item->to);
-	struct stack *stack = &cpu->thread->stack;
+	const struct stack *stack = &cpu->thread->stack;
 
 	if (stack->nr >= STACK_DEPTH_MAX)
 		restart(calls, cpu, stack_top(stack)->symbol, false);
-	stack_push(stack, &cpu->now, symbol, FRAME_INTERRUPT, from);
-	cpu_interrupt(cpu, &calls->cpu_names, symbol->name);
+	enter_kernel(calls, cpu, symbol, from);
 }
 
 static void trace_ends(struct calls *calls, struct cpu *cpu, bool async)
@@ -348,6 +416,9 @@ static void trace_ends(struct calls *calls, struct cpu *cpu, bool async)
 	cpu->off = true;
 	cpu->untraced = (uint8_t)calls->item->untraced;
 	cpu->ended = cpu->now.at;
+	/* An interrupt makes a virtual machine exit. */
+	if (cpu->untraced == UNTRACED_GUEST)
+		change_irqs(calls, cpu, IRQ_ON, &calls->unknown);
 	if (async || !code)
 		return;
 	switch ((enum code_branch)code->branch) {

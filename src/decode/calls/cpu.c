@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "calls/cpu.h"
 
+#include <string.h>
+
 /* Far from real IDs, and within the 32 bits of Perfetto. */
 #define KOID_CPUS UINT64_C(0x70000000)
 #define KOID_IDLE UINT64_C(0x6f000000)
@@ -13,6 +15,7 @@ static const char *const track_names[] = {
 	[TRACK_TIMER] = "timer",
 	[TRACK_INTERRUPTS] = "interrupts",
 	[TRACK_IRQS_OFF] = "interrupts off",
+	[TRACK_IRQS_UNKNOWN] = "interrupts on or off",
 	[TRACK_TRACE] = "trace",
 };
 _Static_assert(ARRAY_SIZE(track_names) == TRACK_NR_OF_CPU, "each has a name");
@@ -23,6 +26,7 @@ int cpu_names_new(struct cpu_names *cpu_names, struct names *names)
 		.process = names_add(names, "CPUs"),
 		.category = names_add(names, "cpu"),
 		.lost = names_add(names, "[lost]"),
+		.irqs_unknown = names_add(names, "[not known]"),
 		.untraced = { [UNTRACED_CODE] = names_add(names, "[not traced]"),
 			      [UNTRACED_SMI] = names_add(names, "SMI"),
 			      [UNTRACED_GUEST] = names_add(names, "virtual machine"),
@@ -64,24 +68,43 @@ struct cpu *cpu_new(struct timeline *timeline, struct names *names,
 	return cpu;
 }
 
-void cpu_irqs(struct cpu *cpu, const struct cpu_names *names, enum irq_change change, uint32_t by)
+static void set_irqs(struct cpu *cpu, const struct cpu_names *names, enum irqs irqs, uint64_t at,
+		     uint32_t by)
 {
-	struct track *track = cpu->tracks[TRACK_IRQS_OFF];
+	static const int tracks[] = {
+		[IRQS_OFF] = TRACK_IRQS_OFF,
+		[IRQS_UNKNOWN] = TRACK_IRQS_UNKNOWN,
+	};
 
-	if (change == IRQ_SAME || cpu->irqs_off == (change == IRQ_OFF))
+	if (cpu->irqs == irqs)
 		return;
-	cpu->irqs_off = change == IRQ_OFF;
-	if (cpu->irqs_off)
-		track_begin(track, cpu->now.at, names->category, by);
-	else
-		track_end(track, cpu->now.at, NULL, 0);
+	if (cpu->irqs != IRQS_ON)
+		track_end(cpu->tracks[tracks[cpu->irqs]], at, NULL, 0);
+	cpu->irqs = (uint8_t)irqs;
+	if (irqs != IRQS_ON)
+		track_begin(cpu->tracks[tracks[irqs]], at, names->category,
+			    irqs == IRQS_OFF ? by : names->irqs_unknown);
 }
 
-/* The CPU itself turns interrupts off. */
-void cpu_interrupt(struct cpu *cpu, const struct cpu_names *names, uint32_t handler)
+void cpu_irqs(struct cpu *cpu, const struct cpu_names *names, enum irq_change change, uint32_t by)
 {
+	if (change == IRQ_SAME || (change == IRQ_RESTORED && cpu->irqs == IRQS_UNKNOWN))
+		return;
+	set_irqs(cpu, names, change == IRQ_OFF ? IRQS_OFF : IRQS_ON, cpu->now.at, by);
+}
+
+void cpu_irqs_lost(struct cpu *cpu, const struct cpu_names *names, uint64_t since)
+{
+	set_irqs(cpu, names, IRQS_UNKNOWN, since, 0);
+	memset(cpu->saved, IRQS_UNKNOWN, sizeof(cpu->saved));
+}
+
+void cpu_interrupt(struct cpu *cpu, const struct cpu_names *names, uint32_t handler, bool maskable)
+{
+	if (maskable)
+		cpu_irqs(cpu, names, IRQ_ON, 0);
 	if (cpu->nesting < CPU_NESTING_MAX)
-		cpu->saved[cpu->nesting] = cpu->irqs_off;
+		cpu->saved[cpu->nesting] = cpu->irqs;
 	cpu->nesting++;
 	cpu_irqs(cpu, names, IRQ_OFF, handler);
 	track_begin(cpu->tracks[TRACK_INTERRUPTS], cpu->now.at, names->category, handler);
@@ -89,14 +112,15 @@ void cpu_interrupt(struct cpu *cpu, const struct cpu_names *names, uint32_t hand
 
 void cpu_interrupt_end(struct cpu *cpu, const struct cpu_names *names, uint32_t to)
 {
-	bool were_off = false;
+	enum irqs irqs;
 
-	if (cpu->nesting) {
-		cpu->nesting--;
-		were_off = cpu->nesting >= CPU_NESTING_MAX || cpu->saved[cpu->nesting];
-		track_end(cpu->tracks[TRACK_INTERRUPTS], cpu->now.at, NULL, 0);
-	}
-	cpu_irqs(cpu, names, were_off ? IRQ_OFF : IRQ_ON, to);
+	/* A task was switched out in it. */
+	if (!cpu->nesting)
+		return;
+	cpu->nesting--;
+	irqs = cpu->nesting < CPU_NESTING_MAX ? (enum irqs)cpu->saved[cpu->nesting] : IRQS_UNKNOWN;
+	track_end(cpu->tracks[TRACK_INTERRUPTS], cpu->now.at, NULL, 0);
+	set_irqs(cpu, names, irqs, cpu->now.at, to);
 }
 
 /* If a task is switched out in an exception, the exception continues when the task runs again. */

@@ -23,6 +23,12 @@ struct threads {
 	struct thread *first;
 };
 
+enum irqs {
+	IRQS_ON, /* also before the trace begins */
+	IRQS_OFF,
+	IRQS_UNKNOWN,
+};
+
 struct cpu {
 	int number;
 	struct track *tracks[TRACK_NR_OF_CPU];
@@ -33,14 +39,14 @@ struct cpu {
 	uint64_t ended;		    /* end of the trace, while off */
 	bool off, sequential, left; /* left: ended by a return to untraced code */
 	uint8_t untraced;	    /* enum untraced, while off */
-	/* Whether interrupts are off, now and before each nested interrupt. */
-	bool irqs_off, saved[CPU_NESTING_MAX];
+	/* enum irqs, now and before each nested interrupt */
+	uint8_t irqs, saved[CPU_NESTING_MAX];
 	size_t nesting;
 	struct cpu *next;
 };
 
 struct cpu_names {
-	uint32_t process, category, lost, latency, late, spike;
+	uint32_t process, category, lost, irqs_unknown, latency, late, spike;
 	uint32_t untraced[UNTRACED_NR];
 };
 
@@ -62,9 +68,13 @@ struct thread *threads_get(struct threads *threads, const struct cpu *cpu, int p
 /* Returns whether the name has changed. */
 bool thread_rename(struct thread *thread, struct names *names, const char *comm);
 
-/* A slice for interrupts off, named after the function `by` that turned them off. */
+/* A slice for interrupts off, named after the function `by` that turned them off, or for a state
+ * that nothing shows. */
 void cpu_irqs(struct cpu *cpu, const struct cpu_names *names, enum irq_change change, uint32_t by);
-void cpu_interrupt(struct cpu *cpu, const struct cpu_names *names, uint32_t handler);
+/* The trace does not show the state from `since` on. */
+void cpu_irqs_lost(struct cpu *cpu, const struct cpu_names *names, uint64_t since);
+/* The CPU itself turns interrupts off. maskable: they were on until now. */
+void cpu_interrupt(struct cpu *cpu, const struct cpu_names *names, uint32_t handler, bool maskable);
 /* Restores the interrupt state from before the interrupt. */
 void cpu_interrupt_end(struct cpu *cpu, const struct cpu_names *names, uint32_t to);
 

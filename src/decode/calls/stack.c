@@ -3,6 +3,9 @@
 
 #include "array.h"
 
+/* Of one hash, and of one function: no trace makes a return take longer. */
+#define LOOK_BACK 1024
+
 int stack_env_new(struct stack_env *env, struct timeline *timeline, struct names *names)
 {
 	*env = (struct stack_env){ .timeline = timeline };
@@ -24,6 +27,7 @@ int stack_env_new(struct stack_env *env, struct timeline *timeline, struct names
 void stack_release(struct stack *stack)
 {
 	free(stack->frames);
+	free(stack->by_back);
 	*stack = (struct stack){ 0 };
 }
 
@@ -42,20 +46,66 @@ static uint32_t category(const struct stack_env *env, const struct frame *frame)
 	return frame->symbol->kernel ? env->category.kernel : env->category.user;
 }
 
-static struct frame *add_frame(struct stack *stack)
+static uint32_t *head_of(const struct stack *stack, uint64_t back)
+{
+	return &stack->by_back[(back * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (stack->room - 1)];
+}
+
+/* Lists the frame at this index, which has none inside it. */
+static void link_frame(struct stack *stack, size_t i)
+{
+	struct frame *frame = &stack->frames[i];
+	uint32_t *head = head_of(stack, frame->back), number = (uint32_t)i + 1;
+
+	frame->same_hash = *head;
+	*head = number;
+	frame->interrupt = stack->interrupt;
+	frame->entry = stack->entry;
+	if (frame->kind == FRAME_INTERRUPT)
+		stack->interrupt = number;
+	if (frame->kind == FRAME_INTERRUPT || frame->kind == FRAME_SYSCALL)
+		stack->entry = number;
+}
+
+static struct frame unlink_last(struct stack *stack)
+{
+	const struct frame frame = stack->frames[--stack->nr];
+
+	*head_of(stack, frame.back) = frame.same_hash;
+	stack->interrupt = frame.interrupt;
+	stack->entry = frame.entry;
+	return frame;
+}
+
+static int grow(struct stack *stack)
 {
 	size_t room = stack->room ? 2 * stack->room : 32;
-	struct frame *frames;
+	uint32_t *by_back = calloc(room, sizeof(*by_back));
+	struct frame *frames = by_back ? realloc(stack->frames, room * sizeof(*frames)) : NULL;
 
-	if (stack->nr < stack->room)
-		return &stack->frames[stack->nr++];
-	frames = realloc(stack->frames, room * sizeof(*frames));
 	if (!frames) {
+		free(by_back);
+		return -ENOMEM;
+	}
+	free(stack->by_back);
+	stack->by_back = by_back;
+	stack->frames = frames;
+	stack->room = room;
+	stack->interrupt = stack->entry = 0;
+	for (size_t i = 0; i < stack->nr; i++)
+		link_frame(stack, i);
+	return 0;
+}
+
+/* NULL if out of memory. */
+static struct frame *add_frame(struct stack *stack, const struct frame *frame)
+{
+	if (stack->nr == stack->room && grow(stack)) {
 		stack->env->r = -ENOMEM;
 		return NULL;
 	}
-	stack->frames = frames;
-	stack->room = room;
+	stack->frames[stack->nr] = *frame;
+	link_frame(stack, stack->nr);
 	return &stack->frames[stack->nr++];
 }
 
@@ -102,14 +152,13 @@ void stack_run_on(struct stack *stack, const struct moment *now, struct track *c
 void stack_push(struct stack *stack, const struct moment *now, const struct symbol *symbol,
 		enum frame_kind kind, uint64_t back)
 {
-	struct frame *frame = add_frame(stack);
+	struct frame made = { .symbol = symbol, .kind = kind, .back = back };
+	const struct frame *frame;
 
+	begin_frame(stack, &made, now);
+	frame = add_frame(stack, &made);
 	if (!frame)
 		return;
-	begin_frame(stack, frame, now);
-	frame->symbol = symbol;
-	frame->kind = kind;
-	frame->back = back;
 	track_begin(stack->track, now->at, category(stack->env, frame), name(stack, frame));
 	begin_on_cpu(stack, frame, now->at);
 }
@@ -148,7 +197,7 @@ static void end_slice(struct stack *stack, const struct frame *frame, const stru
 
 static void pop_one(struct stack *stack, const struct moment *now, bool unfinished)
 {
-	struct frame frame = stack->frames[--stack->nr];
+	const struct frame frame = unlink_last(stack);
 
 	end_slice(stack, &frame, now, unfinished);
 }
@@ -169,39 +218,48 @@ void stack_replace(struct stack *stack, const struct moment *now, const struct s
 
 void stack_uncover(struct stack *stack, const struct moment *now, const struct symbol *symbol)
 {
-	struct frame *frame;
+	struct frame made = stack->root;
+	const struct frame *frame;
 
 	if (stack->whole) {
 		stack_push(stack, now, symbol, FRAME_CALL, 0);
 		return;
 	}
-	frame = add_frame(stack);
+	made.symbol = symbol;
+	made.kind = FRAME_CALL;
+	made.back = 0;
+	made.before = true;
+	frame = add_frame(stack, &made);
 	if (!frame)
 		return;
-	*frame = stack->root;
-	frame->symbol = symbol;
-	frame->kind = FRAME_CALL;
-	frame->back = 0;
-	frame->before = true;
 	track_begin_late(stack->track, category(stack->env, frame), name(stack, frame));
 	if (stack->cpu)
 		track_begin_late(stack->cpu, category(stack->env, frame), name(stack, frame));
 }
 
-size_t stack_find_return(const struct stack *stack, uint64_t to)
+/* The innermost frame with this return address, if it is inside the frame `outer`, an index + 1. */
+static size_t find_back(const struct stack *stack, uint64_t back, uint32_t outer)
 {
-	for (size_t i = stack->nr; i--;) {
-		if (stack->frames[i].kind == FRAME_INTERRUPT)
-			break;
-		if (stack->frames[i].back == to)
-			return i;
+	uint32_t i = stack->room ? *head_of(stack, back) : 0;
+
+	for (size_t looked = 0; i > outer && looked < LOOK_BACK; looked++) {
+		if (stack->frames[i - 1].back == back)
+			return i - 1;
+		i = stack->frames[i - 1].same_hash;
 	}
 	return stack->nr;
 }
 
+size_t stack_find_return(const struct stack *stack, uint64_t to)
+{
+	return find_back(stack, to, stack->interrupt);
+}
+
 size_t stack_find_function(const struct stack *stack, const struct symbol *symbol)
 {
-	for (size_t i = stack->nr; i--;) {
+	size_t end = stack->nr > LOOK_BACK ? stack->nr - LOOK_BACK : 0;
+
+	for (size_t i = stack->nr; i-- > end;) {
 		if (symbol_is_same(stack->frames[i].symbol, symbol))
 			return i;
 		if (stack->frames[i].kind != FRAME_CALL)
@@ -210,13 +268,38 @@ size_t stack_find_function(const struct stack *stack, const struct symbol *symbo
 	return stack->nr;
 }
 
+static bool is_user(uint64_t ip)
+{
+	return ip && !(ip >> 63);
+}
+
+size_t stack_find_entry(const struct stack *stack, bool iret, uint64_t to)
+{
+	size_t found = iret && to ? find_back(stack, to, 0) : stack->nr;
+
+	if (found < stack->nr && (stack->frames[found].kind == FRAME_INTERRUPT ||
+				  stack->frames[found].kind == FRAME_SYSCALL))
+		return found;
+	/* The kernel may return elsewhere, such as to a signal's handler or behind an instruction
+	 * that faulted; and the ends of nested ones may be lost. */
+	for (uint32_t i = stack->entry; i; i = stack->frames[i - 1].entry) {
+		bool from_kernel = i > 1 && stack->frames[i - 2].symbol->kernel;
+
+		if ((iret || stack->frames[i - 1].kind == FRAME_SYSCALL) &&
+		    !(is_user(to) && from_kernel))
+			return i - 1;
+	}
+	return stack->nr;
+}
+
+bool stack_entry_returns(const struct stack *stack, uint64_t to)
+{
+	return stack->entry && stack->frames[stack->entry - 1].back == to;
+}
+
 bool stack_is_in_interrupt(const struct stack *stack)
 {
-	for (size_t i = stack->nr; i--;) {
-		if (stack->frames[i].kind == FRAME_INTERRUPT)
-			return true;
-	}
-	return false;
+	return stack->interrupt;
 }
 
 void stack_finish(struct stack *stack, const struct moment *now)

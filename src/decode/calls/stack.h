@@ -28,6 +28,9 @@ struct frame {
 	uint64_t back; /* return address; 0: unknown */
 	uint64_t time; /* ns */
 	struct counts counts;
+	/* Index + 1 of the next outer frame, 0: none, whose return address has the same hash; that
+	 * is an interrupt; that is an interrupt or a system call. */
+	uint32_t same_hash, interrupt, entry;
 };
 
 /* Shared by all stacks. */
@@ -48,10 +51,12 @@ struct stack {
 	struct track *track;
 	struct track *cpu; /* the track of its CPU; or NULL */
 	struct frame *frames;
-	size_t nr, room;
-	struct counts counts; /* of the thread */
-	struct frame root;    /* counts when the stack became known */
-	bool whole;	      /* it was empty then */
+	size_t nr, room;	   /* a power of two */
+	uint32_t *by_back;	   /* innermost frame by hash of return address; as many as room */
+	uint32_t interrupt, entry; /* innermost ones, as in a frame */
+	struct counts counts;	   /* of the thread */
+	struct frame root;	   /* counts when the stack became known */
+	bool whole;		   /* it was empty then */
 };
 
 /* A time, and its position on the axis. */
@@ -82,6 +87,11 @@ void stack_uncover(struct stack *stack, const struct moment *now, const struct s
 size_t stack_find_return(const struct stack *stack, uint64_t to);
 /* The same by function. */
 size_t stack_find_function(const struct stack *stack, const struct symbol *symbol);
+/* The interrupt or system call that a return from the kernel ends; iret ends both. stack->nr:
+ * none. */
+size_t stack_find_entry(const struct stack *stack, bool iret, uint64_t to);
+/* Whether the innermost one was entered from this address. */
+bool stack_entry_returns(const struct stack *stack, uint64_t to);
 bool stack_is_in_interrupt(const struct stack *stack);
 
 /* Ends all frames at the end of the trace. */

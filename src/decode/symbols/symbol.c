@@ -11,10 +11,20 @@
 /* Cold parts of a function have symbols such as function.cold. */
 void code_number_names(struct symbol *symbol, struct names *names)
 {
-	const char *cold = strstr(symbol->text, COLD);
+	static const char *const stubs[][2] = {
+		{ "irq_entries_start", "asm_common_interrupt" },
+		{ "spurious_entries_start", "asm_spurious_interrupt" },
+	};
+	const char *cold = strstr(symbol->text, COLD), *text = symbol->text;
 	_cleanup_free_ char *base = NULL;
 
-	symbol->name = symbol->base = names_add(names, symbol->text);
+	for (size_t i = 0; i < ARRAY_SIZE(stubs); i++) {
+		if (strcmp(symbol->text, stubs[i][0]))
+			continue;
+		symbol->stubs = true;
+		text = stubs[i][1];
+	}
+	symbol->name = symbol->base = names_add(names, text);
 	if (!cold || cold == symbol->text)
 		return;
 	base = strndup(symbol->text, (size_t)(cold - symbol->text));

@@ -11,8 +11,10 @@
 struct symbol {
 	uint64_t start, end; /* both 0: unknown */
 	uint32_t name;
-	uint32_t base; /* name without .cold and the like */
+	uint32_t base; /* name without .cold and the like: of all parts of a function */
 	bool kernel;
+	bool stubs; /* many, where interrupts of devices begin; with the name of what they jump to
+		     */
 	const char *text; /* NULL: only the number exists */
 };
 

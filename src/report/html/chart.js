@@ -43,7 +43,7 @@ const fillTable = (id, heads, rows, find) => {
 	const decode = (lane) => {
 		const text = lane.data, nr = lane.spans;
 		const begin = new Float64Array(nr), end = new Float64Array(nr), insns = new Float64Array(nr), cycles = new Float64Array(nr);
-		const name = new Uint32Array(nr), depth = new Uint16Array(nr), flags = new Uint8Array(nr);
+		const name = new Uint32Array(nr), depth = new Uint32Array(nr), flags = new Uint8Array(nr);
 		let at = 0, time = 0, deepest = 0;
 		const next = () => {
 			let value = 0, digit;

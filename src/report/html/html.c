@@ -23,7 +23,7 @@ static void put_span(FILE *file, const struct span *span, uint64_t before)
 
 	fprintf(file, "%" PRIu64 " %" PRIu64 " %" PRIu32 " %" PRIu32 " %" PRIu64 " %" PRIu64 " ",
 		span->begin - before, span->end - span->begin, span->name,
-		flags | (uint32_t)span->depth << DEPTH_SHIFT, span->cut ? 0 : span->insns,
+		flags | span->depth << DEPTH_SHIFT, span->cut ? 0 : span->insns,
 		span->cut ? 0 : span->cycles);
 }
 
@@ -81,7 +81,7 @@ static json_object *new_samples(const struct spans *spans)
 				.end = sample->at,
 				.name = samples->frames[sample->first + sample->nr - 1 - depth],
 				.kind = SPAN_FUNCTION,
-				.depth = (uint16_t)depth,
+				.depth = depth,
 			};
 
 			put_span(file, &span, before);

@@ -26,7 +26,7 @@ static void forget(struct lane *lane)
 	for (uint32_t i = 0; i < nr; i++) {
 		lane->spans[i] = lane->spans[chain[nr - 1 - i]];
 		lane->spans[i].parent = i ? i - 1 : SPAN_NONE;
-		lane->spans[i].depth = (uint16_t)i;
+		lane->spans[i].depth = i;
 	}
 	lane->nr = nr;
 	lane->open = nr ? nr - 1 : SPAN_NONE;

@@ -77,10 +77,8 @@ int spans_begin_named(struct spans *spans, enum lane_number number, uint64_t at,
 {
 	struct lane *lane = &spans->lanes[number];
 	const struct span *outer = lane->open == SPAN_NONE ? NULL : &lane->spans[lane->open];
-	uint16_t depth = outer ? outer->depth + 1 : 0;
+	uint32_t depth = outer ? outer->depth + 1 : 0;
 
-	if (outer && depth == 0)
-		return -E2BIG;
 	if (lane->nr && at < lane->spans[lane->nr - 1].begin)
 		at = lane->spans[lane->nr - 1].begin;
 	return add_span(
@@ -151,17 +149,13 @@ static void find_places(const struct lane *lane, uint32_t *places)
 }
 
 /* Parents come before their children. */
-static int count_depths(struct lane *lane)
+static void count_depths(struct lane *lane)
 {
 	for (uint32_t i = 0; i < lane->nr; i++) {
 		struct span *span = &lane->spans[i];
-		uint16_t outer = span->parent == SPAN_NONE ? 0 : lane->spans[span->parent].depth;
 
-		if (outer == UINT16_MAX)
-			return -E2BIG;
-		span->depth = span->parent == SPAN_NONE ? 0 : outer + 1;
+		span->depth = span->parent == SPAN_NONE ? 0 : lane->spans[span->parent].depth + 1;
 	}
-	return 0;
 }
 
 int spans_settle(struct spans *spans, enum lane_number number)
@@ -193,7 +187,8 @@ int spans_settle(struct spans *spans, enum lane_number number)
 	lane->nr_late = 0;
 	if (lane->open != SPAN_NONE)
 		lane->open = places[lane->open];
-	return count_depths(lane);
+	count_depths(lane);
+	return 0;
 }
 
 struct span *spans_end(struct spans *spans, enum lane_number number, uint64_t at)
@@ -279,6 +274,7 @@ const char *span_kind_name(enum span_kind kind)
 		[SPAN_UNTRACED] = "not traced",
 		[SPAN_LOST] = "lost",
 		[SPAN_IRQS_OFF] = "interrupts off",
+		[SPAN_IRQS_UNKNOWN] = "interrupts on or off",
 	};
 	_Static_assert(ARRAY_SIZE(names) == SPAN_NR_KINDS, "each has a name");
 

@@ -27,6 +27,7 @@ enum span_kind {
 	SPAN_UNTRACED,
 	SPAN_LOST,
 	SPAN_IRQS_OFF,
+	SPAN_IRQS_UNKNOWN,
 	SPAN_NR_KINDS,
 };
 
@@ -35,7 +36,7 @@ struct span {
 	uint64_t insns, cycles; /* 0: unknown */
 	uint32_t name;		/* of spans->names */
 	uint32_t parent;	/* in the lane, or SPAN_NONE */
-	uint16_t depth;
+	uint32_t depth;
 	uint8_t kind;
 	bool cut; /* began before the known window, or continued after it */
 	bool user;
@@ -57,6 +58,7 @@ enum lane_number {
 	LANE_CODE, /* functions, or interrupts if functions are unknown */
 	LANE_TASKS,
 	LANE_IRQS_OFF,
+	LANE_IRQS_UNKNOWN, /* nothing shows whether they were off */
 	LANE_GAPS,
 	LANE_NR,
 };

@@ -57,7 +57,7 @@ static void *choose(void *arg, const struct track_id *id)
 		[TRACK_CODE] = LANE_CODE,  [TRACK_TASKS] = LANE_TASKS,
 		[TRACK_TIMER] = -1,	   [TRACK_INTERRUPTS] = -1,
 		[TRACK_TRACE] = LANE_GAPS, [TRACK_IRQS_OFF] = LANE_IRQS_OFF,
-		[TRACK_THREAD] = -1,
+		[TRACK_THREAD] = -1,	   [TRACK_IRQS_UNKNOWN] = LANE_IRQS_UNKNOWN,
 	};
 	struct track_spans *sink = arg;
 
@@ -112,6 +112,8 @@ static enum span_kind kind_of(struct track_spans *sink, enum lane_number lane, u
 		return strncmp(text, "swapper/", 8) || strchr(text, ' ') ? SPAN_THREAD : SPAN_IDLE;
 	case LANE_IRQS_OFF:
 		return SPAN_IRQS_OFF;
+	case LANE_IRQS_UNKNOWN:
+		return SPAN_IRQS_UNKNOWN;
 	case LANE_GAPS:
 	case LANE_NR:
 		break;

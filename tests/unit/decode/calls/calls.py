@@ -4,7 +4,7 @@
 Usage: calls.py FEED"""
 import unittest
 
-from program import CALL, INSN, SIZE, SYSCALL, CallsTest
+from program import CALL, INSN, IRET, RETURN, SIZE, SYSCALL, CallsTest
 
 
 class Stacks(CallsTest):
@@ -85,15 +85,15 @@ class Stacks(CallsTest):
         self.assertEqual(kinds, {"a": "kernel", "b": "kernel", "irq": "interrupt", "handler": "kernel", "nmi": "interrupt"})
 
     def test_interrupts_that_nothing_returns_from(self):
-        """At 100,000 frames the stack is dropped: the function continues as a new slice, and
-        interrupts-off begins anew."""
+        """At 100,000 frames the stack is dropped: the function continues as a new slice. Of the innermost ones nobody knows
+        whether interrupts were off before."""
         p = self.program
         p.begin("a")
         nr = 100010
         for _ in range(nr):
             p.interrupt("irq")
         self.feed()
-        self.assertEqual(self.slices, 3 * nr + len(["task", "a", "a", "irq", "irq", "off", "off"]))
+        self.assertEqual(self.slices, 3 * nr + len(["task", "a", "a", "irq", "irq", "?", "off", "?", "off", "?", "off"]))
 
     def test_return_in_interrupt_stays_there(self):
         """An unmatched return in an interrupt does not end the interrupted function."""
@@ -122,6 +122,54 @@ class Stacks(CallsTest):
         self.assertEqual(self.gaps, 0)
         # Nothing was below either.
         self.assertEqual(self.show("axis=instructions"), ["entry 0-4", "  sys_read 2-3", "entry 4-8", "  sys_read 6-7"])
+
+    def test_interrupt_of_user_space(self):
+        """Of a trace of the kernel alone: it is as one that hits the kernel."""
+        self.play("begin entry_SYSCALL_64; run 1 ON; back = call sys_read; ret back; end SYSRET; wait 100; "
+                  "begin asm_sysvec_call_function_single; run 1; back = call acme_ipi; run 8; ret back; end IRET; wait 10; "
+                  "begin asm_exc_nmi; run 2; end IRET; wait 10; begin asm_exc_page_fault; run 1 ON; end IRET; wait 10; "
+                  "begin irq_entries_start 16; branch asm_common_interrupt; run 1; end")
+        kinds = {piece.name: piece.category for piece in self.check_spans()["task 11"]}
+        self.assertEqual(kinds, {"entry_SYSCALL_64": "syscall", "sys_read": "kernel", "acme_ipi": "kernel",
+                                 "asm_sysvec_call_function_single": "interrupt", "asm_exc_nmi": "interrupt",
+                                 "asm_exc_page_fault": "interrupt", "asm_common_interrupt": "interrupt"})
+        interrupts = ["asm_sysvec_call_function_single 1106-1118", "asm_exc_nmi 1129-1132", "asm_exc_page_fault 1143-1145",
+                      "asm_common_interrupt 1156-1159"]
+        self.assertEqual(self.show(track="CPU 1 interrupts"), interrupts)
+        self.assertEqual(self.show(track="CPU 1 interrupts off"),
+                         ["entry_SYSCALL_64 1001-1002", *interrupts[:2], "asm_exc_page_fault 1143-1144", interrupts[3]])
+        self.assertEqual(self.show(track="CPU 1 interrupts on or off"), [])
+        self.assertEqual(self.gaps, 0)
+
+    def test_lost_entry(self):
+        """The trace goes on within the kernel: what was lost began in user space, or later."""
+        self.play("begin entry; run 1 ON; end SYSRET; wait 100; begin loop 40; run 3; end")
+        self.assertEqual(self.show(track="CPU 1 trace"), ["[lost] 1003-1104"])
+        self.assertEqual(self.show(track="CPU 1 interrupts off"), [])
+        self.assertEqual(self.gaps, 1)
+
+    def test_iret_to_the_next_instruction(self):
+        """By which sync_core() serialises the CPU: no interrupt ends."""
+        self.play("begin worker; run 2; resume = interrupt asm_sysvec_call_function; run 1; b = call do_sync_core; run 1")
+        self.program.branch(self.program.ip + INSN, IRET)
+        self.play("run 1; wait 50; ret b; run 1; iret resume; run 1; end")
+        self.assertEqual(self.show(), ["worker 1001-1064", "  asm_sysvec_call_function 1004-1062", "    do_sync_core 1006-1060"])
+        self.assertEqual(self.show(track="CPU 1 interrupts"), ["asm_sysvec_call_function 1004-1062"])
+        self.assertEqual(self.show(track="CPU 1 interrupts off"), ["asm_sysvec_call_function 1004-1062"])
+
+    def test_iret_ends_what_it_returns_to(self):
+        """The end of a nested interrupt was lost; an exception's handler returns elsewhere."""
+        self.play("begin a; run 2; resume = interrupt asm_sysvec_x; run 1; interrupt asm_exc_nmi; run 1; iret resume; run 1; "
+                  "interrupt asm_exc_page_fault; run 1; iret a+100; run 1; end")
+        self.assertEqual(self.show(), ["a 1001-1014", "  asm_sysvec_x 1004-1008", "    asm_exc_nmi 1006-1008",
+                                       "  asm_exc_page_fault 1010-1012"])
+
+    def test_system_call_that_returns_by_iret(self):
+        """As after a signal: interrupts are on in user space."""
+        self.play("begin u_main; run 2; back = call entry_SYSCALL_64 SYSCALL; run 1 ON; i = call sys_sigreturn; ret i; "
+                  "run 1 OFF; wait 100; iret u_handler+8; wait 5000; run 2; end")
+        self.assertEqual(self.show(track="CPU 1 interrupts off"), ["entry_SYSCALL_64 1004-1005", "entry_SYSCALL_64 1008-1109"])
+        self.assertEqual(self.names(), ["u_main", "  entry_SYSCALL_64", "    sys_sigreturn", "u_handler"])
 
     def leave(self, function, how):
         p = self.program
@@ -180,7 +228,41 @@ class Gaps(CallsTest):
         p.play("run 1; end")
         self.assertEqual(self.names(), ["a", "  irq"])
         self.assertEqual(self.names(track="CPU 1 interrupts"), ["irq"])
-        self.assertEqual(self.show(track="CPU 1 interrupts off"), ["irq 1002-1004"])
+        self.assertEqual(self.show(track="CPU 1 interrupts off"), ["irq 1002-1003"])
+
+    def test_interrupts_are_unknown_after_a_loss(self):
+        """Until an interrupt comes: they were on. An NMI comes anyway."""
+        self.play("begin sys_write; run 1 ON; back = call lock; run 1 OFF; ret back; run 1; wait 20; begin_at loop+40; run 2; "
+                  "wait 30; back = interrupt asm_exc_nmi; run 1; iret back; run 1; "
+                  "back = interrupt asm_sysvec_apic_timer_interrupt; run 2; iret back; run 2; end")
+        self.assertEqual(self.show(track="CPU 1 interrupts off"),
+                         ["lock 1004-1006", "asm_exc_nmi 1059-1061", "asm_sysvec_apic_timer_interrupt 1063-1066"])
+        self.assertEqual(self.show(track="CPU 1 interrupts on or off"),
+                         ["[not known] 1001-1002", "[not known] 1006-1059", "[not known] 1061-1063"])
+
+    def test_an_interrupt_proves_that_interrupts_were_on(self):
+        """Whatever the code before it seemed to do."""
+        self.play("begin a; run 1 OFF; run 5; back = interrupt asm_common_interrupt; run 1; iret back; run 5; end")
+        self.assertEqual(self.show(track="CPU 1 interrupts off"), ["a 1002-1008", "asm_common_interrupt 1008-1010"])
+
+    def test_lost_in_an_interrupt_that_ends(self):
+        """Nobody knows what was before."""
+        self.play("begin a; run 1 OFF; back = interrupt asm_exc_nmi; run 1; wait 10; begin asm_exc_nmi 40; run 1; iret back; "
+                  "run 1; end")
+        self.assertEqual(self.show(track="CPU 1 interrupts off"), ["a 1002-1004"])
+        self.assertEqual(self.show(track="CPU 1 interrupts on or off"), ["[not known] 1001-1002", "[not known] 1004-1019"])
+
+    def test_returns_that_match_nothing(self):
+        """On a deep stack, none of them takes longer."""
+        p = self.program
+        p.begin("a")
+        for i in range(99000):
+            p.call("b" if i % 2 else "c")
+        for i in range(300000):
+            p.branch(p.at("d" if i % 2 else "e"), RETURN)
+        p.end()
+        self.feed()
+        self.assertEqual(self.slices, 2 * (99001 + 300000) + len(["task", "?"]))
 
     def test_unknown_code(self):
         p = self.program

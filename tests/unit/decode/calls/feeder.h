@@ -89,11 +89,10 @@ static inline bool feeder_symbol(struct feeder *feeder, const char *line)
 		   &symbol->end, &kind) != 4)
 		return false;
 	feeder_must(++feeder->decode.nr < ARRAY_SIZE(feeder->decode.symbols), "too many symbols");
-	symbol->name = names_add(feeder->names, name);
+	symbol->text = strdup(name);
+	feeder_must(!!symbol->text, "no memory");
 	symbol->kernel = kind == 'k';
-	if (strstr(name, ".cold"))
-		*strstr(name, ".cold") = '\0';
-	symbol->base = names_add(feeder->names, name);
+	code_number_names(symbol, feeder->names);
 	return true;
 }
 

@@ -19,6 +19,7 @@ SAME, OFF, ON, RESTORED = range(4)
 INTERRUPTED, ABORTED, DISABLED = 6, 8, 10
 INSN = 4  # length of each
 NAMES = ("symbol", "comm")
+LANES = "functions", "tasks", "interrupts off", "interrupts on or off", "trace"
 TAKE_PLACES = "ret", "iret", "branch", "begin_at"
 
 
@@ -135,7 +136,7 @@ class CallsTest(unittest.TestCase):
     def run_feed(self, *args):
         # Symbols and names are looked up before they are recorded.
         lines = sorted(self.program.lines, key=lambda line: not line.startswith(NAMES))
-        result = subprocess.run([FEED, *args], input="\n".join(lines) + "\n", capture_output=True, text=True, check=False)
+        result = subprocess.run([FEED, *args], input="\n".join(lines) + "\n", capture_output=True, text=True, check=False, timeout=60)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         return result.stdout
 
@@ -149,12 +150,12 @@ class CallsTest(unittest.TestCase):
 
     def check_spans(self, *args):
         """Spans in memory equal the CPU's slices in the file. Returns the tracks."""
-        lanes = [[], [], [], []]
+        lanes = [[] for _ in LANES]
         for line in self.run_feed("spans=1", *args).splitlines()[1:]:
             lane, depth, begin, end, insns, cycles, _, name = line.split(" ", 7)
             lanes[int(lane)].append((int(begin), int(end), int(depth), name, int(insns), int(cycles)))
         tracks = self.tracks(*args)
-        for lane, name in zip(lanes, ("functions", "tasks", "interrupts off", "trace")):
+        for lane, name in zip(lanes, LANES):
             found = [(piece.begin, piece.end, piece.depth, piece.name, piece.args.get("instructions", 0),
                       piece.args.get("cycles", 0)) for piece in tracks.get(f"CPU 1 {name}", [])]
             self.assertEqual(sorted(lane), sorted(found), f"{name}, {args}")
