@@ -107,7 +107,7 @@ enum exit_code archiving_run(struct console *con, const struct archiving_args *a
 int archiving_top(const char *folder, char **top) _must_check_;
 
 /* The name of a capture's archive, allocated: host, name of the capture, and CRC-32 of capture.json
- * and the trace, such as rt7-20261121-093015.042-cpu3-83us-f78fc1ce.tar.zst. A repeated upload
+ * and the trace, such as rt7-20261121-093015.042-cpu3-83us-58cb5389.tar.zst. A repeated upload
  * replaces the same object. Returns 0 or a negative errno. */
 int archive_name(const char *folder, char **name) _must_check_;
 

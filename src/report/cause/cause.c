@@ -54,37 +54,6 @@ static uint32_t find_within(const struct lane *code, uint32_t outer, uint32_t na
 	return found;
 }
 
-/* The innermost function that took most of a span's time, summed over its calls. */
-static int find_mostly(struct cause *cause, const struct findings *findings)
-{
-	const struct lane *code = findings_code(findings);
-	const struct span *outer = &code->spans[cause->span];
-	uint64_t begin = outer->begin > findings->late_begin ? outer->begin : findings->late_begin;
-	uint64_t end = outer->end < findings->late_end ? outer->end : findings->late_end;
-	uint32_t nr_names = names_count(findings->spans->names);
-	_cleanup_free_ uint64_t *times = calloc(nr_names, sizeof(*times));
-	uint16_t depth = outer->depth;
-
-	if (!times)
-		return -ENOMEM;
-	for (uint32_t i = cause->span + 1; i < code->nr && code->spans[i].depth > outer->depth;
-	     i++) {
-		const struct span *span = &code->spans[i];
-
-		if (span->name == outer->name || code->spans[span->parent].name == span->name)
-			continue;
-		times[span->name] += span_within(span, begin, end);
-		if (span->depth <= depth || times[span->name] < (end - begin) / 5 * 4 ||
-		    end == begin)
-			continue;
-		depth = span->depth;
-		cause->mostly = span->name;
-	}
-	if (cause->mostly)
-		cause->mostly_span = find_within(code, cause->span, cause->mostly);
-	return 0;
-}
-
 /* Whether a span of code is the task's own. */
 static bool is_of_task(const struct lane *code, uint32_t i)
 {
@@ -94,33 +63,66 @@ static bool is_of_task(const struct lane *code, uint32_t i)
 	return i == SPAN_NONE;
 }
 
-/* The same for all that ran while a thread was late. Events know the functions of work items. */
-static int find_mostly_of_all(struct cause *cause, const struct findings *findings)
+/* The innermost function inside `outer` (SPAN_NONE: of all code) that took four fifths of this time
+ * between begin and end, summed over its calls. A recursive one counts once. */
+static int find_mostly(struct cause *cause, const struct findings *findings, uint32_t outer,
+		       uint64_t begin, uint64_t end, uint64_t time_ns)
 {
 	const struct lane *code = findings_code(findings);
-	_cleanup_free_ uint64_t *times =
-		calloc(names_count(findings->spans->names), sizeof(*times));
-	uint64_t nr = 0;
-	int depth = -1;
+	uint32_t nr = names_count(findings->spans->names), current = outer, depth = 0;
+	_cleanup_free_ uint64_t *times = calloc(nr, sizeof(*times));
+	_cleanup_free_ uint32_t *open = calloc(nr, sizeof(*open));
 
-	if (!times)
+	if (!times || !open)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < code->nr; i++) {
+	if (outer != SPAN_NONE)
+		open[code->spans[outer].name]++;
+	for (uint32_t i = outer + 1;
+	     i < code->nr &&
+	     (outer == SPAN_NONE || code->spans[i].depth > code->spans[outer].depth);
+	     i++) {
 		const struct span *span = &code->spans[i];
 
-		if (span->parent != SPAN_NONE && code->spans[span->parent].name == span->name)
+		for (; current != span->parent; current = code->spans[current].parent)
+			open[code->spans[current].name]--;
+		current = i;
+		if (open[span->name]++ ||
+		    (outer == SPAN_NONE && !findings->spans->has_functions && !is_of_task(code, i)))
 			continue;
-		if (!findings->spans->has_functions && !is_of_task(code, i))
-			continue;
-		times[span->name] += span_within(span, findings->late_begin, findings->late_end);
-		if (span->depth <= depth || times[span->name] < cause->time_ns / 5 * 4)
+		times[span->name] += span_within(span, begin, end);
+		if (!time_ns || times[span->name] < time_ns / 5 * 4 ||
+		    (cause->mostly && span->depth <= depth))
 			continue;
 		depth = span->depth;
 		cause->mostly = span->name;
 	}
+	return 0;
+}
+
+static int find_mostly_within(struct cause *cause, const struct findings *findings)
+{
+	const struct lane *code = findings_code(findings);
+	const struct span *outer = &code->spans[cause->span];
+	uint64_t begin = outer->begin > findings->late_begin ? outer->begin : findings->late_begin;
+	uint64_t end = outer->end < findings->late_end ? outer->end : findings->late_end;
+	int r = find_mostly(cause, findings, cause->span, begin, end,
+			    end > begin ? end - begin : 0);
+
+	if (cause->mostly)
+		cause->mostly_span = find_within(code, cause->span, cause->mostly);
+	return r;
+}
+
+/* The same for all that ran while a thread was late. Events know the functions of work items. */
+static int find_mostly_of_all(struct cause *cause, const struct findings *findings)
+{
+	int r = find_mostly(cause, findings, SPAN_NONE, findings->late_begin, findings->late_end,
+			    cause->time_ns);
+	uint64_t nr = 0;
+
 	if (cause->mostly)
 		cause->mostly_span = find_span(findings, SPAN_NR_KINDS, cause->mostly, &nr);
-	return 0;
+	return r;
 }
 
 /* Names the code that turned interrupts off. */
@@ -198,9 +200,10 @@ static void blame_usage(struct cause *cause, const struct findings *findings,
 	cause->time_ns = usage->late_ns;
 	cause->name = usage->name;
 	cause->span = find_span(findings, usage->kind, usage->name, &cause->count);
-	/* If functions and interrupts-off spans are known, a running thread does not delay a timer.
-	 * It does delay a thread. */
-	if (cause->kind == CAUSE_THREAD && findings->spans->has_irqs_off && !facts_is_thread(facts))
+	/* If functions and interrupts-off spans are known, a running thread does not delay a timer,
+	 * nor does an exception. They do delay a thread. */
+	if ((cause->kind == CAUSE_THREAD || cause->kind == CAUSE_EXCEPTION) &&
+	    findings->spans->has_irqs_off && !facts_is_thread(facts))
 		cause->kind = CAUSE_NONE;
 	if (!cause_explains(findings, usage->late_ns))
 		cause->kind = CAUSE_MIXED;
@@ -396,7 +399,7 @@ int cause_find(struct cause *cause, const struct findings *findings, const struc
 		cause->insns = findings_code(findings)->spans[cause->span].insns;
 		cause->cycles = findings_code(findings)->spans[cause->span].cycles;
 	}
-	r = find_mostly(cause, findings);
+	r = find_mostly_within(cause, findings);
 	find_sender(cause, findings, facts);
 	return r;
 }

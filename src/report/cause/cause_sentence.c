@@ -141,8 +141,15 @@ static void put_none(FILE *file, const struct cause *cause, const struct finding
 	fputs("nothing in the window explains it", file);
 	if (!cause->name)
 		return;
-	fprintf(file, ": interrupts were on most of the time, and %s ran",
-		findings_name(findings, cause->name));
+	if (cause_explains(findings, findings->irqs_perhaps_off_ns))
+		fprintf(file, ": the trace does not show whether interrupts were on for %s of that",
+			FORMAT_TIME(findings->irqs_perhaps_off_ns));
+	else if (findings->irqs_on_ns == findings->late_end - findings->late_begin)
+		fputs(": interrupts were on all the time", file);
+	else
+		fprintf(file, ": interrupts were on for %s of that",
+			FORMAT_TIME(findings->irqs_on_ns));
+	fprintf(file, ", and %s ran", findings_name(findings, cause->name));
 	put_path(file, findings);
 }
 

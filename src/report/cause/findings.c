@@ -152,11 +152,16 @@ static const struct span *cursor_span(const struct cursor *cursor)
 }
 
 /* For each span of code, the innermost interrupt or the like around it, or itself if it is one: its
- * time counts for that, not for the task. NULL if out of memory. */
-static uint32_t *find_owners(const struct lane *code)
+ * time counts for that, not for the task. When an interrupt has ended but for the way back, on
+ * which the kernel handles signals and schedules, the time is the task's. NULL if out of memory. */
+static uint32_t *find_owners(const struct spans *spans)
 {
-	uint32_t *owners = malloc((code->nr + 1) * sizeof(*owners));
+	const struct lane *code = &spans->lanes[LANE_CODE];
+	_cleanup_free_ bool *leaves = calloc(names_count(spans->names), sizeof(*leaves));
+	uint32_t *owners = leaves ? malloc((code->nr + 1) * sizeof(*owners)) : NULL;
 
+	for (uint32_t i = 0; owners && i < names_count(spans->names); i++)
+		leaves[i] = kernel_function_find(names_get(spans->names, i), KERNEL_LEAVES);
 	for (uint32_t i = 0; owners && i < code->nr; i++) {
 		const struct span *span = &code->spans[i];
 
@@ -164,6 +169,9 @@ static uint32_t *find_owners(const struct lane *code)
 			owners[i] = i;
 		else
 			owners[i] = span->parent == SPAN_NONE ? SPAN_NONE : owners[span->parent];
+		if (owners[i] != SPAN_NONE && leaves[span->name] &&
+		    code->spans[owners[i]].kind == SPAN_INTERRUPT)
+			owners[i] = SPAN_NONE;
 	}
 	return owners;
 }
@@ -314,7 +322,7 @@ static int find_usages(struct findings *findings, const struct spans *spans)
 	int r = table_new(&sums.budget, spans);
 
 	sums.functions = calloc(names_count(spans->names), sizeof(*sums.functions));
-	sums.owners = find_owners(&spans->lanes[LANE_CODE]);
+	sums.owners = find_owners(spans);
 	if (!sums.functions || !sums.owners)
 		r = -ENOMEM;
 	if (!r)
@@ -371,6 +379,29 @@ static int find_irqs_off(struct findings *findings, const struct spans *spans)
 	return r;
 }
 
+/* Spans of the two lanes do not overlap: they are states of the CPU. */
+static void find_irqs_on(struct findings *findings, const struct spans *spans)
+{
+	const struct lane *off = &spans->lanes[LANE_IRQS_OFF],
+			  *unknown = &spans->lanes[LANE_IRQS_UNKNOWN];
+	uint64_t end = 0, stretch = 0;
+
+	findings->irqs_on_ns = findings->late_end - findings->late_begin;
+	for (uint32_t i = 0, k = 0; i < off->nr || k < unknown->nr;) {
+		bool is_off = k == unknown->nr ||
+			      (i < off->nr && off->spans[i].begin <= unknown->spans[k].begin);
+		const struct span *span = is_off ? &off->spans[i++] : &unknown->spans[k++];
+		uint64_t time_ns = span_within(span, findings->late_begin, findings->late_end);
+
+		stretch = span->begin <= end ? stretch + time_ns : time_ns;
+		end = span->end;
+		findings->irqs_on_ns -=
+			time_ns < findings->irqs_on_ns ? time_ns : findings->irqs_on_ns;
+		if (stretch > findings->irqs_perhaps_off_ns)
+			findings->irqs_perhaps_off_ns = stretch;
+	}
+}
+
 static uint64_t within(uint64_t at, uint64_t begin, uint64_t end)
 {
 	return at < begin ? begin : at > end ? end : at;
@@ -415,6 +446,7 @@ int findings_make(struct findings *findings, const struct spans *spans, const st
 	r = find_usages(findings, spans);
 	if (!r)
 		r = find_irqs_off(findings, spans);
+	find_irqs_on(findings, spans);
 	if (!r)
 		r = samples_find(&findings->samples, &spans->samples, spans->names,
 				 findings->late_begin, end);

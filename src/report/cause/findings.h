@@ -36,6 +36,9 @@ struct findings {
 	/* Interrupts off, by the responsible function; overlaps with the rows above. */
 	struct usage *irqs_off;
 	size_t nr_irqs_off;
+	/* While the timer was late: how long they were on, and the longest stretch in which they
+	 * may have been off, as far as the trace shows. */
+	uint64_t irqs_on_ns, irqs_perhaps_off_ns;
 	struct function *functions; /* by self_ns */
 	size_t nr_functions;
 	struct samples_mostly samples; /* while the timer was late */

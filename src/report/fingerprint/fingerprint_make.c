@@ -99,6 +99,25 @@ static void take_caller(struct handler *handler, const char *name)
 		memcpy(handler->entry, token, sizeof(token));
 }
 
+/* The outermost function that took half of a span, and is not the kernel's entry path. */
+static void find_half(struct handler *handler, const struct findings *findings, uint32_t span)
+{
+	const struct lane *code = &findings->spans->lanes[LANE_CODE];
+	uint64_t half = (code->spans[span].end - code->spans[span].begin) / 2;
+	uint32_t outer = span;
+
+	for (uint32_t i = span + 1;
+	     i < code->nr && code->spans[i].depth > code->spans[span].depth &&
+	     !handler->function[0];
+	     i++) {
+		if (code->spans[i].parent != outer ||
+		    code->spans[i].end - code->spans[i].begin <= half)
+			continue;
+		outer = i;
+		take_caller(handler, findings_name(findings, code->spans[i].name));
+	}
+}
+
 /* For an interrupt, its handler: the outermost function that took most of the time and is not the
  * kernel's entry path. Recorders know this function and the entry. */
 static void add_handler(struct fingerprint *to, const struct cause *cause,
@@ -114,6 +133,8 @@ static void add_handler(struct fingerprint *to, const struct cause *cause,
 	for (uint32_t i = cause->mostly_span; i != SPAN_NONE && i != cause->span;
 	     i = code->spans[i].parent)
 		take_caller(&handler, findings_name(findings, code->spans[i].name));
+	if (!handler.function[0] && cause->span != SPAN_NONE)
+		find_half(&handler, findings, cause->span);
 	if (polled)
 		take_caller(&handler, name);
 	add_frame(to, handler.function);
@@ -226,7 +247,8 @@ static void make_outside(struct fingerprint *to, const struct facts *facts)
 }
 
 /* Without a trace, or with one that is too short. */
-static void make_none(struct fingerprint *to, const struct cause *cause, const struct facts *facts)
+static void make_none(struct fingerprint *to, const struct cause *cause,
+		      const struct findings *findings, const struct facts *facts)
 {
 	size_t culprit = facts_is_thread(facts) ? STACK_NONE : spike_stack_culprit(&facts->stack);
 
@@ -234,6 +256,7 @@ static void make_none(struct fingerprint *to, const struct cause *cause, const s
 		set_kind(to, "irqs-off");
 		add_stack(to, &facts->stack, culprit);
 	} else if (!facts_is_thread(facts) &&
+		   !cause_explains(findings, findings->irqs_perhaps_off_ns) &&
 		   (cause->name ||
 		    (!facts_have_trace(facts) && spike_stack_open(&facts->stack) != STACK_NONE))) {
 		make_outside(to, facts);
@@ -308,7 +331,7 @@ static void make_kind(struct fingerprint *to, const struct cause *cause,
 	case CAUSE_NONE:
 	case CAUSE_POKED:
 	case CAUSE_NR:
-		make_none(to, cause, facts);
+		make_none(to, cause, findings, facts);
 		break;
 	}
 }

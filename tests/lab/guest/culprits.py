@@ -36,13 +36,13 @@ CPUIDLE = "/sys/devices/system/cpu/cpu{}/cpuidle/state{}/disable"
 
 # The same in all kernels; but 6.1 does not tell what another CPU has called.
 FINGERPRINTS = {
-    "irqs_off": "irqs-off/late_timer_irqs_off:986efd14",
-    "call": "interrupt/late_timer_called:3c2048c7",
-    "idle": "idle/LAB3:23735157",
-    "user": "thread/user_loop:86d4378b",
-    "preempt_off": "thread/late_timer_preempt_off:21814860",
-    "syscall": "thread/late_timer_syscall:a71a95f9",
-    "softirqs": "softirq/late_timer_tasklet:0bac7bfc",
+    "irqs_off": "irqs-off/late_timer_irqs_off:d2a9f287",
+    "call": "interrupt/late_timer_called:cbec14c9",
+    "idle": "idle/LAB3:e2fd8e97",
+    "user": "thread/user_loop:1da7dd5f",
+    "preempt_off": "thread/late_timer_preempt_off:6692be9b",
+    "syscall": "thread/late_timer_syscall:4f0d0558",
+    "softirqs": "softirq/late_timer_tasklet:8624861e",
 }
 # An idle CPU that polls is sent no interrupt: it looks for calls itself.
 CALLED_UNSEEN = r"call_function_single|flush_smp_call_function_queue"
@@ -51,7 +51,7 @@ IN_USER = r"user_loop \d+ ran for (.*hit user space, in user_loop_spin\(\) \[use
 HAS_SENDERS = os.path.exists("/sys/kernel/tracing/events/csd/csd_queue_cpu")
 HAS_TASKLETS = os.path.exists("/sys/kernel/tracing/events/irq/tasklet_entry")
 if not HAS_TASKLETS:
-    FINGERPRINTS["softirqs"] = "softirq/TASKLET:70d46f68"
+    FINGERPRINTS["softirqs"] = "softirq/TASKLET:a736ef30"
 
 
 # -- What makes it late: each returns a moment in which it was ---------------------------------------------------------

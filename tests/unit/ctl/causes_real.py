@@ -19,7 +19,7 @@ RECORDINGS = {"drio-926b": (3, 591282680226451), "drio-8bcc": (3, 8739321983053)
 WINDOWS = range(0, 260000, 13000)
 LATENCY_NS = 8000
 SEEN = {f"{name}:{zlib.crc32(text):08x}" for name, text in
-        (("thread/hello", b"v2 thread task:hello"), ("untraced", b"v2 untraced"), ("unknown", b"v2 unknown"))}
+        (("thread/hello", b"v3 thread task:hello"), ("untraced", b"v3 untraced"), ("unknown", b"v3 unknown"))}
 
 
 def fingerprint(folder, name, cpu, at):

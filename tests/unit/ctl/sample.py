@@ -40,7 +40,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="perf-poke-sample-") as folder:
         spike = pathlib.Path(folder, "spike")
         run(CTL, "open", "-q", SAMPLE, "-o", spike)
-        assert fingerprint(spike) == fingerprint(elsewhere(pathlib.Path(folder, "other"))) == f"irqs-off/{CULPRIT}:986efd14", fingerprint(spike)
+        assert fingerprint(spike) == fingerprint(elsewhere(pathlib.Path(folder, "other"))) == f"irqs-off/{CULPRIT}:d2a9f287", fingerprint(spike)
         normal = json.loads(run(CTL, "report", "--json", "--normal", spike))["normal"]
         assert normal["activations"] == 15 and normal["same_timer"], normal
         assert [normal["most"]["name"], *normal["most"]["callers"]][:2] == ["late_timer_spin", CULPRIT], normal["most"]

@@ -11,7 +11,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "decode/calls"))
 SENTENCE = sys.argv[-1]
-from program import OFF, ON, SYSCALL, SYSRET, Program  # noqa: E402  # pylint: disable=wrong-import-position
+from program import INSN, IRET, OFF, ON, SYSCALL, SYSRET, Program  # noqa: E402  # pylint: disable=wrong-import-position
 
 TIMES = 20  # of each kind
 TIMER = "asm_sysvec_apic_timer_interrupt"
@@ -83,20 +83,20 @@ class Machine:
         return "\n".join(sorted(self.p.lines, key=lambda line: not line.startswith("symbol"))) + "\n"
 
 
-class Culprits(unittest.TestCase):
-    def tell(self, machine):
-        """Returns kind, name and sentence of the cause."""
-        result = subprocess.run([SENTENCE, "1", str(machine.expected), str(machine.actual), str(machine.spike)],
-                                input=machine.lines(), capture_output=True, text=True, check=False)
-        self.assertEqual((result.returncode, result.stderr), (0, ""))
-        return result.stdout.splitlines()
+def tell(times, lines, *args):
+    """Returns kind, name, sentence and fingerprint of the cause."""
+    result = subprocess.run([SENTENCE, "1", *map(str, times), *args], input=lines, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (0, ""), result.stderr
+    return result.stdout.splitlines()
 
+
+class Culprits(unittest.TestCase):
     def check(self, injure, kind, name, *parts):
         for seed in range(TIMES):
             machine = Machine(seed)
             injure(machine)
             machine.expire()
-            found = self.tell(machine)
+            found = tell((machine.expected, machine.actual, machine.spike), machine.lines())
             with self.subTest(seed=seed, found=found):
                 self.assertEqual(found[:2], [kind, name])
                 for part in parts:
@@ -215,6 +215,146 @@ class Culprits(unittest.TestCase):
             m.p.time = m.expected + m.random.randrange(40000, 200000)
             m.p.begin(m.chain[-1], 100)
         self.check(injure, "lost", "[lost]", "of that is missing")
+
+
+class Kernel(unittest.TestCase):
+    """Of a kernel-only trace."""
+
+    def late(self, entry, function, *args, after=None):
+        """A handler takes long. Returns what is told."""
+        p = Program()
+        p.time = 100000
+        p.play("begin entry_SYSCALL_64; run 1 ON; back = call sys_read; ret back; end SYSRET; wait 1000")
+        p.begin(entry)
+        p.run(2)
+        self.expected = p.time
+        outer = p.call("acme_entry_path")
+        p.run(1)
+        if after:
+            after(p)
+        back = p.call(function)
+        p.run(1)
+        p.wait(80000)
+        p.ret(back)
+        p.ret(outer)
+        p.end(IRET)
+        return self.finish(p, *args)
+
+    def finish(self, p, *args):
+        p.wait(10)
+        p.begin(TIMER)
+        p.run(2)
+        self.actual = p.time
+        p.run(1)
+        self.spike = p.time
+        p.end()
+        lines = "\n".join(sorted(p.lines, key=lambda line: not line.startswith("symbol"))) + "\n"
+        return tell((self.expected, self.actual, self.spike), lines, *args)
+
+
+class UserSpace(Kernel):
+    """What hits it is named as well, as events do."""
+
+    def test_sent_interrupt(self):
+        kind, name, sentence, fingerprint = self.late("asm_sysvec_call_function_single", "acme_ipi", "sender=101000")
+        self.assertEqual((kind, name), ("interrupt", "asm_sysvec_call_function_single"))
+        self.assertIn("in interrupt asm_sysvec_call_function_single(), most of it in acme_ipi() < acme_entry_path(), sent by CPU 0, "
+                      "task 5 poller, from acme_kick()", sentence)
+        self.assertEqual(fingerprint, "v3 interrupt acme_entry_path<[call_function_single] from acme_kick")
+
+    def test_each_entry(self):
+        for entry, kind, token in (("asm_common_interrupt", "interrupt", "irq"), ("irq_entries_start", "interrupt", "irq"),
+                                   ("asm_exc_nmi", "nmi", "nmi"), ("asm_exc_page_fault", "exception", "page_fault")):
+            found = self.late(entry, "handle")
+            self.assertEqual((found[0], found[3]), (kind, f"v3 {kind} acme_entry_path<[{token}]"), found[2])
+
+    def test_handlers_differ(self):
+        def handler(name, microseconds):
+            p = Program()
+            p.time = 100000
+            p.play("begin entry_SYSCALL_64; run 1 ON; end SYSRET; wait 1000; begin asm_common_interrupt; run 2")
+            self.expected = p.time
+            backs = [p.call(function) for function in ("common_interrupt", "handle_edge_irq", name)]
+            p.wait(1000 * microseconds)
+            p.ret(backs.pop())
+            p.wait(20000)
+            for back in reversed(backs):
+                p.ret(back)
+            p.end(IRET)
+            return self.finish(p)[3]
+        self.assertEqual([handler("nvme_irq", 80), handler("nvme_irq", 40), handler("mlx5_eq_async_int", 80)],
+                         ["v3 interrupt nvme_irq<[irq]"] * 2 + ["v3 interrupt mlx5_eq_async_int<[irq]"])
+        self.assertEqual(handler("nvme_irq", 10), "v3 interrupt [irq]")
+
+    def test_after_sync_core(self):
+        """The interrupt goes on after an iret to the next instruction."""
+        def sync_core(p):
+            back = p.call("do_sync_core")
+            p.run(1)
+            p.branch(p.ip + INSN, IRET)
+            p.run(1)
+            p.ret(back)
+        found = self.late("asm_sysvec_call_function", "acme_ipi", after=sync_core)
+        self.assertEqual(found[3], "v3 interrupt acme_entry_path<[call_function]", found[2])
+
+    def test_way_back(self):
+        """What the kernel does for the task on the way back from an interrupt is the task's."""
+        p = Program()
+        p.time = 100000
+        p.play("begin entry_SYSCALL_64; run 1 ON; end SYSRET; wait 1000; begin asm_sysvec_reschedule_ipi; run 2; "
+               "back = call irqentry_exit_to_user_mode; run 1 ON")
+        self.expected = p.time
+        p.play("inner = call do_coredump; wait 80000; ret inner; run 1 OFF; ret back; end IRET")
+        kind, name, _, fingerprint = self.finish(p, "thread")
+        self.assertEqual((kind, name), ("thread", "task 11"), fingerprint)
+
+
+class Unproved(Kernel):
+    """Interrupts were off only where something shows it."""
+
+    def test_lost_sti(self):
+        p = Program()
+        p.time = 100000
+        p.play("begin sys_write; run 2 ON; back = call _raw_spin_lock_irqsave; run 1 OFF; ret back; run 1; wait 2000; "
+               "begin copy_loop")
+        self.expected = p.time
+        for _ in range(3):
+            p.play("run 2; wait 26000; back = interrupt asm_sysvec_apic_timer_interrupt; run 3; iret back")
+        p.play("run 2; end SYSRET")
+        found = self.finish(p, "thread")
+        self.assertEqual(found[:2], ["thread", "task 11"], found[2])
+        found = self.finish(p)
+        self.assertIn("nothing in the window explains it: interrupts were on for ", found[2])
+        self.assertEqual(found[3], "v3 outside")
+
+    def test_nothing_shows_it(self):
+        p = Program()
+        p.time = 100000
+        p.play("begin sys_write; run 1 OFF; wait 2000; begin copy_loop")
+        self.expected = p.time
+        p.play("run 2; wait 80000; run 2; end SYSRET")
+        found = self.finish(p)
+        self.assertIn("the trace does not show whether interrupts were on for 80us of that, and task 11 ran", found[2])
+        self.assertEqual(found[3], "v3 unknown")
+
+    def test_user_space_after_iret_from_a_system_call(self):
+        p = Program()
+        p.time = 100000
+        p.play("begin u_main; run 2; back = call entry_SYSCALL_64 SYSCALL; run 1 ON; i = call sys_sigreturn; ret i; "
+               "run 1 OFF; iret u_main+40")
+        self.expected = p.time
+        p.play("run 2; wait 80000; run 2; interrupt asm_exc_nmi")
+        self.assertIn("interrupts were on for 80us of that", self.finish(p)[2])
+
+    def test_indirect_recursion(self):
+        """A function that calls itself by another counts once."""
+        p = Program()
+        p.time = 100000
+        p.play("begin entry_SYSCALL_64; run 1 ON; end SYSRET; wait 100; begin asm_sysvec_call_function; run 2")
+        self.expected = p.time
+        p.play("one = call other; wait 50000; ret one; a = call walk; wait 5000; b = call visit; wait 5000; c = call walk; wait 30000; "
+               "ret c; ret b; ret a; end IRET")
+        self.assertNotIn("most of it", self.finish(p)[2])
 
 
 if __name__ == "__main__":

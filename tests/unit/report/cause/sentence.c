@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Why a timer was late, of a program for struct calls (see feeder.h), for culprits.py.
- * usage: sentence CPU EXPECTED ACTUAL TIME: prints kind, name and sentence, a line each */
+ * usage: sentence CPU EXPECTED ACTUAL TIME [thread] [sender=TIME]: prints kind, name, sentence, and
+ * the fingerprint's text, a line each. A sender asks for acme_ipi() in acme_kick(). */
 #include "account/account.h"
 #include "decode/calls/feeder.h"
 #include "spans/track_spans.h"
@@ -34,9 +35,11 @@ static int read_spans(struct account *account)
 int main(int argc, char **argv)
 {
 	_cleanup_(account_release) struct account account = { .capture = "capture" };
+	static struct senders senders;
+	_cleanup_free_ char *text = NULL;
 	int r;
 
-	if (argc != 5)
+	if (argc < 5)
 		return 2;
 	account.facts = (struct facts){
 		.recorder = PERF_POKE_RECORDER_PT,
@@ -49,13 +52,33 @@ int main(int argc, char **argv)
 	};
 	account.facts.spike.latency_ns =
 		account.facts.spike.actual_ns - account.facts.spike.expected_ns;
+	for (int i = 5; i < argc; i++) {
+		struct sender *sender = &senders.rows[senders.nr];
+
+		if (!strcmp(argv[i], "thread"))
+			account.facts.spike.kind = PERF_POKE_TRIGGER_THREAD;
+		else if (sscanf(argv[i], "sender=%" SCNu64, &sender->time) == 1)
+			*sender = (struct sender){
+				.time = sender->time,
+				.tid = 5,
+				.task = "poller",
+				.function = "acme_ipi",
+				.callers = { "acme_kick" },
+				.nr_callers = 1,
+			};
+		else
+			return 2;
+		senders.nr += sender->time > 0;
+	}
+	account.facts.senders = &senders;
 	account.window_ns = findings_window(&account.facts);
 	r = read_spans(&account) ?: account_finish(&account);
 	if (r) {
 		fprintf(stderr, "sentence: %s\n", strerror(-r));
 		return 1;
 	}
-	printf("%s\n%s\n%s\n", cause_kind_name(account.cause.kind),
-	       names_get(account.spans->names, account.cause.name), account.sentence);
+	text = fingerprint_text(&account.fingerprint);
+	printf("%s\n%s\n%s\n%s\n", cause_kind_name(account.cause.kind),
+	       names_get(account.spans->names, account.cause.name), account.sentence, text ?: "");
 	return 0;
 }

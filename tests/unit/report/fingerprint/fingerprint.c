@@ -157,9 +157,9 @@ TEST(is_the_same_of_two_recorders_and_two_kernels)
 	assert_int_equal(TIMELINE(&account, false, TASK(0, "stress 7")), 0);
 	give_stack(&account, new, ARRAY_SIZE(new));
 	fingerprint_of(&events, &account);
-	check_text(&events, "v2 irqs-off acme_flush<acme_write<[write]");
-	/* `python3 -c 'import zlib; print("%08x" % zlib.crc32(b"v2 irqs-off ..."))'` */
-	assert_string_equal(events.id, "irqs-off/acme_flush:f78fc1ce");
+	check_text(&events, "v3 irqs-off acme_flush<acme_write<[write]");
+	/* `python3 -c 'import zlib; print("%08x" % zlib.crc32(b"v3 irqs-off ..."))'` */
+	assert_string_equal(events.id, "irqs-off/acme_flush:58cb5389");
 
 	/* The callers of acme_write() were called before the trace began. */
 	assert_int_equal(TIMELINE(&account, true, TASK(0, "stress 7"), CALL(0, "acme_write"),
@@ -187,7 +187,7 @@ TEST(knows_a_call_without_an_interrupt)
 			    .nr_callers = 1 } },
 		.nr = 1,
 	};
-	static const char wanted[] = "v2 interrupt acme_ipi<[call_function_single] from acme_send";
+	static const char wanted[] = "v3 interrupt acme_ipi<[call_function_single] from acme_send";
 	struct fingerprint interrupted, polled;
 	struct account account;
 
@@ -217,7 +217,7 @@ TEST(names_what_an_interrupt_runs)
 				  CALL(111000, "acme_ipi"), RETURN(189000), RETURN(190000)),
 			 0);
 	fingerprint_of(&events, &account);
-	check_text(&events, "v2 interrupt acme_ipi<[call_function_single]");
+	check_text(&events, "v3 interrupt acme_ipi<[call_function_single]");
 	assert_int_equal(TIMELINE(&account, true, TASK(0, "stress 7"), CALL(0, "foo"),
 				  OFF(110000, "asm_sysvec_call_function_single"),
 				  ENTER(110000, SPAN_INTERRUPT, "asm_sysvec_call_function_single"),
@@ -242,7 +242,7 @@ TEST(names_what_a_softirq_runs)
 				  CALL(150000, "acme_tasklet"), RETURN(189000), RETURN(190000)),
 			 0);
 	fingerprint_of(&events, &account);
-	check_text(&events, "v2 softirq acme_tasklet<[TASKLET]");
+	check_text(&events, "v3 softirq acme_tasklet<[TASKLET]");
 	assert_int_equal(TIMELINE(&account, true, TASK(0, "stress 7"), CALL(0, "foo"),
 				  ENTER(110000, SPAN_SOFTIRQ, "handle_softirqs"),
 				  ENTER(110100, SPAN_SOFTIRQ, "tasklet_action"),
@@ -261,7 +261,7 @@ TEST(names_what_a_softirq_runs)
 				  RETURN(190000)),
 			 0);
 	fingerprint_of(&events, &account);
-	check_text(&events, "v2 softirq [TASKLET]");
+	check_text(&events, "v3 softirq [TASKLET]");
 }
 
 /* Intel PT of the kernel alone has a gap where events have the stack of the timer's interrupt. */
@@ -273,7 +273,7 @@ TEST(names_who_ran_in_user_space)
 	assert_int_equal(TIMELINE(&account, false, TASK(0, "loop 77")), 0);
 	account.facts.spike.kind = PERF_POKE_TRIGGER_THREAD;
 	fingerprint_of(&events, &account);
-	check_text(&events, "v2 thread task:loop");
+	check_text(&events, "v3 thread task:loop");
 	assert_int_equal(TIMELINE(&account, true, TASK(0, "loop 77"),
 				  GAP(90000, SPAN_UNTRACED, "[not traced]"), END_GAP(195000)),
 			 0);
@@ -286,7 +286,7 @@ TEST(names_who_ran_in_user_space)
 				  GAP(90000, SPAN_UNTRACED, "[not traced]"), END_GAP(195000)),
 			 0);
 	fingerprint_of(&pt, &account);
-	check_text(&pt, "v2 untraced");
+	check_text(&pt, "v3 untraced");
 }
 
 TEST(names_softirqs_devices_and_threads)
@@ -298,19 +298,19 @@ TEST(names_softirqs_devices_and_threads)
 				  ENTER(110000, SPAN_SOFTIRQ, "NET_RX"), RETURN(190000)),
 			 0);
 	fingerprint_of(&found, &account);
-	check_text(&found, "v2 softirq [NET_RX]");
+	check_text(&found, "v3 softirq [NET_RX]");
 	assert_true(!strncmp(found.id, "softirq/NET_RX:", 15));
 
 	assert_int_equal(TIMELINE(&account, false, TASK(0, "stress 7"),
 				  ENTER(110000, SPAN_INTERRUPT, "irq 45 nvme0q1"), RETURN(190000)),
 			 0);
 	fingerprint_of(&found, &account);
-	check_text(&found, "v2 interrupt [irq:nvme]");
+	check_text(&found, "v3 interrupt [irq:nvme]");
 
 	assert_int_equal(TIMELINE(&account, false, TASK(0, "kworker/3:1 77")), 0);
 	account.facts.spike.kind = PERF_POKE_TRIGGER_THREAD;
 	fingerprint_of(&found, &account);
-	check_text(&found, "v2 thread task:kworker");
+	check_text(&found, "v3 thread task:kworker");
 }
 
 TEST(tells_preempted_threads_from_sleepers)
@@ -330,21 +330,21 @@ TEST(tells_preempted_threads_from_sleepers)
 	account.facts.stack.tid = 7;
 	give_stack(&account, between, ARRAY_SIZE(between));
 	fingerprint_of(&found, &account);
-	check_text(&found, "v2 thread task:kworker");
+	check_text(&found, "v3 thread task:kworker");
 
 	assert_int_equal(TIMELINE(&account, false, TASK(0, "acme 7")), 0);
 	account.facts.spike.kind = PERF_POKE_TRIGGER_THREAD;
 	account.facts.stack.tid = 7;
 	give_stack(&account, preempted, ARRAY_SIZE(preempted));
 	fingerprint_of(&found, &account);
-	check_text(&found, "v2 thread acme_walk<work_for_cpu_fn<[workqueue]");
+	check_text(&found, "v3 thread acme_walk<work_for_cpu_fn<[workqueue]");
 
 	assert_int_equal(TIMELINE(&account, false, TASK(0, "acme 7")), 0);
 	account.facts.spike.kind = PERF_POKE_TRIGGER_THREAD;
 	account.facts.stack.tid = 7;
 	give_stack(&account, asleep, ARRAY_SIZE(asleep));
 	fingerprint_of(&found, &account);
-	check_text(&found, "v2 thread task:acme");
+	check_text(&found, "v3 thread task:acme");
 }
 
 /* The late interrupt hit `hit`, and the thread was switched out in acme_walk() after it. */
@@ -386,7 +386,7 @@ TEST(is_the_same_wherever_the_interrupt_hit)
 						"syscall_exit_to_user_mode", "do_syscall_64" };
 	static const char *const later[] = { "__schedule", "preempt_schedule", "acme_read",
 					     "vfs_read",   "__x64_sys_read",   "do_syscall_64" };
-	static const char *const wanted = "v2 thread acme_walk<[write]";
+	static const char *const wanted = "v3 thread acme_walk<[write]";
 
 	check_interrupted(culprit, ARRAY_SIZE(culprit), switched, ARRAY_SIZE(switched), wanted);
 	check_interrupted(callee, ARRAY_SIZE(callee), switched, ARRAY_SIZE(switched), wanted);
@@ -394,7 +394,7 @@ TEST(is_the_same_wherever_the_interrupt_hit)
 	check_interrupted(softirq, ARRAY_SIZE(softirq), returned, ARRAY_SIZE(returned), wanted);
 	/* In another system call by then; and who waits is the culprit, not the delay. */
 	check_interrupted(callee, ARRAY_SIZE(callee), later, ARRAY_SIZE(later),
-			  "v2 thread acme_spin<acme_walk<[write]");
+			  "v3 thread acme_spin<acme_walk<[write]");
 }
 
 /* A work item's function is known by its event, wherever the interrupt hit. */
@@ -405,17 +405,17 @@ TEST(names_the_function_of_a_work_item)
 	} rows[] = {
 		{ "acme_work",
 		  { "delay_tsc", "acme_spin", "acme_work", "process_one_work", "worker_thread" },
-		  "v2 thread acme_work<[workqueue]" },
+		  "v3 thread acme_work<[workqueue]" },
 		{ "acme_work",
 		  { "process_one_work", "worker_thread", "kthread", "ret_from_fork" },
-		  "v2 thread acme_work<[workqueue]" },
+		  "v3 thread acme_work<[workqueue]" },
 		{ "work_for_cpu_fn",
 		  { "acme_spin", "acme_probe", "work_for_cpu_fn", "process_one_work",
 		    "worker_thread" },
-		  "v2 thread acme_probe<work_for_cpu_fn<[workqueue]" },
+		  "v3 thread acme_probe<work_for_cpu_fn<[workqueue]" },
 		{ "work_for_cpu_fn",
 		  { "work_for_cpu_fn", "process_one_work", "worker_thread", "kthread" },
-		  "v2 thread work_for_cpu_fn<[workqueue]" },
+		  "v3 thread work_for_cpu_fn<[workqueue]" },
 	};
 	static const char *const after[] = { "__schedule", "preempt_schedule_common",
 					     "__cond_resched", "process_one_work",
@@ -460,7 +460,7 @@ TEST(names_a_thread_that_went_on)
 	put_stack(&account.facts.holder, hit, ARRAY_SIZE(hit));
 	give_stack(&account, asleep, ARRAY_SIZE(asleep));
 	fingerprint_of(&found, &account);
-	check_text(&found, "v2 thread task:loop");
+	check_text(&found, "v3 thread task:loop");
 }
 
 /* Wherever in user space it was hit, and wherever it was switched out later; but a trace may show
@@ -484,7 +484,7 @@ TEST(knows_user_space_by_the_name_of_the_task)
 			(struct spike_frame){ "acme_poll", "acme", true, false };
 		give_stack(&account, switched, ARRAY_SIZE(switched));
 		fingerprint_of(&found, &account);
-		check_text(&found, known ? "v2 thread acme_walk" : "v2 thread task:acme");
+		check_text(&found, known ? "v3 thread acme_walk" : "v3 thread task:acme");
 	}
 }
 
