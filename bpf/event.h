@@ -31,6 +31,7 @@ int event_seen(void *ctx)
 	s->actual_ns = s->expected_ns = s->time_ns;
 	s->cpu = s->ran_cpu;
 	fill_task(s);
+	fill_late_current(s);
 	/* Volatile reads: user space sets this constant before loading. */
 	for (int i = 0; i < TRIGGER_LABEL_SIZE; i++)
 		s->label[i] = event_name[i];

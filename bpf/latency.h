@@ -152,7 +152,7 @@ static __always_inline void note_latencies(const struct activation *activation, 
 
 /* A latency of a watched thread. take() makes the final decision about a spike. */
 static __noinline int judge(void *ctx, __u32 kind, const struct activation *activation,
-			    __u64 latency_ns)
+			    __u64 latency_ns, const struct task_struct *late)
 {
 	struct trigger_cpu *cpu = cpu_of_kind(activation->cpu, kind);
 	struct trigger_spike *s;
@@ -179,6 +179,7 @@ static __noinline int judge(void *ctx, __u32 kind, const struct activation *acti
 	s->pid = activation->pid;
 	s->tid = activation->tid;
 	__builtin_memcpy(s->comm, activation->comm, sizeof(s->comm));
+	fill_late(s, late);
 	/* The stack of the task that is switched out. The thread's own stack does not matter. */
 	if (has_samples && kind == PERF_POKE_TRIGGER_THREAD)
 		stack_of_blocker(activation->cpu, s->sequence);
@@ -208,12 +209,13 @@ int latency_sample(__u64 *ctx)
 		return 0;
 	if (context == PERF_POKE_TRIGGER_THREAD)
 		activation->thread_ns = sample->timer_latency;
-	judge(ctx, context, activation, sample->timer_latency);
+	judge(ctx, context, activation, sample->timer_latency, (void *)bpf_get_current_task_btf());
 	return 0;
 }
 
-static __always_inline void run_after_timer(void *ctx, __u32 tid)
+static __always_inline void run_after_timer(void *ctx, const struct task_struct *next)
 {
+	__u32 tid = next->pid;
 	struct activation *found = bpf_map_lookup_elem(&activations, &tid), activation;
 
 	if (!found || found->ran)
@@ -227,7 +229,7 @@ static __always_inline void run_after_timer(void *ctx, __u32 tid)
 		bpf_map_delete_elem(&activations, &tid);
 	}
 	if (is_watched(activation.cpu))
-		judge(ctx, PERF_POKE_TRIGGER_THREAD, &activation, activation.thread_ns);
+		judge(ctx, PERF_POKE_TRIGGER_THREAD, &activation, activation.thread_ns, next);
 }
 
 /* A task that is switched out has run, so it was not waiting when its timer expired. If it has run
@@ -244,8 +246,9 @@ static __always_inline void go_after_timer(__u32 tid)
 	bpf_map_delete_elem(&activations, &tid);
 }
 
-static __always_inline void run_after_wakeup(void *ctx, __u32 tid)
+static __always_inline void run_after_wakeup(void *ctx, const struct task_struct *next)
 {
+	__u32 tid = next->pid;
 	const struct wakeup *woken = bpf_map_lookup_elem(&wakeups, &tid);
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
 	struct activation activation = {};
@@ -262,14 +265,14 @@ static __always_inline void run_after_wakeup(void *ctx, __u32 tid)
 	activation.tid = pid_tgid;
 	bpf_get_current_comm(activation.comm, sizeof(activation.comm));
 	judge(ctx, PERF_POKE_TRIGGER_WAKEUP, &activation,
-	      lateness(bpf_ktime_get_ns(), activation.expected_ns));
+	      lateness(bpf_ktime_get_ns(), activation.expected_ns), next);
 }
 
 SEC("?tp_btf/sched_switch")
 int latency_switch(__u64 *ctx)
 {
 	__u32 prev = ((struct task_struct *)ctx[1])->pid;
-	__u32 next = ((struct task_struct *)ctx[2])->pid;
+	const struct task_struct *next = (struct task_struct *)ctx[2];
 
 	if (prev) {
 		if (sees_threads())
@@ -278,9 +281,9 @@ int latency_switch(__u64 *ctx)
 		if (thresholds_ns[PERF_POKE_TRIGGER_WAKEUP])
 			bpf_map_delete_elem(&wakeups, &prev);
 	}
-	if (next && sees_threads())
+	if (next->pid && sees_threads())
 		run_after_timer(ctx, next);
-	if (next && thresholds_ns[PERF_POKE_TRIGGER_WAKEUP])
+	if (next->pid && thresholds_ns[PERF_POKE_TRIGGER_WAKEUP])
 		run_after_wakeup(ctx, next);
 	/* After the spike, whose stack this is if the late thread is next. */
 	holder_switched(ctx, prev);
@@ -326,7 +329,7 @@ int latency_return(__u64 *ctx)
 	task = (void *)bpf_get_current_task_btf();
 	if (task->mm && is_watched(activation.cpu))
 		judge(ctx, PERF_POKE_TRIGGER_USER, &activation,
-		      lateness(bpf_ktime_get_ns(), activation.expected_ns));
+		      lateness(bpf_ktime_get_ns(), activation.expected_ns), task);
 	return 0;
 }
 

@@ -38,6 +38,7 @@ static __noinline int marker_spike(void *ctx, struct trigger_cpu *cpu,
 	s->expected_ns = s->time_ns - latency_ns;
 	s->cpu = s->ran_cpu;
 	fill_task(s);
+	fill_late_current(s);
 	__builtin_memcpy(s->label, marker->text, sizeof(s->label));
 	stack_at_spike(ctx, s->sequence);
 	return tell(s);

@@ -18,11 +18,13 @@ static __noinline int report_spike(void *ctx, struct trigger_cpu *cpu,
 	s->actual_ns = report->actual_ns;
 	s->expected_ns = report->actual_ns - latency_ns;
 	s->cpu = s->ran_cpu;
-	/* The controller finds the name of another thread. */
-	if (report->tid)
-		s->tid = report->tid;
+	/* The controller finds the rest of another thread. */
+	if (report->tid && report->tid != (__u64)-1)
+		s->tid = s->late.tid = report->tid;
 	else
 		fill_task(s);
+	if (!report->tid)
+		fill_late_current(s);
 	__builtin_memcpy(s->label, report->label, sizeof(s->label));
 	stack_at_spike(ctx, s->sequence);
 	tell(s);

@@ -46,6 +46,8 @@ static __always_inline void rtla_note(__u32 cpu, __u32 kind, __u64 latency_ns)
 	else
 		rtla_spike.user_ns = latency_ns;
 	fill_task(&rtla_spike);
+	if (kind != PERF_POKE_TRIGGER_IRQ)
+		fill_late_current(&rtla_spike);
 }
 
 SEC("?tp/timerlat_action")

@@ -140,11 +140,14 @@ static __noinline int span_spike(void *ctx, struct trigger_cpu *cpu, __u64 laten
 	s->actual_ns = s->time_ns;
 	s->expected_ns = s->time_ns - latency_ns;
 	s->cpu = s->ran_cpu;
-	/* The controller finds the names of another thread. */
+	fill_task(s);
+	/* The controller finds the rest of another thread. */
 	if (tid)
-		s->tid = tid;
+		s->tid = s->late.tid = tid;
 	else
 		fill_task(s);
+	if (!tid && span_by == SPAN_BY_THREAD)
+		fill_late_current(s);
 	/* Volatile reads: user space sets this constant before loading. */
 	for (int i = 0; i < TRIGGER_LABEL_SIZE; i++)
 		s->label[i] = span_name[i];

@@ -141,6 +141,23 @@ static __always_inline void fill_task(struct trigger_spike *s)
 	bpf_get_current_comm(s->comm, sizeof(s->comm));
 }
 
+/* The thread whose latency it is. */
+static __always_inline void fill_late(struct trigger_spike *s, const struct task_struct *task)
+{
+	s->late.tid = task->pid;
+	s->late.pid = task->tgid;
+	s->late.policy = task->policy;
+	s->late.rt_priority = task->rt_priority;
+	s->late.nice = task->static_prio - TRIGGER_NICE_0;
+	bpf_probe_read_kernel_str(s->late.comm, sizeof(s->late.comm), task->comm);
+}
+
+/* Nothing in the idle task, whose tid is 0. */
+static __always_inline void fill_late_current(struct trigger_spike *s)
+{
+	fill_late(s, (void *)bpf_get_current_task_btf());
+}
+
 static __always_inline void add(__u64 *field, __u64 value, bool atomic)
 {
 	if (atomic)

@@ -196,6 +196,14 @@ enum trigger_what {
 	TRIGGER_STOP,  /* a request to end the session; no other member is set */
 };
 
+/* A thread; tid 0: none. Of one that was only named, user space finds the rest. */
+struct trigger_task {
+	__u32 pid, tid;
+	__u32 policy, rt_priority; /* policy of sched_setscheduler() */
+	__s32 nice;
+	char comm[16];
+};
+
 struct trigger_spike {
 	__u64 sequence;
 	__u64 time_ns;	 /* CLOCK_MONOTONIC when the program ran */
@@ -216,14 +224,14 @@ struct trigger_spike {
 	__u32 ran_cpu;			  /* CPU where the interrupt or the thread ran */
 	__u32 ran_watched;		  /* 1: that CPU is watched */
 	__u32 unpoked;			  /* 1: left to the controller to poke the targets */
-	__u32 padding;
-	char label[TRIGGER_LABEL_SIZE]; /* of the reporter, the marker or the event */
+	struct trigger_task late;	  /* the thread that was late */
+	char label[TRIGGER_LABEL_SIZE];	  /* of the reporter, the marker or the event */
 };
 
 /* The context of the program report_late. */
 struct trigger_report {
 	__u64 expected_ns, actual_ns; /* CLOCK_MONOTONIC; actual_ns 0: now */
-	__u64 tid;		      /* 0: the current thread */
+	__u64 tid;		      /* 0: the current thread; all bits set: unknown */
 	char label[TRIGGER_LABEL_SIZE];
 };
 
@@ -257,7 +265,7 @@ struct trigger_session {
 #ifndef __bpf__
 static_assert(offsetof(struct trigger_cpu, buckets) == TRIGGER_CACHE_LINE, "one line");
 static_assert(sizeof(struct trigger_cpu) % TRIGGER_CACHE_LINE == 0, "CPUs share no line");
-static_assert(sizeof(struct trigger_spike) == 144 + TRIGGER_LABEL_SIZE, "no hidden padding");
+static_assert(sizeof(struct trigger_spike) == 176 + TRIGGER_LABEL_SIZE, "no hidden padding");
 static_assert(sizeof(struct trigger_latencies) == 88, "no hidden padding");
 static_assert(sizeof(struct trigger_build_id) == 32, "as the kernel's");
 static_assert(sizeof(struct trigger_stack) ==

@@ -233,6 +233,12 @@ struct perf_poke_spike {
 	size_t nr_holder_frames; /**< 0: unknown, or none */
 	bool holder_interrupted; /**< taken at the timer's interrupt; otherwise where the thread was
 				  * switched out */
+	/** the thread whose latency it is; 0: of no thread in particular, as an interrupt's, or
+	 * unknown */
+	int late_pid, late_tid;
+	char late_comm[16];	      /**< its name; "": unknown */
+	int late_policy;	      /**< SCHED_...; -1: unknown */
+	int late_priority, late_nice; /**< real-time priority and nice value */
 };
 
 /** One bucket of the latency histogram: `count` latencies of low_ns <= latency < high_ns. */
@@ -627,7 +633,7 @@ struct perf_poke_report {
 	uint64_t expected_ns; /**< begin: when it should have happened */
 	uint64_t actual_ns;   /**< end: when it happened; 0: now */
 	int tid; /**< the late thread, in the PID namespace of the session's process; 0:
-		    the caller */
+		    the caller if it runs on that CPU; -1: none, or unknown */
 	int cpu; /**< the late CPU; -1: that of the caller */
 	/** text for the capture, truncated to 63 bytes; NULL: none. All labels share the threshold
 	 * and the histogram of PERF_POKE_TRIGGER_REPORT, so their number is not limited */

@@ -25,7 +25,7 @@ static const struct option_spec options[] = {
 	{ "cpu", 'c', OPTION_COUNT, .min = 0, .max = CPU_MAX, TARGET(cpu), .metavar = "CPU",
 	  .help = "the late CPU (the only one that the session watches)" },
 	{ "tid", 0, OPTION_COUNT, .min = 1, .max = INT_MAX, TARGET(tid), .metavar = "TID",
-	  .help = "the late thread (the one that runs on that CPU)" },
+	  .help = "the late thread (unknown)" },
 };
 
 static const char notes[] =
@@ -88,7 +88,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 		return code;
 	report.expected_ns = report.actual_ns - args.latency_ns;
 	report.cpu = args.cpu > CPU_MAX ? chosen->only_cpu : (int)args.cpu;
-	report.tid = (int)args.tid;
+	report.tid = args.tid ? (int)args.tid : -1;
 	report.label = args.label;
 	if (report.cpu >= 0)
 		return send_report(con, chosen, &report);

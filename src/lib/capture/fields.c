@@ -73,6 +73,16 @@ static bool has_policy(const struct perf_poke_capture *capture)
 	return capture->spike->policy >= 0 && !capture->spike->idle;
 }
 
+static bool has_late(const struct perf_poke_capture *capture)
+{
+	return capture->spike->late_tid;
+}
+
+static bool has_late_policy(const struct perf_poke_capture *capture)
+{
+	return has_late(capture) && capture->spike->late_policy >= 0;
+}
+
 #define PLACE(type, member) offsetof(struct type, member), sizeof(((struct type *)0)->member)
 #define SPIKE(member) true, PLACE(perf_poke_spike, member)
 #define CAPTURE(member) false, PLACE(perf_poke_capture, member)
@@ -131,6 +141,18 @@ static const struct field fields[] = {
 	  .name = "holder_interrupted", .is_there = has_holder },
 	{ "spike.holder.stack", FIELD_STACK, STACK(holder, nr_holder_frames), .name = "holder",
 	  .is_there = has_holder },
+	{ "spike.thread.pid", FIELD_TASK, SPIKE(late_pid), .name = "late_pid",
+	  .is_there = has_late },
+	{ "spike.thread.tid", FIELD_TASK, SPIKE(late_tid), .name = "late_tid",
+	  .is_there = has_late },
+	{ "spike.thread.comm", FIELD_CHARS, SPIKE(late_comm), NULL_ZERO, "late_comm",
+	  .is_there = has_late },
+	{ "spike.thread.policy", FIELD_POLICY, SPIKE(late_policy), .name = "late_policy",
+	  .is_there = has_late_policy },
+	{ "spike.thread.priority", FIELD_INT, SPIKE(late_priority), .name = "late_priority",
+	  .is_there = has_late_policy },
+	{ "spike.thread.nice", FIELD_INT, SPIKE(late_nice), .name = "late_nice",
+	  .is_there = has_late_policy },
 	{ "threshold_ns", FIELD_NS, SPIKE(threshold_ns), NULL_ZERO },
 	{ "floor_ns", FIELD_NS, CAPTURE(floor_ns), NULL_ZERO },
 	{ "skid_ns", FIELD_NS, CAPTURE(skid_ns) },

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "capture/spike.h"
 
+#include <errno.h>
+#include <sched.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "capture/stack.h"
 #include "task.h"
@@ -9,17 +12,6 @@
 
 #define LATENCY_TRIES 20
 #define LATENCY_PAUSE_US 5000
-
-/* Gets the name of a reported thread. */
-static void name_task(struct perf_poke_spike *spike)
-{
-	char comm[TASK_COMM_SIZE], tgid[16];
-
-	if (!task_comm(spike->tid, comm))
-		snprintf(spike->comm, sizeof(spike->comm), "%s", comm);
-	if (!task_status(spike->tid, "Tgid", tgid, sizeof(tgid)))
-		spike->pid = atoi(tgid);
-}
 
 /* rtla's is unknown; kinds with a text have none. */
 static uint64_t reached_ns(const struct config *config, const struct trigger_spike *seen)
@@ -56,13 +48,43 @@ struct perf_poke_spike spike_of(const struct config *config, const struct trigge
 		.ran_watched = seen->ran_watched,
 		.policy = -1,
 		.irqs_off = -1,
+		.late_pid = (int)seen->late.pid,
+		.late_tid = (int)seen->late.tid,
+		.late_policy = seen->late.comm[0] ? (int)seen->late.policy : -1,
+		.late_priority = (int)seen->late.rt_priority,
+		.late_nice = seen->late.nice,
 	};
 
 	memcpy(spike.comm, seen->comm, sizeof(spike.comm));
+	memcpy(spike.late_comm, seen->late.comm, sizeof(spike.late_comm));
 	snprintf(spike.label, sizeof(spike.label), "%.*s", TRIGGER_LABEL_SIZE - 1, seen->label);
-	if (spike.tid && !spike.pid)
-		name_task(&spike);
 	return spike;
+}
+
+/* The trigger has only the TID of a thread that did not run there. */
+static void find_late(struct perf_poke_spike *spike)
+{
+	char comm[TASK_COMM_SIZE], tgid[16];
+	struct sched_param param;
+	int policy, nice;
+
+	if (!spike->late_tid || spike->late_comm[0] || task_comm(spike->late_tid, comm))
+		return;
+	snprintf(spike->late_comm, sizeof(spike->late_comm), "%s", comm);
+	if (!task_status(spike->late_tid, "Tgid", tgid, sizeof(tgid)))
+		spike->late_pid = atoi(tgid);
+	policy = sched_getscheduler(spike->late_tid);
+	errno = 0;
+	nice = getpriority(PRIO_PROCESS, (id_t)spike->late_tid);
+	if (policy >= 0 && !errno && !sched_getparam(spike->late_tid, &param)) {
+		spike->late_policy = policy & ~SCHED_RESET_ON_FORK;
+		spike->late_priority = param.sched_priority;
+		spike->late_nice = nice;
+	}
+	if (spike->tid == spike->late_tid) {
+		spike->pid = spike->late_pid;
+		memcpy(spike->comm, spike->late_comm, sizeof(spike->comm));
+	}
 }
 
 /* A pending timer fires right after the instruction that enables interrupts. */
@@ -139,6 +161,7 @@ void spike_take_stacks(const struct capture_env *env, struct capture *capture)
 	_cleanup_free_ struct trigger_stacks *stacks = malloc(sizeof(*stacks));
 	struct perf_poke_spike *spike = &capture->spike;
 
+	find_late(spike);
 	if (!stacks || !env->trigger || spike->poked ||
 	    !trigger_stacks(env->trigger, spike->sequence, stacks))
 		return;

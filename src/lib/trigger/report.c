@@ -21,7 +21,7 @@ static int report_read(struct perf_poke_report *to, const struct perf_poke_repor
 
 	if (err)
 		return err;
-	return !to->expected_ns || to->tid < 0 || to->cpu < -1 ? -EINVAL : 0;
+	return !to->expected_ns || to->tid < -1 || to->cpu < -1 ? -EINVAL : 0;
 }
 
 /* libbpf does not promise that its function is async-signal-safe. */
@@ -46,10 +46,12 @@ static int report_run(int prog_fd, const struct trigger_report *args, int cpu)
 
 static int report_pass(int prog_fd, const struct perf_poke_report *report)
 {
+	bool remote = report->cpu >= 0 && report->cpu != sched_getcpu();
 	struct trigger_report args = {
 		.expected_ns = report->expected_ns,
 		.actual_ns = report->actual_ns,
-		.tid = (__u64)report->tid,
+		/* The program would find the thread that the report interrupts. */
+		.tid = !report->tid && remote ? UINT64_MAX : (__u64)report->tid,
 	};
 
 	for (size_t i = 0; report->label && report->label[i] && i < sizeof(args.label) - 1; i++)

@@ -140,7 +140,8 @@ static const char golden[] =
 	"'offset':4660,'user':true},"
 	"{'address':'0x10','file':null,'build_id':null,'offset':null,'user':true}],"
 	"'holder':{'pid':5,'tid':6,'interrupted':true,'stack':["
-	"{'address':'0x10','file':null,'build_id':null,'offset':null,'user':true}]}},"
+	"{'address':'0x10','file':null,'build_id':null,'offset':null,'user':true}]},"
+	"'thread':{'pid':7,'tid':8,'comm':'loop','policy':'rr','priority':80,'nice':-1}},"
 	"'threshold_ns':30000,'floor_ns':41000,'skid_ns':12345,'blind_ns':67890,"
 	"'history_ns':700000,'events':1234,'lost':5,"
 	"'trigger':{'kind':'irq','threshold_ns':30000,'function':'any','cpus':[3,4,7],"
@@ -173,7 +174,8 @@ static const char golden_fields[] =
 	"{'address':'0x10','file':null,'build_id':null,'offset':null,'user':true}],"
 	"'holder_pid':5,'holder_tid':6,'holder_interrupted':true,'holder':["
 	"{'address':'0x10','file':null,'build_id':null,'offset':null,'user':true}],"
-	"'threshold_ns':30000}}";
+	"'late_pid':7,'late_tid':8,'late_comm':'loop','late_policy':'rr','late_priority':80,"
+	"'late_nice':-1,'threshold_ns':30000}}";
 
 static void forget(struct json_object *json, const char *key, const char *expected)
 {
@@ -208,6 +210,12 @@ static struct capture *full_example(void)
 	capture->spike.holder_pid = 5;
 	capture->spike.holder_tid = 6;
 	capture->spike.holder_interrupted = true;
+	capture->spike.late_pid = 7;
+	capture->spike.late_tid = 8;
+	strcpy(capture->spike.late_comm, "loop");
+	capture->spike.late_policy = 2;
+	capture->spike.late_priority = 80;
+	capture->spike.late_nice = -1;
 	capture->spike.has_noise = true;
 	capture->spike.noise_irq_ns = 6;
 	capture->spike.noise_softirq_ns = 7;

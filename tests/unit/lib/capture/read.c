@@ -19,7 +19,8 @@
 	"'offset':7,'user':false},"                                                                \
 	"{'address':'0x401234','file':'/bin/a','build_id':'ab00cd','offset':4660,'user':true}],"   \
 	"'holder':{'pid':5,'tid':6,'interrupted':true,'stack':["                                   \
-	"{'address':'0xffffffff81000010','symbol':'do_nanosleep','user':false}]}"
+	"{'address':'0xffffffff81000010','symbol':'do_nanosleep','user':false}]},"                 \
+	"'thread':{'pid':7,'tid':8,'comm':'loop','policy':'rr','priority':80,'nice':-1}"
 #define CAPTURE(spike, more)                                                                       \
 	"{'schema':1,'spike':{" spike "},'skid_ns':5,'history_ns':null,'events':17,"               \
 	"'recorder':{'kind':'pt'},'kernel':{'release':'6.1'},'threshold_ns':50" more "}"
@@ -83,6 +84,12 @@ TEST(reads_all)
 	assert_true(spike->holder_interrupted);
 	assert_int_equal(spike->nr_holder_frames, 1);
 	assert_string_equal(spike->holder[0]->symbol, "do_nanosleep");
+	assert_int_equal(spike->late_pid, 7);
+	assert_int_equal(spike->late_tid, 8);
+	assert_string_equal(spike->late_comm, "loop");
+	assert_int_equal(spike->late_policy, 2);
+	assert_int_equal(spike->late_priority, 80);
+	assert_int_equal(spike->late_nice, -1);
 	perf_poke__capture_close(capture);
 }
 

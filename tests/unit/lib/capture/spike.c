@@ -41,6 +41,26 @@ TEST(sums_what_belongs_to_the_sample)
 	assert_string_equal(spike.label, "thread kworker/1:1:77");
 }
 
+TEST(has_the_late_thread)
+{
+	const struct trigger_spike seen = {
+		.tid = 3,
+		.kind = PERF_POKE_TRIGGER_WAKEUP,
+		.late = { 7, 8, 1, 80, -1, "loop" },
+	};
+	const struct config config = {};
+	struct perf_poke_spike spike = spike_of(&config, &seen);
+
+	assert_int_equal(spike.late_pid, 7);
+	assert_int_equal(spike.late_tid, 8);
+	assert_int_equal(spike.late_policy, 1);
+	assert_int_equal(spike.late_priority, 80);
+	assert_int_equal(spike.late_nice, -1);
+	assert_string_equal(spike.late_comm, "loop");
+	spike = spike_of(&config, &(struct trigger_spike){ .late.tid = 8 });
+	assert_int_equal(spike.late_policy, -1);
+}
+
 TEST(names_each_class)
 {
 	static const struct {

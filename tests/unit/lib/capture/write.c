@@ -4,7 +4,10 @@
 
 #include <fcntl.h>
 #include <regex.h>
+#include <sched.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "clock.h"
@@ -381,6 +384,28 @@ TEST_WITH(tells_what_the_interrupt_hit_in_user_space, make_output, remove_output
 	holder.stack.kernel_size = 8;
 	holder.stack.kernel[0] = HIT + SWITCHED;
 	assert_int_equal(holder_at(&holder, TASK_TID), HIT + SWITCHED);
+}
+
+/* Of a thread that did not run at the spike the trigger has the TID. */
+TEST_WITH(finds_the_late_thread, make_output, remove_output)
+{
+	struct capture *capture = fake_capture(7);
+	struct perf_poke_spike *spike = &capture->spike;
+	char comm[16];
+
+	assert_int_equal(prctl(PR_GET_NAME, comm), 0);
+	spike->late_tid = spike->tid = gettid();
+	spike->pid = 0;
+	spike->late_policy = -1;
+	spike->late_nice = 77;
+	capture_write(&env, capture);
+	assert_int_equal(spike->late_pid, getpid());
+	assert_int_equal(spike->pid, getpid());
+	assert_string_equal(spike->late_comm, comm);
+	assert_string_equal(spike->comm, comm);
+	assert_int_equal(spike->late_policy, sched_getscheduler(0));
+	assert_int_equal(spike->late_nice, getpriority(PRIO_PROCESS, 0));
+	capture_free(&env, capture);
 }
 
 static uint64_t history_of(const struct capture *capture)

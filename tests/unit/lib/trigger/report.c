@@ -56,7 +56,7 @@ TEST(refuses_what_is_malformed)
 		{ .sz = offsetof(struct perf_poke_report, label) - 1, .expected_ns = 1 },
 		{ .sz = sizeof(bad[0]) },
 		{ .sz = sizeof(bad[0]), .expected_ns = 1, .cpu = -2 },
-		{ .sz = sizeof(bad[0]), .expected_ns = 1, .tid = -1 },
+		{ .sz = sizeof(bad[0]), .expected_ns = 1, .tid = -2 },
 	};
 
 	calls = 0;
@@ -92,7 +92,14 @@ TEST(passes_all_on)
 	assert_int_equal(args.tid, 77);
 	assert_string_equal(args.label,
 			    "012345678901234567890123456789012345678901234567890123456789012");
+	/* On another CPU the program would find a bystander. */
+	report.tid = 0;
+	report.cpu = CPU_SETSIZE - 1;
+	assert_int_equal(pass(4, &report), 0);
+	assert_int_equal(args.tid, UINT64_MAX);
 	report.cpu = -1;
+	assert_int_equal(pass(4, &report), 0);
+	assert_int_equal(args.tid, 0);
 	report.sz = offsetof(struct perf_poke_report, label);
 	assert_int_equal(pass(4, &report), 0);
 	assert_int_equal(seen.test.flags, 0);
