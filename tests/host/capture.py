@@ -30,7 +30,7 @@ SCHEMA = {
 # A clock may be corrected between taking a record's time and storing the record.
 CLOCK_SLACK_NS = 10000
 # Who requested work on the CPU. These events have rings of their own.
-SENDERS = ("ipi:ipi_send_cpu", "ipi:ipi_send_cpumask", "csd:csd_queue_cpu", "workqueue:workqueue_queue_work")
+SENDERS = ("ipi:ipi_send_cpu", "ipi:ipi_send_cpumask", "csd:csd_queue_cpu", "workqueue:workqueue_queue_work", "sched:sched_waking")
 # For samples of a task: the timer of the cyclic thread interrupts it each millisecond.
 RUN_NS = 30000000
 TASK_RECORD = re.compile(r".*\[(\d+)\]\s+(\d+)\.(\d{9}): PERF_RECORD_(?:COMM|FORK|EXIT)\b.*")

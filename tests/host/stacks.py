@@ -116,5 +116,57 @@ class Senders(common.HostTest):
             self.assertEqual(cause["mostly"], cause["sender"]["function"])
 
 
+# Its parent wakes it through a pipe, from another CPU. It runs until the trace is recorded again.
+WAITER = """
+import ctypes, os, time
+os.sched_setaffinity(0, [%d])
+ctypes.CDLL(None).prctl(15, b"pp-waiter", 0, 0, 0)
+while os.read(0, 1):
+    end = time.monotonic() + 0.05
+    while time.monotonic() < end: pass
+"""
+
+
+@unittest.skipUnless(shutil.which("perf"), "no perf")
+class Wakers(common.HostTest):
+    def capture(self, cpu):
+        """The capture of a wakeup, and the process that was woken. The CPU is never idle, where the kernel may drop events."""
+        with subprocess.Popen(["python3", "-c", WAITER % cpu], stdin=subprocess.PIPE, bufsize=0) as waiter, common.busy(cpu):
+            def waits():
+                return "(pp-waiter) S " in common.read("/proc/%d/stat" % waiter.pid)
+
+            common.wait_for(waits, "the waiter waits")
+            with common.Session([cpu], self.output, "--recorder", "events", "--workload", "none", "--trigger", "wakeup=1us",
+                                "--task", str(waiter.pid), "--count", "2") as session:
+                # When the session began, it slept already.
+                for _ in range(2):
+                    common.wait_for(waits, "the waiter waits again")
+                    waiter.stdin.write(b"x")
+                    path = session.read_capture()["path"]
+            waiter.stdin.close()
+        return path, waiter.pid
+
+    def test_records_waits_and_wakers(self):
+        """Where the late thread gave up the CPU, in its own code too, and who woke it."""
+        other, cpu = common.find_cpus(2)
+        self.addCleanup(os.sched_setaffinity, 0, os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {other})
+        path, pid = self.capture(cpu)
+        thread = common.facts(path)["spike"]["thread"]
+        self.assertEqual(thread, {"pid": pid, "tid": pid, "comm": "pp-waiter", "policy": "other", "priority": 0, "nice": os.nice(0)})
+        data = os.path.join(path, "perf.data")
+        out = self.perf("script", "-i", data, "-F", "trace:comm,tid,event,trace,ip,sym")
+        waking = re.findall(rf"^ *\S+ +(\d+) +sched:sched_waking: (?=.*pid={pid} ).*\n((?:\t.*\n)*)", out, re.MULTILINE)[-1]
+        self.assertEqual(waking[0], str(os.getpid()))
+        self.assertIn("pipe_write", waking[1])
+        self.assertIn("ksys_write", waking[1])
+        sleep = re.findall(rf"^pp-waiter +{pid} +sched:sched_switch: .*prev_state=S .*\n((?:\t.*\n)*)", out, re.MULTILINE)
+        self.assertTrue(sleep, re.findall(rf"^.*{pid}.*$", out, re.MULTILINE))
+        self.assertIn("pipe_read", sleep[-1])
+        self.assertRegex(sleep[-1], r"entry_SYSCALL.*\n.* (__libc_|__)?read\b")
+        rows = self.perf("sched", "timehist", "--no-call-graph", "-w", "-n", "--state", "-i", data)
+        self.assertRegex(rows, rf"python3?\S*\[{os.getpid()}\] +awakened: pp-waiter\[{pid}\]")
+
+
 if __name__ == "__main__":
     common.main()

@@ -180,6 +180,14 @@ void recorder_snapshot_free(const struct recorder *recorder, struct snapshot *sn
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |            \
 	 PERF_SAMPLE_CPU)
 
+/* sched:sched_switch has the stack where a task gave up the CPU: kernel frames first, then those of
+ * user space. */
+#define RECORDS_SWITCH "sched:sched_switch"
+#define RECORDS_SWITCH_FRAMES 32
+
+/* For sample_max_stack: the kernel refuses more than kernel.perf_event_max_stack. */
+uint16_t records_max_stack(uint16_t frames);
+
 /* Results of writing rings. */
 struct records_facts {
 	uint64_t first_ns, last_ns; /* 0: no record */
@@ -233,25 +241,32 @@ void sideband_copy_free(struct sideband_copy *copy);
 struct perfdata_event sideband_event(const struct sideband *sideband,
 				     const struct sideband_copy *copy);
 
-#define SIDEBAND_ALL (-1)
-
-/* Writes kernel maps, task names, maps and build ids of the process maps_of (0: none, SIDEBAND_ALL:
- * all), then the rings. Call before writing records with a time. */
+/* Writes kernel maps, task names, maps and build ids of the processes maps_of (a list that ends
+ * with 0; NULL: of all), then the rings. Call before writing records with a time. */
 int sideband_write(const struct sideband *sideband, struct perfdata *pd,
-		   const struct sideband_copy *copy, int maps_of);
+		   const struct sideband_copy *copy, const int *maps_of);
 
 void sideband_free(struct sideband *sideband);
 
-/* Records, on all CPUs, requests to the watched CPUs: interrupts and function calls between CPUs,
- * and queued work. The kernel filters out requests to other CPUs. */
+/* Records, on all CPUs, who asks the watched CPUs for something: interrupts and function calls
+ * between CPUs, queued work, and wakeups of tasks. The kernel filters out requests to other CPUs.
+ */
 struct senders;
 
-/* Maximum number of events. */
-#define SENDERS_EVENTS_MAX 4
+enum senders_what {
+	SENDERS_REQUESTS = 1, /* interrupts, calls, work */
+	SENDERS_WAKERS = 2,   /* sched:sched_waking of tasks that ran on a watched CPU last */
+	/* Alone: RECORDS_SWITCH on the watched CPUs only, with user frames. */
+	SENDERS_SWITCHES = 4,
+};
 
-/* *ret NULL: the kernel has none of the events, as before Linux 6.4. attr: clock settings. */
+/* Maximum number of events. */
+#define SENDERS_EVENTS_MAX 6
+
+/* what: a set. *ret NULL: the kernel has none of the events. attr: clock settings. */
 int senders_open(struct senders **ret, const struct perf_event_attr *attr,
-		 const struct recorder_config *config, int tracefs_fd, const struct log *log);
+		 const struct recorder_config *config, unsigned int what, int tracefs_fd,
+		 const struct log *log);
 void senders_free(struct senders *senders);
 
 /* All functions but senders_open() accept NULL. */

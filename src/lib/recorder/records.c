@@ -1,12 +1,25 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "recorder/recorder.h"
 
+#include <fcntl.h>
 #include <string.h>
 
+#include "io.h"
 #include "util.h"
 
 /* The kernel thread that creates all others. */
 #define KTHREADD_PID 2
+
+uint16_t records_max_stack(uint16_t frames)
+{
+	char text[32];
+	unsigned long limit;
+
+	if (read_text_at(AT_FDCWD, "/proc/sys/kernel/perf_event_max_stack", text, sizeof(text)))
+		return frames;
+	limit = strtoul(text, NULL, 10);
+	return limit < frames ? limit : frames;
+}
 
 /* A sample has IDENTIFIER, IP, TID, TIME. Other records end with a sample id: TID, TIME, CPU,
  * IDENTIFIER. */

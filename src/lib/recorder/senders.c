@@ -7,14 +7,19 @@
 #include "io.h"
 
 #define ONLINE "/sys/devices/system/cpu/online"
-/* Per CPU: room for about 300 events with stacks. */
-#define RING_SIZE (64 << 10)
+/* Of a ring: at least about 300 events with stacks. At most some 4,000, several seconds of the
+ * wakeups that a busy CPU causes; on a large machine less, because each CPU has a ring. */
+#define RING_MIN (64ULL << 10)
+#define RING_MAX (1ULL << 20)
+#define RINGS_TOTAL (64ULL << 20)
 #define FILTER_SIZE 4096
+/* Enough for the path from a network interrupt to a wakeup. */
+#define FRAMES_MAX 24
 
 struct senders {
 	struct ring_event events[SENDERS_EVENTS_MAX];
 	size_t nr;
-	char filter[FILTER_SIZE], mask_filter[FILTER_SIZE];
+	char filters[SENDERS_EVENTS_MAX][FILTER_SIZE];
 	struct rings *rings;
 	int *cpus;
 	size_t nr_cpus;
@@ -22,85 +27,140 @@ struct senders {
 
 static const struct {
 	const char *path, *name;
-	bool mask; /* targets a CPU mask; a filter on one CPU needs Linux 6.6 */
+	enum senders_what what;
+	const char *field; /* the CPU; NULL: no filter */
+	bool mask;	   /* several CPUs; a filter on one of them needs Linux 6.6 */
 } rows[SENDERS_EVENTS_MAX] = {
-	{ "events/ipi/ipi_send_cpu/id", "ipi:ipi_send_cpu", false },
-	{ "events/ipi/ipi_send_cpumask/id", "ipi:ipi_send_cpumask", true },
-	{ "events/csd/csd_queue_cpu/id", "csd:csd_queue_cpu", false },
-	{ "events/workqueue/workqueue_queue_work/id", "workqueue:workqueue_queue_work", false },
+	{ "events/ipi/ipi_send_cpu/id", "ipi:ipi_send_cpu", SENDERS_REQUESTS, "cpu", false },
+	{ "events/ipi/ipi_send_cpumask/id", "ipi:ipi_send_cpumask", SENDERS_REQUESTS, "cpumask",
+	  true },
+	{ "events/csd/csd_queue_cpu/id", "csd:csd_queue_cpu", SENDERS_REQUESTS, "cpu", false },
+	{ "events/workqueue/workqueue_queue_work/id", "workqueue:workqueue_queue_work",
+	  SENDERS_REQUESTS, "cpu", false },
+	/* In the context of the waker. The CPU is the one where the task ran last. */
+	{ "events/sched/sched_waking/id", "sched:sched_waking", SENDERS_WAKERS, "target_cpu",
+	  false },
+	{ "events/sched/sched_switch/id", RECORDS_SWITCH, SENDERS_SWITCHES, NULL, false },
 };
 
-/* Such as `cpu==1||cpu==3`. Empty: too many CPUs for a filter. */
-static void make_filter(char filter[FILTER_SIZE], const struct recorder_config *config)
+/* Such as `cpu==1||(cpu>=3&&cpu<=9)`. Empty: too many CPUs for a filter. */
+static void make_filter(char filter[FILTER_SIZE], const char *field,
+			const struct recorder_config *config)
 {
-	size_t len = 0;
+	const int *cpus = config->cpus;
+	size_t len = 0, next;
 
-	for (size_t i = 0; i < config->nr_cpus && len < FILTER_SIZE; i++)
-		len += snprintf(filter + len, FILTER_SIZE - len, "%scpu==%d", i ? "||" : "",
-				config->cpus[i]);
+	for (size_t i = 0; i < config->nr_cpus && len < FILTER_SIZE; i = next) {
+		const char *separator = i ? "||" : "";
+
+		for (next = i + 1; next < config->nr_cpus && cpus[next] == cpus[next - 1] + 1;)
+			next++;
+		if (next == i + 1)
+			len += snprintf(filter + len, FILTER_SIZE - len, "%s%s==%d", separator,
+					field, cpus[i]);
+		else
+			len += snprintf(filter + len, FILTER_SIZE - len, "%s(%s>=%d&&%s<=%d)",
+					separator, field, cpus[i], field, cpus[next - 1]);
+	}
 	if (len >= FILTER_SIZE)
 		filter[0] = '\0';
 }
 
-static int make_mask_filter(char filter[FILTER_SIZE], const struct recorder_config *config)
+static int make_mask_filter(char filter[FILTER_SIZE], const char *field,
+			    const struct recorder_config *config)
 {
 	_cleanup_free_ char *list = NULL;
 	int err = cpulist_format(config->cpus, config->nr_cpus, &list);
 
 	if (!err)
-		snprintf(filter, FILTER_SIZE, "cpumask & CPUS{%s}", list);
+		snprintf(filter, FILTER_SIZE, "%s & CPUS{%s}", field, list);
 	return err;
 }
 
-/* Kernel stacks only: user stacks would need the mappings of all tasks. */
-static void add_event(struct senders *senders, size_t row, uint64_t id,
-		      const struct perf_event_attr *attr)
+/* Of those who ask, kernel stacks only: user stacks would need the mappings of all tasks. */
+static int add_event(struct senders *senders, size_t row, uint64_t id,
+		     const struct perf_event_attr *attr, const struct recorder_config *config)
 {
-	struct ring_event *event = &senders->events[senders->nr++];
+	struct ring_event *event = &senders->events[senders->nr];
+	char *filter = senders->filters[senders->nr];
+	const char *field = rows[row].field;
+	int err = 0;
 
+	if (rows[row].mask)
+		err = make_mask_filter(filter, field, config);
+	else if (field)
+		make_filter(filter, field, config);
+	if (err || (field && !*filter))
+		return err;
 	event->attr = *attr;
 	event->attr.type = PERF_TYPE_TRACEPOINT;
 	event->attr.config = id;
 	event->attr.sample_period = 1;
 	event->attr.sample_type = RECORDS_SAMPLE_TYPE | PERF_SAMPLE_RAW | PERF_SAMPLE_CALLCHAIN;
-	event->attr.exclude_callchain_user = 1;
+	event->attr.sample_max_stack =
+		records_max_stack(field ? FRAMES_MAX : RECORDS_SWITCH_FRAMES);
+	event->attr.exclude_callchain_user = !!field;
 	event->name = rows[row].name;
-	event->filter = rows[row].mask ? senders->mask_filter : senders->filter;
-	event->optional = event->needs_filter = true;
-}
-
-static int add_events(struct senders *senders, const struct perf_event_attr *attr,
-		      const struct recorder_config *config, int tracefs_fd)
-{
-	int err = make_mask_filter(senders->mask_filter, config);
-	char text[32];
-
-	if (err)
-		return err;
-	make_filter(senders->filter, config);
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		if (!rows[i].mask && !*senders->filter)
-			continue;
-		if (!read_text_at(tracefs_fd, rows[i].path, text, sizeof(text)))
-			add_event(senders, i, strtoull(text, NULL, 10), attr);
-	}
+	event->filter = field ? filter : NULL;
+	event->optional = true;
+	event->needs_filter = field;
+	senders->nr++;
 	return 0;
 }
 
+static int add_events(struct senders *senders, const struct perf_event_attr *attr,
+		      const struct recorder_config *config, unsigned int what, int tracefs_fd)
+{
+	char text[32];
+	int err = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && !err; i++) {
+		if (rows[i].what & what &&
+		    !read_text_at(tracefs_fd, rows[i].path, text, sizeof(text)))
+			err = add_event(senders, i, strtoull(text, NULL, 10), attr, config);
+	}
+	return err;
+}
+
+static int find_cpus(struct senders *senders, const struct recorder_config *config,
+		     unsigned int what)
+{
+	if (what != SENDERS_SWITCHES)
+		return cpulist_read(ONLINE, &senders->cpus, &senders->nr_cpus);
+	senders->nr_cpus = config->nr_cpus;
+	senders->cpus = malloc(config->nr_cpus * sizeof(*senders->cpus));
+	if (!senders->cpus)
+		return -ENOMEM;
+	memcpy(senders->cpus, config->cpus, config->nr_cpus * sizeof(*senders->cpus));
+	return 0;
+}
+
+/* Requests alone are few. */
+static size_t ring_size(size_t nr_cpus, unsigned int what)
+{
+	uint64_t size = what == SENDERS_REQUESTS ? RING_MIN : RING_MAX;
+
+	while (size > RING_MIN && size * nr_cpus > RINGS_TOTAL)
+		size /= 2;
+	return size;
+}
+
 int senders_open(struct senders **ret, const struct perf_event_attr *attr,
-		 const struct recorder_config *config, int tracefs_fd, const struct log *log)
+		 const struct recorder_config *config, unsigned int what, int tracefs_fd,
+		 const struct log *log)
 {
 	struct senders *senders = calloc(1, sizeof(*senders));
 	int err;
 
 	if (!senders)
 		return -ENOMEM;
-	err = add_events(senders, attr, config, tracefs_fd);
+	err = add_events(senders, attr, config, what, tracefs_fd);
 	if (!err && senders->nr)
-		err = cpulist_read(ONLINE, &senders->cpus, &senders->nr_cpus);
+		err = find_cpus(senders, config, what);
 	if (!err && senders->nr)
 		err = rings_open(&senders->rings, senders->events, senders->nr, senders->cpus,
-				 senders->nr_cpus, rings_pages(RING_SIZE), log);
+				 senders->nr_cpus, rings_pages(ring_size(senders->nr_cpus, what)),
+				 log);
 	if (err || !senders->nr) {
 		senders_free(senders);
 		return err;

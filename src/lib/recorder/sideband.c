@@ -98,9 +98,21 @@ void sideband_copy_free(struct sideband_copy *copy)
 	free(copy);
 }
 
+static int put_maps(const struct sideband *sideband, struct perfdata_buf *buf, const int *maps_of)
+{
+	const struct perf_event_attr *attr = &sideband->event.attr;
+	int err = 0;
+
+	if (!maps_of)
+		return perfdata_put_task_maps(buf, attr, sideband->root_fd, -1);
+	for (; *maps_of && !err; maps_of++)
+		err = perfdata_put_task_maps(buf, attr, sideband->root_fd, *maps_of);
+	return err;
+}
+
 /* Maps of living tasks, and build ids of everything mapped so far. */
 static int write_maps(const struct sideband *sideband, struct perfdata *pd,
-		      const struct sideband_copy *copy, int pid)
+		      const struct sideband_copy *copy, const int *maps_of)
 {
 	_cleanup_free_ struct perfdata_records *records = calloc(copy->nr + 1, sizeof(*records));
 	struct perfdata_buf buf = {};
@@ -108,7 +120,7 @@ static int write_maps(const struct sideband *sideband, struct perfdata *pd,
 
 	if (!records)
 		return -ENOMEM;
-	err = perfdata_put_task_maps(&buf, &sideband->event.attr, sideband->root_fd, pid);
+	err = put_maps(sideband, &buf, maps_of);
 	if (!err)
 		err = perfdata_write(pd, buf.data, buf.len);
 	records[0] = (struct perfdata_records){ buf.data, buf.len };
@@ -135,7 +147,7 @@ static int write_kthreads(const struct sideband *sideband, struct perfdata *pd,
 }
 
 int sideband_write(const struct sideband *sideband, struct perfdata *pd,
-		   const struct sideband_copy *copy, int maps_of)
+		   const struct sideband_copy *copy, const int *maps_of)
 {
 	struct records_facts facts = {};
 	struct perfdata_buf buf = {};
@@ -148,7 +160,7 @@ int sideband_write(const struct sideband *sideband, struct perfdata *pd,
 	if (!err)
 		err = perfdata_put_tasks(&buf, &sideband->event.attr, sideband->root_fd);
 	err = records_flush(pd, &buf, err);
-	if (!err && maps_of)
+	if (!err && (!maps_of || *maps_of))
 		err = write_maps(sideband, pd, copy, maps_of);
 	for (size_t i = 0; i < copy->nr && !err; i++)
 		err = records_write(pd, &copy->rings[i], &facts);

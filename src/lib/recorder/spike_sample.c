@@ -2,6 +2,7 @@
 #include "recorder/spike_sample.h"
 
 #include "recorder/recorder.h"
+#include "util.h"
 
 #define CHAIN_MAX 256
 
@@ -81,4 +82,21 @@ int spike_sample_write(struct perfdata *pd, const struct perf_poke_spike *spike,
 	sample.pid = spike->stack_pid;
 	sample.tid = spike->stack_tid;
 	return write_stack(pd, &sample, spike->stack, spike->nr_frames);
+}
+
+struct spike_processes spike_processes(const struct perf_poke_spike *spike)
+{
+	const int pids[] = { spike->stack_pid, spike->late_pid, spike->holder_pid };
+	struct spike_processes ret = {};
+	size_t nr = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(pids); i++) {
+		bool known = !pids[i];
+
+		for (size_t j = 0; j < nr; j++)
+			known |= ret.pids[j] == pids[i];
+		if (!known)
+			ret.pids[nr++] = pids[i];
+	}
+	return ret;
 }

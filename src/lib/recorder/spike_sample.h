@@ -13,4 +13,12 @@ struct perfdata_event spike_sample_event(const struct perf_event_attr *attr);
  * file's clock. */
 int spike_sample_write(struct perfdata *pd, const struct perf_poke_spike *spike, uint64_t time_ns);
 
+/* The processes whose user frames a capture has: of the late thread and of the stacks at the
+ * spike. Ends with 0. */
+struct spike_processes {
+	int pids[4];
+};
+
+struct spike_processes spike_processes(const struct perf_poke_spike *spike);
+
 #endif

@@ -7,6 +7,7 @@
 
 #include "array.h"
 #include "base/base.h"
+#include "recorder/recorder.h"
 #include "text.h"
 
 /* Events that delay a timer interrupt: task switches, interrupts, softirqs, timers. */
@@ -223,17 +224,21 @@ int event_list_add_samples(struct event_list *list, int root_fd)
 	return event.name ? event_list_append(list, event) : -ENOMEM;
 }
 
-bool event_list_has_sent(const struct event_list *list)
+unsigned int event_list_senders(const struct event_list *list)
 {
 	static const char *const systems[] = { "csd:", "ipi:", "irq_vectors:", "workqueue:" };
+	bool wakeups = false, wakers = false;
+	unsigned int what = 0;
 
 	for (size_t i = 0; i < list->nr; i++) {
+		wakeups |= !strcmp(list->events[i].name, "sched:sched_wakeup");
+		wakers |= !strcmp(list->events[i].name, "sched:sched_waking");
 		for (size_t j = 0; j < ARRAY_SIZE(systems); j++) {
 			if (!strncmp(list->events[i].name, systems[j], strlen(systems[j])))
-				return true;
+				what |= SENDERS_REQUESTS;
 		}
 	}
-	return false;
+	return wakeups && !wakers ? what | SENDERS_WAKERS : what;
 }
 
 static int event_list_add_tracepoints(struct event_list *list, int tracefs_fd,

@@ -33,8 +33,9 @@ int event_list_open(struct event_list *list, const struct perf_poke_event *asked
 int event_list_add_osnoise(struct event_list *list, int tracefs_fd);
 /* Adds pmu_event_default(), if the machine has it, unless an event to sample was requested. */
 int event_list_add_samples(struct event_list *list, int root_fd);
-/* Whether it has requests to other CPUs: interrupts, calls, work. */
-bool event_list_has_sent(const struct event_list *list);
+/* Whose requests to record, a set of enum senders_what: if the list has interrupts, calls or work;
+ * if it has wakeups, but not their wakers. */
+unsigned int event_list_senders(const struct event_list *list);
 void event_list_close(struct event_list *list);
 
 /* Events to sample, by perf record's names. */

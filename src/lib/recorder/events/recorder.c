@@ -25,7 +25,7 @@ struct events_recorder {
 	struct senders *senders; /* NULL: not recorded */
 	size_t nr_cpus;
 	uint64_t buffer_size;
-	bool has_callchains; /* user space is sampled too: record mappings */
+	bool has_callchains; /* any task's user space is sampled: record all mappings */
 	struct perfdata_features *features;
 	int root_fd;
 	struct symbols symbols; /* of write() only */
@@ -83,6 +83,10 @@ static struct perf_event_attr event_attr(const struct event *event, bool call_gr
 	} else {
 		attr.sample_type = PERF_SAMPLE_CALLCHAIN;
 	}
+	if (event->id && !call_graph && !strcmp(event->name, RECORDS_SWITCH)) {
+		attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
+		attr.sample_max_stack = records_max_stack(RECORDS_SWITCH_FRAMES);
+	}
 	events_attr(&attr);
 	return attr;
 }
@@ -96,7 +100,7 @@ static int events_make_attrs(struct events_recorder *events, bool call_graph)
 		struct ring_event *event = &events->ring_events[i];
 
 		event->attr = event_attr(&events->list.events[i], call_graph);
-		events->has_callchains |= !!(event->attr.sample_type & PERF_SAMPLE_CALLCHAIN);
+		events->has_callchains |= call_graph || !events->list.events[i].id;
 		event->name = events->list.events[i].name;
 		event->filter = events->list.events[i].filter;
 		event->optional = events->list.events[i].optional;
@@ -155,8 +159,8 @@ static int events_open_all(struct events_recorder *events, const struct recorder
 	if (err)
 		return err;
 	events_attr(&attr);
-	if (event_list_has_sent(&events->list))
-		err = senders_open(&events->senders, &attr, config, tracefs_fd, log);
+	err = senders_open(&events->senders, &attr, config, event_list_senders(&events->list),
+			   tracefs_fd, log);
 	if (err)
 		return err;
 	err = events_read_features(events, config, tracefs_fd);
@@ -284,26 +288,43 @@ static int write_records(struct events_recorder *events, struct perfdata *pd,
 	return err ? err : perfdata_finish(pd, events->features, first_ns, last_ns);
 }
 
+/* perf script prints a line of each tracepoint if the first one has no stack. */
+static size_t describe_events(const struct snapshot *snapshot, struct perfdata_event *described)
+{
+	const struct events_recorder *events = snapshot->events;
+	size_t nr = 0;
+
+	for (int stacks = 0; stacks < 2; stacks++) {
+		const uint64_t *ids = snapshot->ids;
+
+		for (size_t i = 0; i < events->list.nr; i++) {
+			const struct ring_event *event = &events->ring_events[i];
+
+			if (!event->opened)
+				continue;
+			if (!!(event->attr.sample_type & PERF_SAMPLE_CALLCHAIN) == stacks)
+				described[nr++] = (struct perfdata_event){ event->attr, event->name,
+									   ids, events->nr_cpus };
+			ids += events->nr_cpus;
+		}
+	}
+	return nr;
+}
+
 static int events_write(struct recorder *recorder, struct snapshot *snapshot, int dirfd,
 			const struct perf_poke_spike *spike, struct snapshot_facts *facts)
 {
 	struct events_recorder *events = to_events(recorder);
 	_cleanup_free_ struct perfdata_event *described = NULL;
+	struct spike_processes late = spike_processes(spike);
 	struct perfdata *pd;
-	size_t nr = 0;
+	size_t nr;
 	int err;
 
 	described = calloc(events->list.nr + 2 + SENDERS_EVENTS_MAX, sizeof(*described));
 	if (!described)
 		return -ENOMEM;
-	for (size_t i = 0; i < events->list.nr; i++) {
-		const struct ring_event *event = &events->ring_events[i];
-		const uint64_t *ids = snapshot->ids + nr * events->nr_cpus;
-
-		if (event->opened)
-			described[nr++] = (struct perfdata_event){ event->attr, event->name, ids,
-								   events->nr_cpus };
-	}
+	nr = describe_events(snapshot, described);
 	described[nr++] = sideband_event(events->sideband, snapshot->sideband);
 	nr += senders_describe(events->senders, snapshot->senders, described + nr);
 	described[nr] = spike_sample_event(&described[nr - 1].attr);
@@ -312,7 +333,7 @@ static int events_write(struct recorder *recorder, struct snapshot *snapshot, in
 	if (err)
 		return err;
 	err = sideband_write(events->sideband, pd, snapshot->sideband,
-			     events->has_callchains ? SIDEBAND_ALL : spike->stack_pid);
+			     events->has_callchains ? NULL : late.pids);
 	if (!err)
 		err = spike_sample_write(pd, spike, spike->time_ns);
 	if (!err)

@@ -135,8 +135,9 @@ struct pt_recorder {
 	struct pt_pool *pool; /* for copies of rings */
 	struct ring_event switch_event;
 	struct rings *switches; /* NULL: with no_switch_events */
+	struct senders *stacks; /* of task switches; NULL: not recorded, like the next */
 	struct sideband *sideband;
-	struct senders *senders; /* NULL: not recorded */
+	struct senders *senders;
 	struct perfdata_features *features;
 	struct symbols symbols;
 	int root_fd;
@@ -163,7 +164,7 @@ struct snapshot {
 	uint64_t tsc, monotonic_ns, perf_ns;
 	struct perf_event_mmap_page clock; /* conversion at that time */
 	uint64_t *ids, *switch_ids;	   /* of pt_events_ids() and rings_ids() */
-	struct sideband_copy *sideband, *senders;
+	struct sideband_copy *sideband, *senders, *stacks;
 	struct ring_copy *switches;
 	size_t nr;
 	struct pt_trace traces[];

@@ -26,6 +26,7 @@ static void pt_free(struct recorder *recorder)
 	tsc_clock_close(&pt->clock);
 	pt_pool_free(pt->pool);
 	rings_free(pt->switches);
+	senders_free(pt->stacks);
 	sideband_free(pt->sideband);
 	senders_free(pt->senders);
 	perfdata_features_free(pt->features);
@@ -184,16 +185,19 @@ static int pt_open_events(struct pt_recorder *pt, const struct recorder_config *
  * fields. */
 static int pt_read_formats(struct pt_recorder *pt, int tracefs, const struct log *log)
 {
-	const char *names[1 + SENDERS_EVENTS_MAX];
-	const struct ring_event *senders;
-	size_t nr = 0, nr_senders;
+	const struct senders *const both[] = { pt->stacks, pt->senders };
+	const char *names[1 + ARRAY_SIZE(both) * SENDERS_EVENTS_MAX];
+	size_t nr = 0, nr_events;
 	int err;
 
 	if (pt->freeze == PERF_POKE_FREEZE_SAMPLE)
 		names[nr++] = "bpf_trace:bpf_trace_printk";
-	senders = senders_events(pt->senders, &nr_senders);
-	for (size_t i = 0; i < nr_senders; i++)
-		names[nr++] = senders[i].name;
+	for (size_t i = 0; i < ARRAY_SIZE(both); i++) {
+		const struct ring_event *events = senders_events(both[i], &nr_events);
+
+		for (size_t j = 0; j < nr_events; j++)
+			names[nr++] = events[j].name;
+	}
 	if (!nr)
 		return 0;
 	err = tracefs < 0 ? tracefs
@@ -203,17 +207,22 @@ static int pt_read_formats(struct pt_recorder *pt, int tracefs, const struct log
 		   : 0;
 }
 
-static int pt_open_senders(struct pt_recorder *pt, const struct recorder_config *config,
-			   const struct log *log)
+static int pt_open_tracepoints(struct pt_recorder *pt, const struct recorder_config *config,
+			       const struct log *log)
 {
 	_cleanup_close_ int tracefs = tracefs_open();
+	bool switches = !config->opts->no_switch_events;
 	struct perf_event_attr attr;
 	int err = 0;
 
 	pt_attr(&attr);
 	attr.write_backward = 1;
-	if (tracefs >= 0)
-		err = senders_open(&pt->senders, &attr, config, tracefs, log);
+	if (tracefs >= 0 && switches)
+		err = senders_open(&pt->stacks, &attr, config, SENDERS_SWITCHES, tracefs, log);
+	if (tracefs >= 0 && !err)
+		err = senders_open(&pt->senders, &attr, config,
+				   SENDERS_REQUESTS | (switches ? SENDERS_WAKERS : 0), tracefs,
+				   log);
 	return err ? err : pt_read_formats(pt, tracefs, log);
 }
 
@@ -293,7 +302,7 @@ static int pt_open_all(struct pt_recorder *pt, const struct recorder_config *con
 	if (!err)
 		err = pt_open_pool(pt, log);
 	if (!err)
-		err = pt_open_senders(pt, config, log);
+		err = pt_open_tracepoints(pt, config, log);
 	return err ? err : pt_open_sideband(pt, config, log);
 }
 
@@ -365,7 +374,7 @@ static int pt_start(struct recorder *recorder, const struct log *log)
 static int pt_cpu_online(struct recorder *recorder, int cpu)
 {
 	struct pt_recorder *pt = to_pt(recorder);
-	int err = 0, switch_err, sideband_err, senders_err;
+	int err = 0, switch_err, stacks_err, sideband_err, senders_err;
 
 	for (size_t i = 0; i < pt->nr_cpus; i++) {
 		if (pt->cpus[i].cpu != cpu)
@@ -377,9 +386,10 @@ static int pt_cpu_online(struct recorder *recorder, int cpu)
 			err = pt_enable(pt, i);
 	}
 	switch_err = pt->switches ? rings_reopen(pt->switches, cpu) : 0;
+	stacks_err = senders_cpu_online(pt->stacks, cpu);
 	sideband_err = sideband_cpu_online(pt->sideband, cpu);
 	senders_err = senders_cpu_online(pt->senders, cpu);
-	return err ?: switch_err ?: sideband_err ?: senders_err;
+	return err ?: switch_err ?: stacks_err ?: sideband_err ?: senders_err;
 }
 
 static int pt_freeze(struct recorder *recorder, const struct perf_poke_spike *spike)
@@ -438,6 +448,7 @@ static void pt_snapshot_free(struct snapshot *snapshot)
 	free(snapshot->ids);
 	sideband_copy_free(snapshot->sideband);
 	sideband_copy_free(snapshot->senders);
+	sideband_copy_free(snapshot->stacks);
 	free(snapshot);
 }
 
@@ -539,6 +550,8 @@ static int pt_copy(struct recorder *recorder, struct snapshot **ret)
 	err = snapshot->ids ? pt_copy_traces(pt, snapshot) : -ENOMEM;
 	if (!err)
 		err = pt_copy_switches(pt, snapshot);
+	if (!err)
+		err = senders_copy(pt->stacks, &snapshot->stacks);
 	if (!err)
 		err = sideband_copy(pt->sideband, &snapshot->sideband);
 	if (!err)

@@ -222,13 +222,14 @@ static int write_first_tasks(struct perfdata *pd, const struct snapshot *snapsho
 static int write_records(struct pt_recorder *pt, struct perfdata *pd, struct snapshot *snapshot,
 			 const struct perf_poke_spike *spike, struct snapshot_facts *facts)
 {
+	struct spike_processes late = spike_processes(spike);
 	uint64_t first_ns = snapshot->perf_ns;
 	struct records_facts switches = {};
 	struct perfdata_buf round = {};
 	int err;
 
 	err = sideband_write(pt->sideband, pd, snapshot->sideband,
-			     pt->config.exclude_user ? spike->stack_pid : SIDEBAND_ALL);
+			     pt->config.exclude_user ? late.pids : NULL);
 	/* Without perf's clock the spike has no place in the trace. */
 	if (!err && snapshot->perf_ns)
 		err = spike_sample_write(
@@ -237,6 +238,8 @@ static int write_records(struct pt_recorder *pt, struct perfdata *pd, struct sna
 		err = write_first_tasks(pd, snapshot, spike);
 	for (size_t i = 0; snapshot->switches && i < pt->nr_cpus && !err; i++)
 		err = records_write(pd, &snapshot->switches[i], &switches);
+	if (!err)
+		err = senders_write(snapshot->stacks, pd, facts);
 	if (!err)
 		err = senders_write(snapshot->senders, pd, facts);
 	if (!err)
@@ -266,6 +269,7 @@ static size_t describe_events(const struct snapshot *snapshot, bool sampled,
 						 snapshot->switch_ids, pt->nr_cpus };
 	*indexed = nr;
 	events[nr++] = sideband_event(pt->sideband, snapshot->sideband);
+	nr += senders_describe(pt->stacks, snapshot->stacks, events + nr);
 	nr += senders_describe(pt->senders, snapshot->senders, events + nr);
 	events[nr++] = spike_sample_event(&pt->attr);
 	return nr;
@@ -276,7 +280,7 @@ int pt_write(struct recorder *recorder, struct snapshot *snapshot, int dirfd,
 {
 	struct pt_recorder *pt = to_pt(recorder);
 	bool sampled = snapshot->nr && snapshot->traces[0].sample;
-	struct perfdata_event events[5 + SENDERS_EVENTS_MAX];
+	struct perfdata_event events[5 + 2 * SENDERS_EVENTS_MAX];
 	struct perfdata *pd;
 	size_t nr, indexed;
 	int err;
@@ -304,12 +308,14 @@ void pt_describe(const struct recorder *recorder, struct json_object *json)
 	const struct pt_recorder *pt = (const struct pt_recorder *)recorder;
 
 	struct json_object *list = json_object_new_array();
-	const struct ring_event *senders;
+	const struct ring_event *events;
 	size_t nr;
 
 	json_add_u64(json, "buffer_size", pt->aux_size);
-	senders = senders_events(pt->senders, &nr);
-	rings_describe(senders, nr, list);
+	events = senders_events(pt->stacks, &nr);
+	rings_describe(events, nr, list);
+	events = senders_events(pt->senders, &nr);
+	rings_describe(events, nr, list);
 	json_add(json, "events", list);
 	json_add_text(json, "freeze", recorder_freeze_name(pt->freeze));
 	json_add(json, "config", json_address(pt->config.config));

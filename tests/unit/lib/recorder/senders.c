@@ -9,7 +9,8 @@
 
 static struct {
 	struct ring_event *events;
-	size_t nr;
+	size_t nr, nr_cpus, size;
+	const int *cpus;
 } asked;
 
 int __wrap_rings_open(struct rings **ret, struct ring_event *events, size_t nr, const int *cpus,
@@ -18,6 +19,9 @@ int __wrap_rings_open(struct rings **ret, struct ring_event *events, size_t nr, 
 	assert_true(cpus && nr_cpus && pages && log);
 	asked.events = events;
 	asked.nr = nr;
+	asked.cpus = cpus;
+	asked.nr_cpus = nr_cpus;
+	asked.size = pages * sysconf(_SC_PAGESIZE);
 	*ret = (struct rings *)&asked;
 	return 0;
 }
@@ -27,15 +31,21 @@ void __wrap_rings_free(struct rings *rings)
 	assert_true(!rings || rings == (struct rings *)&asked);
 }
 
-static struct senders *opened(const int *cpus, size_t nr_cpus)
+static struct senders *opened_what(const int *cpus, size_t nr_cpus, unsigned int what)
 {
 	const struct recorder_config config = { .cpus = cpus, .nr_cpus = nr_cpus };
 	const struct perf_event_attr attr = { .sample_id_all = 1 };
 	struct senders *senders = NULL;
 
 	asked.nr = 0;
-	assert_int_equal(senders_open(&senders, &attr, &config, folder->fd, &(struct log){}), 0);
+	assert_int_equal(senders_open(&senders, &attr, &config, what, folder->fd, &(struct log){}),
+			 0);
 	return senders;
+}
+
+static struct senders *opened(const int *cpus, size_t nr_cpus)
+{
+	return opened_what(cpus, nr_cpus, SENDERS_REQUESTS);
 }
 
 TEST_IN_FOLDER(asks_for_what_is_sent_to_watched_cpus)
@@ -48,13 +58,60 @@ TEST_IN_FOLDER(asks_for_what_is_sent_to_watched_cpus)
 	senders = opened(cpus, ARRAY_SIZE(cpus));
 	assert_int_equal(asked.nr, 2);
 	assert_string_equal(asked.events[0].name, "ipi:ipi_send_cpu");
-	assert_string_equal(asked.events[0].filter, "cpu==1||cpu==3||cpu==4");
+	assert_string_equal(asked.events[0].filter, "cpu==1||(cpu>=3&&cpu<=4)");
 	assert_string_equal(asked.events[1].filter, "cpumask & CPUS{1,3-4}");
 	for (size_t i = 0; i < asked.nr; i++) {
 		assert_true(asked.events[i].needs_filter && asked.events[i].optional);
 		assert_true(asked.events[i].attr.sample_type & PERF_SAMPLE_CALLCHAIN);
 		assert_int_equal(asked.events[i].attr.config, 11 + i);
 	}
+	senders_free(senders);
+}
+
+/* In a larger ring, because there are many. */
+TEST_IN_FOLDER(asks_for_wakeups_of_tasks_of_watched_cpus)
+{
+	static const int cpus[] = { 0, 1, 2, 7 };
+	struct senders *senders;
+	size_t few;
+
+	put_file(folder->fd, "events/csd/csd_queue_cpu/id", "13\n");
+	put_file(folder->fd, "events/sched/sched_waking/id", "14\n");
+	senders = opened(cpus, 4);
+	assert_int_equal(asked.nr, 1);
+	assert_string_equal(asked.events[0].name, "csd:csd_queue_cpu");
+	few = asked.size;
+	senders_free(senders);
+	senders = opened_what(cpus, 4, SENDERS_WAKERS);
+	assert_int_equal(asked.nr, 1);
+	assert_string_equal(asked.events[0].name, "sched:sched_waking");
+	assert_string_equal(asked.events[0].filter,
+			    "(target_cpu>=0&&target_cpu<=2)||target_cpu==7");
+	assert_int_equal(asked.events[0].attr.config, 14);
+	assert_true(asked.events[0].attr.exclude_callchain_user);
+	assert_in_range(asked.events[0].attr.sample_max_stack, 1, 24);
+	assert_true(asked.size > few);
+	senders_free(senders);
+	senders = opened_what(cpus, 4, SENDERS_WAKERS | SENDERS_REQUESTS);
+	assert_int_equal(asked.nr, 2);
+	senders_free(senders);
+}
+
+/* With user frames, on the watched CPUs. */
+TEST_IN_FOLDER(asks_for_switches_of_watched_cpus)
+{
+	static const int cpus[] = { 1000, 1001 };
+	struct senders *senders;
+
+	put_file(folder->fd, "events/sched/sched_waking/id", "14\n");
+	put_file(folder->fd, "events/sched/sched_switch/id", "15\n");
+	senders = opened_what(cpus, 2, SENDERS_SWITCHES);
+	assert_int_equal(asked.nr, 1);
+	assert_string_equal(asked.events[0].name, "sched:sched_switch");
+	assert_null(asked.events[0].filter);
+	assert_false(asked.events[0].needs_filter || asked.events[0].attr.exclude_callchain_user);
+	assert_int_equal(asked.nr_cpus, 2);
+	assert_memory_equal(asked.cpus, cpus, sizeof(cpus));
 	senders_free(senders);
 }
 
@@ -125,7 +182,7 @@ TEST_IN_FOLDER(does_without)
 	struct sideband_copy *copy;
 
 	for (int i = 0; i < CPUS_MAX; i++)
-		cpus[i] = i;
+		cpus[i] = 2 * i;
 	assert_null(opened(cpus, 1));
 	put_file(folder->fd, "events/csd/csd_queue_cpu/id", "13\n");
 	assert_null(opened(cpus, CPUS_MAX));

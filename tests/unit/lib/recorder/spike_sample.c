@@ -33,6 +33,20 @@ static bool written(const struct perf_poke_spike *spike, struct perfdata_file *f
 	return perfdata_next(file, &at, record);
 }
 
+TEST(names_each_process_once)
+{
+	const struct perf_poke_spike spike = { .stack_pid = 5, .late_pid = 7, .holder_pid = 5 };
+	const struct perf_poke_spike kernel = { .holder_pid = 9 };
+	struct spike_processes found = spike_processes(&spike);
+
+	assert_int_equal(found.pids[0], 5);
+	assert_int_equal(found.pids[1], 7);
+	assert_int_equal(found.pids[2], 0);
+	found = spike_processes(&kernel);
+	assert_int_equal(found.pids[0], 9);
+	assert_int_equal(found.pids[1], 0);
+}
+
 TEST_IN_FOLDER(has_a_callchain)
 {
 	static const struct perf_poke_frame frames[] = {

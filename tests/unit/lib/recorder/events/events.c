@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* On a fake tracefs: a folder with events/SYSTEM/NAME/id. */
 #include "recorder/events/events.h"
+#include "recorder/recorder.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -128,22 +129,27 @@ TEST_WITH(survives_a_long_number, make_tracefs, remove_folder)
 	event_list_close(&list);
 }
 
-/* perf can open only events with an ID. */
-/* Interrupts have senders, also if the user chose the events. */
-TEST_WITH(knows_what_is_sent, make_tracefs, remove_folder)
+/* Interrupts have senders and wakeups have wakers, also if the user chose the events. */
+TEST_WITH(knows_whose_requests_to_record, make_tracefs, remove_folder)
 {
-	const struct perf_poke_event none = { "sched:sched_switch", NULL };
-	const struct perf_poke_event sent[] = { none, { "irq_vectors:resch*", NULL } };
+	const struct perf_poke_event asked[] = { { "sched:sched_switch", NULL },
+						 { "sched:sched_wakeup", NULL },
+						 { "irq_vectors:resch*", NULL },
+						 { "sched:sched_waking", NULL } };
+	static const unsigned int senders[] = { 0, SENDERS_WAKERS,
+						SENDERS_WAKERS | SENDERS_REQUESTS,
+						SENDERS_REQUESTS };
 	struct event_list list;
 
-	assert_int_equal(open_list(state, &list, &none, 1), 0);
-	assert_false(event_list_has_sent(&list));
-	event_list_close(&list);
-	assert_int_equal(open_list(state, &list, sent, 2), 0);
-	assert_true(event_list_has_sent(&list));
-	event_list_close(&list);
+	put_file(folder->fd, "events/sched/sched_waking/id", "13\n");
+	for (size_t i = 0; i < ARRAY_SIZE(senders); i++) {
+		assert_int_equal(open_list(state, &list, asked, i + 1), 0);
+		assert_int_equal(event_list_senders(&list), senders[i]);
+		event_list_close(&list);
+	}
 }
 
+/* perf can open only events with an ID. */
 TEST_WITH(globs_leave_out_what_has_no_id, make_tracefs, remove_folder)
 {
 	const struct perf_poke_event all[] = { { "ftrace:*", NULL } };

@@ -244,6 +244,10 @@ TEST_WITH(asks_for_events, make_tracefs, remove_folder)
 	assert_false(kernel.events[0].optional);
 	assert_int_equal(kernel.events[0].attr.type, PERF_TYPE_TRACEPOINT);
 	assert_int_equal(kernel.events[0].attr.config, 10);
+	/* Where tasks give up the CPU. */
+	assert_true(kernel.events[0].attr.sample_type & PERF_SAMPLE_CALLCHAIN);
+	assert_false(kernel.events[0].attr.exclude_callchain_user);
+	assert_in_range(kernel.events[0].attr.sample_max_stack, 1, 32);
 	check_attr(&kernel.events[0].attr);
 	/* One more on each CPU for task names. */
 	assert_int_equal(side.nr_cpus, sysconf(_SC_NPROCESSORS_ONLN));
@@ -251,7 +255,9 @@ TEST_WITH(asks_for_events, make_tracefs, remove_folder)
 	assert_true(side.event->attr.comm);
 	assert_true(side.event->attr.task);
 	assert_false(side.event->optional);
-	assert_int_equal(side.event->attr.sample_type, kernel.events[0].attr.sample_type);
+	assert_int_equal(side.event->attr.sample_type,
+			 kernel.events[0].attr.sample_type & ~PERF_SAMPLE_CALLCHAIN);
+	assert_false(side.event->attr.mmap);
 	check_attr(&side.event->attr);
 	recorder->ops->free(recorder);
 	assert_true(kernel.freed);
@@ -540,11 +546,13 @@ static void check_first_id(const char *name, struct recorder *recorder, struct s
 	assert_int_equal(recorder->ops->write(recorder, snapshot, fd, &spike, &facts), 0);
 	recorder->ops->snapshot_free(snapshot);
 	file = load_file(fd, "perf.data/data");
+	/* sched_switch, which was opened first, has stacks, so it is last. */
 	for (size_t event = 0; event < 2; event++) {
 		ids = ids_of(file, event);
 		assert_int_equal(ids.len, ARRAY_SIZE(cpus) * sizeof(uint64_t));
 		for (size_t i = 0; i < ARRAY_SIZE(cpus); i++)
-			assert_int_equal(take_u64(&ids), first + event * ARRAY_SIZE(cpus) + i);
+			assert_int_equal(take_u64(&ids),
+					 first + (1 - event) * ARRAY_SIZE(cpus) + i);
 	}
 }
 
