@@ -30,6 +30,10 @@ enum kernel_function_meaning {
 	/* Entry of all events with FRED: what it calls shows which. */
 	KERNEL_EVENT = 1 << 17,
 	KERNEL_LEAVES = 1 << 18, /* on the way back from an interrupt: the task's own work */
+	/* A thread goes to sleep, or is woken. */
+	KERNEL_WAITS = 1 << 19,	    /* the token is what it waits for */
+	KERNEL_WAKES = 1 << 20,	    /* implements wakeups: its caller matters */
+	KERNEL_SCHEDULER = 1 << 21, /* gives up the CPU: its caller matters */
 };
 
 struct kernel_function {

@@ -54,12 +54,14 @@ static void read_spans(const struct perfdata_file *file, const struct sample_win
 {
 	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
 	_cleanup_(spans_freep) struct spans *spans = NULL;
+	_cleanup_(schedule_release) struct schedule schedule = { 0 };
 	struct senders senders = { 0 };
 	_cleanup_free_ char *why = NULL;
 	int r;
 
 	must(!tracepoints_new(&tracepoints, file, window, &why) && !spans_new(&spans));
-	r = events_spans_read(tracepoints, -1, BEGIN + 150, window->end, spans, &senders);
+	r = events_spans_read(tracepoints, -1, BEGIN + 150, window->end, spans, &senders,
+			      &schedule);
 	must(!r || r == -ENODATA || r == -E2BIG);
 	for (size_t i = 0; i < LANE_NR; i++)
 		check_lane(spans, &spans->lanes[i]);

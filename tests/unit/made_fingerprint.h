@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "fingerprint/fingerprint.h"
+#include "cause/fingerprint.h"
 #include "util.h"
 
 /* chain: innermost first, separated by `<`. */

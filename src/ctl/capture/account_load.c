@@ -6,12 +6,31 @@
 #include "spans/events_spans.h"
 #include "spans/track_spans.h"
 
+/* With the mappings of `user` open, which names the functions of programs. */
+static int follow_thread(struct account *account, struct schedule *schedule,
+			 struct tracepoints *tracepoints, struct user_code *user)
+{
+	const struct thread_namer namer = {
+		.names = account->spans->names,
+		.tracepoints = tracepoints,
+		.user = user_code_name,
+		.context = user,
+	};
+	int r = schedule_add_comms(schedule, account->spans->names, tracepoints_file(tracepoints));
+
+	if (!r)
+		r = late_thread_new(&account->thread, schedule, &account->facts, &namer);
+	account->facts.thread = account->thread;
+	return r;
+}
+
 static int load_events(struct account *account, struct console *con, const char *data,
 		       uint64_t begin, const char *symfs)
 {
 	const struct facts *facts = &account->facts;
 	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
 	_cleanup_(user_code_release) struct user_code user = {};
+	_cleanup_(schedule_release) struct schedule schedule = { 0 };
 	/* Of all CPUs, because others may have sent requests. */
 	const struct sample_window window = { .end = facts->spike.time_ns };
 	struct samples *samples = &account->spans->samples;
@@ -25,33 +44,40 @@ static int load_events(struct account *account, struct console *con, const char 
 		r = -ENOMEM;
 	if (!r)
 		r = events_spans_read(tracepoints, facts->spike.cpu, begin, facts->spike.time_ns,
-				      account->spans, account->senders);
+				      account->spans, account->senders, &schedule);
+	if (!r)
+		r = follow_thread(account, &schedule, tracepoints, &user);
 	samples->namer = NULL;
 	samples->context = NULL;
 	account->facts.senders = account->senders;
 	return r ? capture_trace_error(con, account->capture, r, why) : 0;
 }
 
-/* Beside Intel PT, which does not show other CPUs. */
-static int load_senders(struct account *account, const char *data)
+/* Beside Intel PT, which shows neither other CPUs nor wakeups. */
+static int load_senders(struct account *account, const char *data, const char *symfs)
 {
 	const struct facts *facts = &account->facts;
 	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
+	_cleanup_(user_code_release) struct user_code user = {};
+	_cleanup_(schedule_release) struct schedule schedule = { 0 };
 	/* Work queued before the window may run in it. */
 	const struct sample_window window = { .end = facts->spike.time_ns };
 	_cleanup_free_ char *why = NULL;
 	struct tracepoint_event event;
-	int r = tracepoints_open(&tracepoints, data, &window, &why);
+	int r = capture_trace_events(&tracepoints, &user, account->capture, data, symfs, &window,
+				     &why);
 
 	if (r)
 		return r == -ENOMEM ? r : 0;
 	account->facts.senders = account->senders = calloc(1, sizeof(*account->senders));
 	if (!account->senders)
 		return -ENOMEM;
-	while (tracepoints_next(tracepoints, &event))
+	while (!r && tracepoints_next(tracepoints, &event)) {
 		senders_take(account->senders, tracepoints, &event, facts->spike.cpu);
+		r = schedule_add(&schedule, account->spans->names, &event);
+	}
 	senders_name(account->senders, tracepoints_file(tracepoints));
-	return 0;
+	return r ?: follow_thread(account, &schedule, tracepoints, &user);
 }
 
 static int load_trace(struct account *account, struct console *con, const char *data,
@@ -75,7 +101,7 @@ static int load_trace(struct account *account, struct console *con, const char *
 	int r = track_spans_new(&sink, account->spans, facts->spike.cpu);
 
 	if (!r && !facts->no_times)
-		r = load_senders(account, data);
+		r = load_senders(account, data, want->symfs);
 	if (r)
 		return capture_trace_error(con, account->capture, r, NULL);
 	if (facts->no_times) {

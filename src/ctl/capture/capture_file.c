@@ -107,6 +107,19 @@ static void put_hardware(struct hardware_facts *hardware, const struct capture_f
 	put_idle_states(hardware, file);
 }
 
+static void put_scheduling(struct scheduling_facts *to, const struct capture_file *file)
+{
+	to->rt_period_us = capture_file_number(file, "scheduling.rt_period_us", 0);
+	to->rt_runtime_us =
+		(int64_t)capture_file_number(file, "scheduling.rt_runtime_us", UINT64_MAX);
+	to->fair_server = (int)capture_file_number(file, "scheduling.fair_server", UINT64_MAX);
+	COPY(to->cgroup, capture_file_text(file, "scheduling.cgroup"));
+	to->quota_us = capture_file_number(file, "scheduling.quota_us", 0);
+	to->quota_period_us = capture_file_number(file, "scheduling.quota_period_us", 0);
+	to->nr_throttled = capture_file_number(file, "scheduling.nr_throttled", 0);
+	to->throttled_us = capture_file_number(file, "scheduling.throttled_us", 0);
+}
+
 /* Events use the clock of the spike, Intel PT uses perf's: recorder.clock relates the two. */
 static int put_clock(struct facts *facts, const struct capture_file *file, char **why)
 {
@@ -182,9 +195,16 @@ static int put_facts(struct capture_file *file, char **why)
 		facts->sampled = !strcmp(freeze, "sample");
 		facts->ends_at_spike = facts->sampled || !strcmp(freeze, "pause");
 	}
+	if (facts->spike.kind == PERF_POKE_TRIGGER_SPAN) {
+		const char *by = capture_file_text(file, "trigger.ends.by");
+
+		facts->by_cpu = !strcmp(by, "cpu");
+		facts->by_argument = !strcmp(by, "argument");
+	}
 	put_texts(facts, file);
 	put_stacks(facts, capture->spike);
 	put_hardware(&facts->hardware, file);
+	put_scheduling(&facts->scheduling, file);
 	return 0;
 }
 

@@ -7,7 +7,7 @@
 #ifndef CTL_CAUSES_GROUPS_H
 #define CTL_CAUSES_GROUPS_H
 
-#include "fingerprint/fingerprint.h"
+#include "cause/fingerprint.h"
 
 struct sighting {
 	const char *path; /* of the capture, or of its archive */

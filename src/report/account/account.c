@@ -4,12 +4,14 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "fingerprint/fingerprint_make.h"
+#include "cause/fingerprint_make.h"
 #include "text.h"
 #include "units.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 #define COLUMNS 100
+#define HEADLINE_MAX 160
+#define HEADLINE_MIN 40
 #define PATH_MAX_LINES 24
 #define ROWS_MAX 16
 /* The trace has no times. */
@@ -35,21 +37,87 @@ static int make_findings(struct account *account)
 	return r;
 }
 
+/* The part of a late thread's latency that is most of it, as a latency of its own: so far as a CPU
+ * explains it, it is explained in one way for threads and interrupts. */
+static void make_part(struct facts *part, const struct late_thread *thread)
+{
+	struct perf_poke_spike *spike = &part->spike;
+	const struct thread_stay *longest = &thread->longest;
+	bool is_one = longest->end - longest->begin >= thread->part_ns / 5 * 4;
+
+	switch (thread->part) {
+	case PART_INTERRUPT:
+		spike->kind = PERF_POKE_TRIGGER_IRQ;
+		spike->actual_ns = spike->expected_ns + spike->irq_ns;
+		part->stack = part->holder.interrupted ? part->holder : (struct spike_stack){ 0 };
+		break;
+	case PART_RUNNABLE:
+		if (facts_is_reported(part)) {
+			spike->kind = PERF_POKE_TRIGGER_WAKEUP;
+			spike->irq_ns = 0;
+			part->stack = (struct spike_stack){ 0 };
+			part->holder = thread->rival;
+		} else {
+			is_one = false;
+		}
+		break;
+	case PART_RUNNING:
+		break;
+	case PART_MIXED:
+	case PART_UNKNOWN:
+	case PART_ASLEEP:
+		is_one = false;
+		break;
+	}
+	if (is_one && thread->part != PART_INTERRUPT) {
+		spike->expected_ns = longest->begin;
+		spike->actual_ns = longest->end;
+	}
+	spike->latency_ns = spike->actual_ns - spike->expected_ns;
+}
+
+/* Finds the cause in that part. */
+static int blame_part(struct account *account)
+{
+	struct findings findings;
+	int r;
+
+	make_part(&account->blamed, account->thread);
+	r = findings_make(&findings, account->spans, &account->blamed, account->window_ns);
+	if (r)
+		return r;
+	r = cause_find(&account->cause, &findings, &account->blamed);
+	if (!r) {
+		fingerprint_make(&account->fingerprint, &account->cause, &findings,
+				 &account->blamed);
+		account->sentence = cause_sentence(&account->cause, &findings, &account->blamed,
+						   &account->facts);
+		r = account->sentence ? 0 : -ENOMEM;
+	}
+	findings_release(&findings);
+	return r;
+}
+
 int account_finish(struct account *account)
 {
 	int r = make_findings(account);
+
+	account->blamed = account->facts;
 
 	/* A task reported late may have run all the time. */
 	if (!r && facts_have_times(&account->facts) && !account->facts.spike.poked &&
 	    !facts_is_reported(&account->facts))
 		r = analysis_make(&account->analysis, &account->findings, &account->facts);
+	if (!r && account->thread)
+		return blame_part(account);
 	if (!r)
 		r = cause_find(&account->cause, &account->findings, &account->facts);
 	if (r)
 		return r;
 	fingerprint_make(&account->fingerprint, &account->cause, &account->findings,
 			 &account->facts);
-	account->sentence = cause_sentence(&account->cause, &account->findings, &account->facts);
+	account->sentence = cause_sentence(&account->cause, &account->findings, &account->facts,
+					   &account->facts);
 	return account->sentence ? 0 : -ENOMEM;
 }
 
@@ -59,6 +127,7 @@ void account_release(struct account *account)
 	analysis_release(&account->analysis);
 	findings_release(&account->findings);
 	free(account->senders);
+	late_thread_free(account->thread);
 	spans_free(account->spans);
 	*account = (struct account){ 0 };
 }
@@ -85,11 +154,38 @@ void account_print_wrapped(FILE *file, const char *text)
 	fputc('\n', file);
 }
 
+/* Length of what fits into the first line: up to the end of a part of the sentence. */
+static size_t headline_length(const char *sentence)
+{
+	static const char *const ends[] = { "; ", ", ", " < ", " " };
+	size_t length = strlen(sentence);
+
+	for (size_t i = 0; i < ARRAY_SIZE(ends) && length > HEADLINE_MAX; i++) {
+		for (size_t at = HEADLINE_MAX; at > HEADLINE_MIN; at--) {
+			if (has_prefix(sentence + at, ends[i]))
+				return at;
+		}
+	}
+	return length > HEADLINE_MAX ? HEADLINE_MAX : length;
+}
+
 static void print_sentence(FILE *file, const struct account *account)
 {
 	_cleanup_free_ char *text = strdup(account->sentence);
+	size_t length;
+	char *rest;
 
-	account_print_wrapped(file, text ? printable(text) : "?");
+	if (!text) {
+		fputs("?\n", file);
+		return;
+	}
+	length = headline_length(printable(text));
+	rest = text + length;
+	rest += strspn(rest, ";, ");
+	text[length] = '\0';
+	account_print_wrapped(file, text);
+	if (*rest)
+		account_print_wrapped(file, rest);
 }
 
 static void print_source(FILE *file, const struct account *account)
@@ -405,6 +501,8 @@ void account_print(FILE *file, const struct account *account, size_t top)
 	}
 	print_counts(file, account);
 	print_window(file, account);
+	if (account->thread)
+		late_thread_print(file, account->thread, account->spans->names);
 	print_analysis(file, account);
 	print_usages(file, account, "what the CPU did", findings->budget, findings->nr_budget);
 	if (account->spans->has_irqs_off)

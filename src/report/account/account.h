@@ -9,7 +9,8 @@
 #include "account/statistics.h"
 #include "cause/analysis.h"
 #include "cause/cause.h"
-#include "fingerprint/fingerprint.h"
+#include "cause/fingerprint.h"
+#include "cause/late_thread.h"
 
 struct account {
 	const char *capture; /* the capture's folder */
@@ -18,8 +19,10 @@ struct account {
 	uint64_t window_ns;	      /* how long before the spike */
 	uint64_t errors;	      /* errors of the decoder */
 	struct senders *senders;      /* NULL: no events recorded */
+	struct late_thread *thread;   /* NULL: as in facts */
 	struct spans *spans;
 	struct findings findings;
+	struct facts blamed; /* facts of the part of the latency that the cause explains */
 	struct analysis analysis;
 	struct cause cause;
 	struct fingerprint fingerprint;

@@ -123,7 +123,7 @@ static json_object *new_cause(const struct account *account)
 	json_add_known(object, "cycles", cause->cycles, 0);
 	json_add_name(object, "culprit",
 		      cause->frame == STACK_NONE ? NULL
-						 : account->facts.stack.frames[cause->frame].name);
+						 : account->blamed.stack.frames[cause->frame].name);
 	return object;
 }
 
@@ -268,6 +268,7 @@ json_object *account_json(const struct account *account, size_t top)
 									   : "events");
 	json_add(object, "spike", new_spike(account));
 	json_add(object, "cause", new_cause(account));
+	json_add(object, "thread", late_thread_json(account->thread, account->spans->names));
 	json_add(object, "fingerprint", fingerprint_json(&account->fingerprint));
 	json_add(object, "analysis", new_analysis(account));
 	json_add(object, "window", new_window(account));

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "cause/late_thread.h"
 #include "kernel_function.h"
 #include "task.h"
 
@@ -360,6 +361,48 @@ static bool goes_first(enum span_kind kind)
 	return kind == SPAN_LOST || kind == SPAN_UNTRACED || kind == SPAN_IDLE || kind == SPAN_NMI;
 }
 
+/* A thread that sleeps is not delayed by what its CPU does. Nor is what another CPU did among the
+ * spans. */
+static bool blame_thread(struct cause *cause, const struct findings *findings,
+			 const struct facts *facts)
+{
+	const struct late_thread *thread = facts->thread;
+	const struct schedule_share *rival = thread->rivals.list;
+	char text[64];
+
+	cause->time_ns = thread->part_ns;
+	if (thread->part == PART_ASLEEP) {
+		cause->kind = CAUSE_ASLEEP;
+		cause->count = thread->waits[0].count;
+		return true;
+	}
+	if (thread->part == PART_MIXED)
+		cause->kind = CAUSE_MIXED;
+	if (thread->part == PART_MIXED || thread->part == PART_UNKNOWN)
+		return true;
+	if (thread->part == PART_INTERRUPT || thread->longest.cpu == facts->spike.cpu)
+		return false;
+	if (thread->part == PART_RUNNABLE && thread->rivals.nr && rival->tid) {
+		snprintf(text, sizeof(text), "%s %d", findings_name(findings, rival->name),
+			 rival->tid);
+		cause->time_ns = rival->time_ns;
+	} else if (thread->part == PART_RUNNING) {
+		snprintf(text, sizeof(text), "%s %d", findings_name(findings, thread->name),
+			 thread->tid);
+	} else {
+		return true;
+	}
+	cause->kind = CAUSE_THREAD;
+	cause->name = names_add(findings->spans->names, text);
+	return true;
+}
+
+bool cause_is_elsewhere(const struct facts *facts)
+{
+	return facts_is_reported(facts) && facts->spike.kind != PERF_POKE_TRIGGER_NOISE &&
+	       !facts->thread && !facts->by_cpu;
+}
+
 int cause_find(struct cause *cause, const struct findings *findings, const struct facts *facts)
 {
 	const struct usage *usage = longest_usage(findings);
@@ -377,6 +420,11 @@ int cause_find(struct cause *cause, const struct findings *findings, const struc
 		cause->kind = CAUSE_POKED;
 		return 0;
 	}
+	if (facts->thread && blame_thread(cause, findings, facts))
+		return 0;
+	if (cause_is_elsewhere(facts))
+		return 0;
+	cause->time_ns = 0;
 	/* Most of the latency was not recorded. */
 	if (facts->no_times || !cause_explains(findings, findings->late_end - findings->late_begin))
 		return 0;
@@ -413,6 +461,7 @@ const char *cause_kind_name(enum cause_kind kind)
 		[CAUSE_EXCEPTION] = "exception", [CAUSE_IDLE] = "idle",
 		[CAUSE_THREAD] = "thread",	 [CAUSE_UNTRACED] = "untraced",
 		[CAUSE_LOST] = "lost",		 [CAUSE_MIXED] = "mixed",
+		[CAUSE_ASLEEP] = "asleep",
 	};
 	_Static_assert(ARRAY_SIZE(names) == CAUSE_NR, "each has a name");
 

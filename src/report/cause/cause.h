@@ -18,6 +18,7 @@ enum cause_kind {
 	CAUSE_UNTRACED, /* code that is not traced */
 	CAUSE_LOST,	/* the trace has a gap */
 	CAUSE_MIXED,	/* nothing took at least half of it */
+	CAUSE_ASLEEP,	/* the late thread slept: facts->thread has where and why */
 	CAUSE_NR,
 };
 
@@ -40,6 +41,10 @@ int cause_find(struct cause *cause, const struct findings *findings,
 /* Whether the time is at least half of the latency, the minimum for a cause. */
 bool cause_explains(const struct findings *findings, uint64_t time_ns);
 
+/* Whether what the CPU did does not explain the latency: nothing shows whether the late thread ran
+ * there, or no thread was late. */
+bool cause_is_elsewhere(const struct facts *facts);
+
 /* The stack of the blamed thread; NULL: not taken. */
 const struct spike_stack *cause_switched(const struct cause *cause, const struct findings *findings,
 					 const struct facts *facts);
@@ -52,8 +57,9 @@ bool cause_went_on(const struct cause *cause, const struct findings *findings,
 /* Such as `irqs_off`. */
 const char *cause_kind_name(enum cause_kind kind);
 
-/* Returns one line without newline, to be freed by the caller. NULL if out of memory. */
+/* For a cause of a part of the latency: facts of that part, and of the whole. Returns one line
+ * without newline, to be freed by the caller. NULL if out of memory. */
 char *cause_sentence(const struct cause *cause, const struct findings *findings,
-		     const struct facts *facts);
+		     const struct facts *facts, const struct facts *whole);
 
 #endif

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "cause/late_thread.h"
 #include "units.h"
 
 #define CALLERS_MAX 3
@@ -132,8 +133,24 @@ static void put_path(FILE *file, const struct findings *findings)
 		put_callers(file, findings, findings->path, SPAN_NONE, ", first in ");
 }
 
-static void put_none(FILE *file, const struct cause *cause, const struct findings *findings)
+static void put_none(FILE *file, const struct cause *cause, const struct findings *findings,
+		     const struct facts *facts)
 {
+	if (facts->thread && facts->thread->part == PART_UNKNOWN) {
+		fprintf(file,
+			"for %s of that, it is not recorded what the thread did: it was on a CPU "
+			"that is not watched, or the recording begins later",
+			FORMAT_TIME(facts->thread->part_ns));
+		return;
+	}
+	if (cause_is_elsewhere(facts)) {
+		fputs(facts->by_argument ? "what delayed it is not known, because the span belongs "
+					   "to no thread"
+					 : "whether the thread ran or waited is not recorded: "
+					   "sched:sched_switch and sched:sched_waking show it",
+		      file);
+		return;
+	}
 	if (!cause_explains(findings, findings->late_end - findings->late_begin)) {
 		fputs("the recording does not reach back to the expected expiry", file);
 		return;
@@ -200,10 +217,19 @@ static void put_thread(FILE *file, const struct cause *cause, const struct findi
 		sender_put(file, cause->sender);
 }
 
-static void put_mixed(FILE *file, const struct cause *cause, const struct findings *findings)
+static void put_mixed(FILE *file, const struct cause *cause, const struct findings *findings,
+		      const struct facts *facts)
 {
 	const char *name = findings_name(findings, cause->name);
 
+	if (facts->thread && facts->thread->part == PART_MIXED) {
+		const uint64_t *sums = facts->thread->stays.sums;
+
+		fprintf(file, "it ran for %s, ", FORMAT_TIME(sums[THREAD_RUNNING]));
+		fprintf(file, "waited for a CPU for %s, ", FORMAT_TIME(sums[THREAD_RUNNABLE]));
+		fprintf(file, "and slept for %s", FORMAT_TIME(sums[THREAD_ASLEEP]));
+		return;
+	}
 	fprintf(file, "nothing took half of that; %s took the most, %s",
 		name[0] ? name : "unknown code", FORMAT_TIME(cause->time_ns));
 }
@@ -250,12 +276,15 @@ static void put_cause(FILE *file, const struct cause *cause, const struct findin
 		fprintf(file, "the trace of %s of that is missing", FORMAT_TIME(cause->time_ns));
 		break;
 	case CAUSE_MIXED:
-		put_mixed(file, cause, findings);
+		put_mixed(file, cause, findings, facts);
+		break;
+	case CAUSE_ASLEEP:
+		late_thread_put_asleep(file, facts->thread, findings->spans->names);
 		break;
 	case CAUSE_NONE:
 	case CAUSE_POKED:
 	case CAUSE_NR:
-		put_none(file, cause, findings);
+		put_none(file, cause, findings, facts);
 		break;
 	}
 }
@@ -293,8 +322,21 @@ static void put_why(FILE *file, const struct cause *cause, const struct findings
 		put_cause(file, cause, findings, facts);
 }
 
+/* Which part of the latency the rest explains. */
+static void put_part(FILE *file, const struct facts *facts, const struct facts *whole)
+{
+	if (!facts->thread)
+		return;
+	if (facts->thread->part == PART_INTERRUPT)
+		fprintf(file,
+			"the timer's interrupt was %s late: ", FORMAT_TIME(facts->thread->part_ns));
+	else if (facts->thread->part == PART_RUNNABLE && facts_is_reported(whole))
+		fprintf(file,
+			"it waited for the CPU for %s: ", FORMAT_TIME(facts->thread->part_ns));
+}
+
 char *cause_sentence(const struct cause *cause, const struct findings *findings,
-		     const struct facts *facts)
+		     const struct facts *facts, const struct facts *whole)
 {
 	char *text = NULL, task[96];
 	size_t size;
@@ -304,16 +346,22 @@ char *cause_sentence(const struct cause *cause, const struct findings *findings,
 		return NULL;
 	if (cause->kind == CAUSE_POKED) {
 		fputs("this capture was requested: no timer was late", file);
-	} else if (facts_is_reported(facts) && !facts->spike.latency_ns) {
-		fprintf(file, "%s, in %s", facts_late(facts),
-			facts_task(facts, task, sizeof(task)));
+	} else if (facts_is_reported(whole) && !whole->spike.latency_ns) {
+		fprintf(file, "%s, in %s", facts_late(whole),
+			facts_task(whole, task, sizeof(task)));
 	} else {
-		facts_put_late(file, facts);
+		facts_put_late(file, whole);
+		put_part(file, facts, whole);
 		if (facts->spike.kind != PERF_POKE_TRIGGER_NOISE || facts_is_pt(facts))
 			put_why(file, cause, findings, facts);
 		samples_put(file, &findings->samples, findings->spans->names, "; ");
-		hardware_put(file, &facts->hardware, &findings->spans->power,
-			     facts->spike.expected_ns, facts->spike.latency_ns);
+		if (facts->thread && facts->thread->part == PART_RUNNABLE)
+			late_thread_put_why(file, facts->thread, findings->spans->names, facts,
+					    facts->thread->rivals.nr &&
+						    cause->kind == CAUSE_THREAD);
+		if (cause->kind != CAUSE_ASLEEP)
+			hardware_put(file, &facts->hardware, &findings->spans->power,
+				     facts->spike.expected_ns, facts->spike.latency_ns);
 	}
 	if (fclose(file))
 		free(TAKE_PTR(text));

@@ -12,6 +12,18 @@
 #include "facts/spike_stack.h"
 #include "perf_poke.h"
 
+/* From capture.json: what limits the time that threads get. */
+struct scheduling_facts {
+	int64_t rt_runtime_us; /* kernel.sched_rt_runtime_us; -1: no limit */
+	uint64_t rt_period_us; /* 0: unknown */
+	int fair_server;       /* 1: it is there; 0: not; -1: unknown */
+	/* The late thread's nearest cgroup with a CPU quota; quota_us 0: none */
+	char cgroup[128];
+	uint64_t quota_us, quota_period_us, nr_throttled, throttled_us;
+};
+
+struct late_thread;
+
 struct facts {
 	/* Without pointers. Texts are printable. Times are those of the trace, where expected_ns <=
 	 * actual_ns <= time_ns; latency_ns and irq_ns fit in. */
@@ -21,12 +33,16 @@ struct facts {
 	bool sampled;	      /* Intel PT in an AUX sample, not in a ring */
 	bool no_times;	      /* Intel PT whose TSC was not perf's clock */
 	bool ends_at_spike;   /* Intel PT that the kernel stopped at the spike */
+	bool by_cpu;	      /* a span of a CPU, such as a softirq */
+	bool by_argument;     /* a span of neither thread nor CPU, such as a request to a disk */
 	uint64_t to_clock_ns; /* from the clock of capture.json to that of the trace */
 	char function[128];   /* callback of the timer, or its address */
 	char wall_time[40];
 	char release[80], hostname[80], model[80];
 	struct hardware_facts hardware;
-	const struct senders *senders; /* NULL: not recorded */
+	struct scheduling_facts scheduling;
+	const struct senders *senders;	  /* NULL: not recorded */
+	const struct late_thread *thread; /* NULL: no thread was late, or it is not recorded */
 	struct spike_stack
 		stack; /* of the interrupted task, or of the one before the late thread */
 	struct spike_stack

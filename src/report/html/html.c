@@ -91,13 +91,48 @@ static json_object *new_samples(const struct spans *spans)
 	return new_chart_lane("samples", nr, file, &data);
 }
 
+/* The states of the late thread. */
+static json_object *new_thread_lane(const struct account *account)
+{
+	static const enum span_kind kinds[THREAD_STATES] = {
+		[THREAD_UNKNOWN] = SPAN_LOST,
+		[THREAD_RUNNING] = SPAN_THREAD,
+		[THREAD_RUNNABLE] = SPAN_UNTRACED,
+		[THREAD_ASLEEP] = SPAN_IDLE,
+	};
+	const struct spans *spans = account->spans;
+	const struct thread_stays *stays = &account->thread->stays;
+	_cleanup_free_ char *data = NULL;
+	size_t size;
+	FILE *file = open_memstream(&data, &size);
+	uint64_t before = spans->begin, nr = 0;
+
+	for (size_t i = 0; i < stays->nr && file; i++) {
+		const struct thread_stay *stay = &stays->list[i];
+		const struct span span = {
+			.begin = stay->begin < spans->begin ? spans->begin : stay->begin,
+			.end = stay->end,
+			.name = names_add(spans->names, thread_state_name(stay->state)),
+			.kind = (uint8_t)kinds[stay->state],
+		};
+
+		if (span.begin >= span.end)
+			continue;
+		put_span(file, &span, before);
+		before = span.begin;
+		nr++;
+	}
+	return new_chart_lane("late thread", nr, file, &data);
+}
+
 static int add_lane(json_object *list, json_object *lane)
 {
 	return lane ? json_object_array_add(list, lane) : -ENOMEM;
 }
 
-static int add_lanes(json_object *object, const struct spans *spans)
+static int add_lanes(json_object *object, const struct account *account)
 {
+	const struct spans *spans = account->spans;
 	const struct {
 		enum lane_number number;
 		const char *title;
@@ -110,6 +145,8 @@ static int add_lanes(json_object *object, const struct spans *spans)
 	json_object *list = json_object_new_array();
 
 	json_add(object, "lanes", list);
+	if (account->thread && add_lane(list, new_thread_lane(account)))
+		return -ENOMEM;
 	for (size_t i = 0; i < ARRAY_SIZE(lanes); i++) {
 		if (add_lane(list, new_lane(spans, lanes[i].number, lanes[i].title)))
 			return -ENOMEM;
@@ -203,6 +240,13 @@ static json_object *new_chart(const struct account *account)
 	json_object *kinds = json_object_new_array();
 	json_object *names = json_object_new_array();
 
+	/* The lanes add names. */
+	if (add_lanes(object, account)) {
+		json_object_put(object);
+		json_object_put(kinds);
+		json_object_put(names);
+		return NULL;
+	}
 	for (size_t i = 0; i < SPAN_NR_KINDS; i++)
 		json_object_array_add(kinds,
 				      json_object_new_string(span_kind_name((enum span_kind)i)));
@@ -222,10 +266,6 @@ static json_object *new_chart(const struct account *account)
 		      : facts_is_thread(&account->facts) ? "thread is late"
 							 : "timer is late");
 	json_add(object, "histogram", new_histogram(account));
-	if (add_lanes(object, spans)) {
-		json_object_put(object);
-		return NULL;
-	}
 	return object;
 }
 

@@ -331,7 +331,7 @@ int events_spans_end(struct events_spans *to, uint64_t end)
 }
 
 int events_spans_read(struct tracepoints *tracepoints, int cpu, uint64_t begin, uint64_t end,
-		      struct spans *spans, struct senders *senders)
+		      struct spans *spans, struct senders *senders, struct schedule *schedule)
 {
 	struct events_spans to = { spans, tracepoints, begin };
 	struct tracepoint_event event;
@@ -340,6 +340,9 @@ int events_spans_read(struct tracepoints *tracepoints, int cpu, uint64_t begin, 
 	while (!r && tracepoints_next(tracepoints, &event)) {
 		/* What began before the window has its sender there too. */
 		senders_take(senders, tracepoints, &event, cpu);
+		r = schedule_add(schedule, spans->names, &event);
+		if (r)
+			break;
 		if (cpu < 0 || event.cpu == cpu)
 			r = events_spans_take(&to, &event);
 	}

@@ -4,14 +4,17 @@
 #define REPORT_EVENTS_SPANS_H
 
 #include "events/tracepoints.h"
+#include "facts/schedule.h"
 #include "facts/senders.h"
 #include "spans/spans.h"
 
 /* Reads the events of one CPU (negative: of all) up to `end`, and from `begin` on, senders of
- * interrupts to that CPU. Earlier events only determine which spans are open at `begin`. Returns 0,
+ * interrupts to that CPU; all events into the schedule. Earlier events only determine which spans
+ * are open at `begin`. Returns 0,
  * -ENODATA without events, -E2BIG with too many spans, or -ENOMEM. */
 int events_spans_read(struct tracepoints *tracepoints, int cpu, uint64_t begin, uint64_t end,
-		      struct spans *spans, struct senders *senders) _must_check_;
+		      struct spans *spans, struct senders *senders,
+		      struct schedule *schedule) _must_check_;
 
 /* The same for one event at a time, for several CPUs in parallel. The caller sets the first three
  * members. */

@@ -22,7 +22,7 @@ TEST(says_which_cause_is_wrong)
 	} rows[] = {
 		{ "{\n\"version\": 3,\n\"causes\": [,]\n}",
 		  "not JSON: unexpected character in line 3" },
-		{ "{\n\"version\": 2 // of ours\n}", "not JSON: " },
+		{ "{\n\"version\": 3 // of ours\n}", "not JSON: " },
 		{ HEAD, "not JSON: " },
 		{ "[]", "not an object with version and causes" },
 		{ "{ \"causes\": [] }", "version: missing, or not 3" },

@@ -126,8 +126,10 @@ static int read_events(struct spans *spans, const struct made_sample *samples, s
 		folder, formats, ARRAY_SIZE(formats), samples, nr,
 		"ffffffff81000000 T tick_nohz_handler\nffffffff81000100 T other\n");
 
+	_cleanup_(schedule_release) struct schedule schedule = { 0 };
+
 	senders = (struct senders){ 0 };
-	return events_spans_read(tracepoints, 0, begin, 90, spans, &senders);
+	return events_spans_read(tracepoints, 0, begin, 90, spans, &senders, &schedule);
 }
 
 /* As `0 interrupt local_timer 1-2`, a line each. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "fingerprint/fingerprint.h"
+#include "cause/fingerprint.h"
 
 #include <string.h>
 

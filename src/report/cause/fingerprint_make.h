@@ -4,7 +4,7 @@
 #define REPORT_FINGERPRINT_MAKE_H
 
 #include "cause/cause.h"
-#include "fingerprint/fingerprint.h"
+#include "cause/fingerprint.h"
 
 void fingerprint_make(struct fingerprint *fingerprint, const struct cause *cause,
 		      const struct findings *findings, const struct facts *facts);

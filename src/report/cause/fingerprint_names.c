@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "fingerprint/fingerprint_names.h"
+#include "cause/fingerprint_names.h"
 
 #include <ctype.h>
 #include <stdio.h>

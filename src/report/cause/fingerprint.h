@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "fingerprint/fingerprint_names.h"
+#include "cause/fingerprint_names.h"
 #include "util.h"
 
 /* Prefix of a task among the frames. */

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "fingerprint/fingerprint_make.h"
+#include "cause/fingerprint_make.h"
 
 #include <string.h>
 
+#include "cause/late_thread.h"
 #include "kernel_function.h"
 #include "task.h"
 #include "text.h"
@@ -216,6 +217,20 @@ static size_t find_culprit(const struct spike_stack *stack, const struct cause *
 	return cause_went_on(cause, findings, facts) ? STACK_NONE : hit;
 }
 
+/* A limit on CPU time kept the thread from running, whoever ran instead. */
+static bool make_throttled(struct fingerprint *to, const struct late_thread *thread)
+{
+	if (!thread || thread->part != PART_RUNNABLE)
+		return false;
+	if (thread->why == RUNNABLE_QUOTA)
+		add_frame(to, "[cgroup_quota]");
+	else if (thread->why == RUNNABLE_RT_THROTTLING || thread->why == RUNNABLE_FAIR_SERVER)
+		add_frame(to, "[real_time]");
+	if (to->nr)
+		set_kind(to, "throttled");
+	return to->nr;
+}
+
 /* A thread in the kernel is identified by its functions. In user space, where recorders see
  * different depths, by its name. */
 static void make_thread(struct fingerprint *to, const struct cause *cause,
@@ -297,9 +312,63 @@ static void make_reported(struct fingerprint *to, const struct facts *facts)
 	add_frame(to, name);
 }
 
+/* Whether a thread may be what was waited for. A disk, say, is the same whoever ran when it was
+ * done. */
+static bool is_for_thread(const char *token)
+{
+	static const char *const others[] = { "aio",  "disk",	"io_uring",  "memory", "page_fault",
+					      "rcu",  "sleep",	"timerfd",   "tty",    "work",
+					      "poll", "signal", "writeback", "socket" };
+
+	for (size_t i = 0; token && i < ARRAY_SIZE(others); i++) {
+		if (!strcmp(token, others[i]))
+			return false;
+	}
+	return true;
+}
+
+/* Where the thread slept, and for whom. */
+static void make_asleep(struct fingerprint *to, const struct findings *findings,
+			const struct late_thread *thread)
+{
+	const struct thread_wait *wait = &thread->waits[0];
+	const struct thread_waker *waker = &wait->waker;
+	char name[FINGERPRINT_NAME_SIZE];
+
+	set_kind(to, "asleep");
+	if (wait->place.token) {
+		snprintf(name, sizeof(name), "[%s]", wait->place.token);
+		add_frame(to, name);
+	}
+	/* A lock in the kernel is told apart by who takes it. */
+	if (!wait->place.token || !strcmp(wait->place.token, "lock") ||
+	    !strcmp(wait->place.token, "completion")) {
+		for (size_t i = 0; i < wait->place.nr_kernel; i++) {
+			const char *function = findings_name(findings, wait->place.kernel[i]);
+
+			if (kernel_function_find(function, KERNEL_WAITS | KERNEL_SCHEDULER))
+				continue;
+			fingerprint_function(name, function);
+			add_frame(to, name);
+		}
+	}
+	if (wait->place.entry)
+		add_frame(to, findings_name(findings, wait->place.entry));
+	if (waker->context == WAKE_TASK && waker->name && is_for_thread(wait->place.token))
+		add_task(to, findings_name(findings, waker->name));
+	else if (waker->context == WAKE_TIMER && is_for_thread(wait->place.token))
+		add_frame(to, "[timer]");
+	else if (waker->context != WAKE_UNKNOWN && waker->function && !wait->place.token)
+		add_function(to, findings_name(findings, waker->function));
+	if (!to->nr)
+		set_kind(to, "unknown");
+}
+
 static void make_kind(struct fingerprint *to, const struct cause *cause,
 		      const struct findings *findings, const struct facts *facts)
 {
+	if (make_throttled(to, facts->thread))
+		return;
 	switch (cause->kind) {
 	case CAUSE_IRQS_OFF:
 		make_irqs_off(to, cause, findings, facts);
@@ -320,6 +389,9 @@ static void make_kind(struct fingerprint *to, const struct cause *cause,
 			make_outside(to, facts);
 		else
 			make_thread(to, cause, findings, facts);
+		break;
+	case CAUSE_ASLEEP:
+		make_asleep(to, findings, facts->thread);
 		break;
 	case CAUSE_UNTRACED:
 		make_named(to, cause, findings);

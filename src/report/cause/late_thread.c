@@ -1,0 +1,540 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cause/late_thread.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+
+#include "array.h"
+#include "cause/fingerprint_names.h"
+#include "kernel_function.h"
+#include "text.h"
+
+/* On all 64-bit architectures, user space has the lower half. */
+#define KERNEL_FIRST (UINT64_C(1) << 63)
+/* Kernel priorities: below 0 deadline, below this real-time, above fair. */
+#define PRIO_FAIR 100
+#define PRIO_IDLE 140
+#define NS_PER_US 1000
+
+int late_thread_of(const struct facts *facts)
+{
+	if (facts->spike.poked)
+		return 0;
+	return facts->spike.late_tid;
+}
+
+/* ---- Places and wakers --------------------------------------------------------------------- */
+
+static uint32_t name_user(const struct thread_namer *namer, const struct schedule_event *event,
+			  uint64_t address)
+{
+	const struct tracepoint_event at = { .time = event->time, .pid = event->pid };
+
+	uint32_t found = namer->user ? namer->user(namer->context, namer->names, &at, address) : 0;
+	const char *name = names_get(namer->names, found);
+	char plain[128];
+
+	if (!found)
+		return 0;
+	/* The C library's aliases within itself, and versions of symbols. */
+	if (has_prefix(name, "__GI_"))
+		name += strlen("__GI_");
+	snprintf(plain, sizeof(plain), "%.*s", (int)strcspn(name, "@"), name);
+	return names_add(namer->names, plain);
+}
+
+/* In order of importance: of a stack, the first frame with a token that says more than that the
+ * thread waits for a completion. */
+static void place_add_kernel(struct thread_place *place, const struct thread_namer *namer,
+			     const char *function)
+{
+	const struct kernel_function *row = kernel_function_find(function, KERNEL_WAITS);
+	char name[FINGERPRINT_NAME_SIZE], entry[FINGERPRINT_NAME_SIZE];
+
+	if (row && (!place->token || !strcmp(place->token, "completion")))
+		place->token = row->token;
+	if (kernel_function_find(function, KERNEL_EXCEPTION) && place->token &&
+	    strcmp(place->token, "futex"))
+		place->token = "page_fault";
+	fingerprint_function(name, function);
+	if (!place->entry && fingerprint_role(entry, name) == FRAME_ENTRY)
+		place->entry = names_add(namer->names, entry);
+	if (place->entry || place->nr_kernel == THREAD_FRAMES_MAX)
+		return;
+	if (!place->nr_kernel && kernel_function_find(function, KERNEL_SCHEDULER | KERNEL_TRIGGER))
+		return;
+	place->kernel[place->nr_kernel++] = names_add(namer->names, function);
+}
+
+static void place_find(struct thread_place *place, const struct schedule *schedule, size_t gave_up,
+		       const struct thread_namer *namer)
+{
+	const struct schedule_event *event;
+
+	*place = (struct thread_place){ 0 };
+	if (gave_up == SCHEDULE_NONE)
+		return;
+	event = &schedule->events[gave_up];
+	for (uint32_t i = 0; i < event->nr_frames; i++) {
+		uint64_t address = schedule->frames[event->frames + i];
+
+		if (address >= KERNEL_FIRST) {
+			const char *function = tracepoints_function(namer->tracepoints, address);
+
+			if (function)
+				place_add_kernel(place, namer, function);
+		} else if (place->nr_user < THREAD_FRAMES_MAX) {
+			uint32_t name = name_user(namer, event, address);
+
+			/* Without frame pointers, the rest is no code. */
+			if (!name)
+				break;
+			place->user[place->nr_user++] = name;
+		}
+	}
+	if (event->sleep_state & 0x04)
+		place->token = "stop";
+	else if (event->sleep_state & 0x08)
+		place->token = "tracer";
+}
+
+/* The letter of sched_switch for its bits. */
+static char state_letter(uint32_t state)
+{
+	static const char letters[] = "SDTtXZPI";
+
+	for (size_t i = 0; letters[i]; i++) {
+		if (state & 1U << i)
+			return letters[i];
+	}
+	return 'R';
+}
+
+/* An interrupt's own functions are inside of the entry that is nearest to the wakeup. */
+static enum wake_context context_of(const char *function)
+{
+	const struct kernel_function *row = kernel_function_find(function, KERNEL_ENTRY);
+	const char *token = row ? row->token : "";
+
+	if (!strcmp(token, "local_timer") || !strcmp(token, "TIMER") || !strcmp(token, "HRTIMER"))
+		return WAKE_TIMER;
+	if (kernel_function_find(function, KERNEL_SOFTIRQ))
+		return WAKE_SOFTIRQ;
+	return !strcmp(token, "irq") || kernel_function_find(function, KERNEL_INTERRUPT)
+		       ? WAKE_INTERRUPT
+		       : WAKE_UNKNOWN;
+}
+
+static void waker_find(struct thread_waker *waker, const struct schedule *schedule, size_t woken,
+		       const struct thread_namer *namer)
+{
+	const struct schedule_event *event;
+	uint32_t last = 0;
+
+	*waker = (struct thread_waker){ .cpu = -1 };
+	if (woken == SCHEDULE_NONE)
+		return;
+	event = &schedule->events[woken];
+	waker->tid = event->other;
+	waker->cpu = event->cpu;
+	waker->name = schedule_name(schedule, event->other, UINT64_MAX);
+	/* Without sched_waking: where the thread was queued, maybe by an interrupt for the waker.
+	 */
+	if (event->kind != SCHEDULE_WAKING || !event->nr_frames)
+		return;
+	for (uint32_t i = 0; i < event->nr_frames && waker->context == WAKE_UNKNOWN; i++) {
+		uint64_t address = schedule->frames[event->frames + i];
+		const char *function = address >= KERNEL_FIRST
+					       ? tracepoints_function(namer->tracepoints, address)
+					       : NULL;
+
+		if (!function)
+			continue;
+		waker->context = context_of(function);
+		if (waker->context != WAKE_UNKNOWN)
+			waker->function = last;
+		last = names_add(namer->names, function);
+		if (waker->context == WAKE_UNKNOWN && waker->nr_kernel < THREAD_FRAMES_MAX &&
+		    (waker->nr_kernel ||
+		     !kernel_function_find(function, KERNEL_WAKES | KERNEL_TRIGGER)))
+			waker->kernel[waker->nr_kernel++] = last;
+	}
+	if (waker->context == WAKE_UNKNOWN)
+		waker->context = WAKE_TASK;
+}
+
+static bool is_same_place(const struct thread_place *a, const struct thread_place *b)
+{
+	if (a->token && b->token)
+		return !strcmp(a->token, b->token) && a->entry == b->entry;
+	return !a->token && !b->token && a->nr_kernel == b->nr_kernel &&
+	       (!a->nr_kernel || a->kernel[0] == b->kernel[0]);
+}
+
+static struct thread_wait *wait_at(struct thread_wait **waits, size_t *nr,
+				   const struct thread_place *place)
+{
+	for (size_t i = 0; i < *nr; i++) {
+		if (is_same_place(&(*waits)[i].place, place))
+			return &(*waits)[i];
+	}
+	if (array_grow(waits, *nr, sizeof(**waits)))
+		return NULL;
+	(*waits)[*nr] = (struct thread_wait){ .place = *place };
+	return &(*waits)[(*nr)++];
+}
+
+static int compare_waits(const void *a, const void *b)
+{
+	const struct thread_wait *x = a, *y = b;
+
+	return array_compare(y->time_ns, x->time_ns) ?: array_compare(x->begin, y->begin);
+}
+
+/* Sums the sleeps of a thread by place. */
+static int waits_find(struct thread_wait **waits, size_t *nr, const struct thread_stays *stays,
+		      const struct schedule *schedule, const struct thread_namer *namer)
+{
+	for (size_t i = 0; i < stays->nr; i++) {
+		const struct thread_stay *stay = &stays->list[i];
+		uint64_t time_ns = stay->end - stay->begin;
+		struct thread_place place;
+		struct thread_wait *wait;
+
+		if (stay->state != THREAD_ASLEEP)
+			continue;
+		place_find(&place, schedule, stay->gave_up, namer);
+		wait = wait_at(waits, nr, &place);
+		if (!wait)
+			return -ENOMEM;
+		wait->time_ns += time_ns;
+		wait->count++;
+		if (time_ns <= wait->longest_ns)
+			continue;
+		wait->place = place;
+		wait->longest_ns = time_ns;
+		wait->unsure = stay->unsure;
+		wait->begin = stay->begin;
+		wait->end = stay->end;
+		wait->state = stay->gave_up == SCHEDULE_NONE
+				      ? 0
+				      : state_letter(schedule->events[stay->gave_up].sleep_state);
+		waker_find(&wait->waker, schedule, stay->woken, namer);
+	}
+	if (*nr)
+		qsort(*waits, *nr, sizeof(**waits), compare_waits);
+	return names_error(namer->names);
+}
+
+/* ---- Who ran instead ------------------------------------------------------------------------- */
+
+static int rivals_find(struct schedule_shares *rivals, const struct thread_stays *stays,
+		       const struct schedule *schedule)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < stays->nr && !r; i++) {
+		const struct thread_stay *stay = &stays->list[i];
+
+		if (stay->state == THREAD_RUNNABLE)
+			r = schedule_share_add(schedule, stay->cpu, stay->begin, stay->end, rivals);
+	}
+	schedule_shares_sort(rivals);
+	return r;
+}
+
+/* Share of a CPU's time that real-time threads had in the period before a time. */
+static bool was_hogged(const struct schedule *schedule, int cpu, uint64_t at,
+		       const struct scheduling_facts *scheduling)
+{
+	uint64_t period_ns = scheduling->rt_period_us * NS_PER_US, real_time_ns = 0;
+	struct schedule_shares shares = { 0 };
+	bool failed;
+
+	if (!period_ns || at < period_ns || !schedule_has(schedule, cpu, at - period_ns / 2))
+		return false;
+	failed = schedule_share_add(schedule, cpu, at - period_ns / 2, at, &shares);
+	for (size_t i = 0; i < shares.nr; i++) {
+		if (shares.list[i].tid && shares.list[i].prio < PRIO_FAIR)
+			real_time_ns += shares.list[i].time_ns;
+	}
+	schedule_shares_release(&shares);
+	return !failed && real_time_ns >= period_ns / 2 / 5 * 4;
+}
+
+static bool may_be_throttled(const struct scheduling_facts *scheduling, uint64_t runnable_ns)
+{
+	return scheduling->quota_us && scheduling->nr_throttled &&
+	       scheduling->throttled_us >= runnable_ns / NS_PER_US / 2;
+}
+
+/* Whether the thread alone used up its cgroup's quota in the period before it had to wait. */
+static bool has_used_quota(const struct late_thread *thread, const struct schedule *schedule,
+			   const struct scheduling_facts *scheduling)
+{
+	const struct thread_known known = { .cpu = -1 };
+	uint64_t period_ns = scheduling->quota_period_us * NS_PER_US;
+	uint64_t end = thread->longest.begin, ran_ns;
+	struct thread_stays stays;
+
+	if (thread->longest.state != THREAD_RUNNABLE || end < period_ns ||
+	    schedule_follow(schedule, thread->tid, end - period_ns, end, &known, &stays))
+		return false;
+	ran_ns = stays.sums[THREAD_RUNNING];
+	thread_stays_release(&stays);
+	return ran_ns >= scheduling->quota_us * NS_PER_US / 5 * 4;
+}
+
+static uint64_t idle_time(const struct schedule_shares *rivals)
+{
+	for (size_t i = 0; i < rivals->nr; i++) {
+		if (!rivals->list[i].tid)
+			return rivals->list[i].time_ns;
+	}
+	return 0;
+}
+
+/* Why a runnable thread did not run. */
+static enum runnable_why why_runnable(const struct late_thread *thread,
+				      const struct schedule *schedule, const struct facts *facts)
+{
+	const struct scheduling_facts *scheduling = &facts->scheduling;
+	uint64_t runnable_ns = thread->stays.sums[THREAD_RUNNABLE];
+	const struct schedule_share *rival = thread->rivals.list;
+	bool throttled = may_be_throttled(scheduling, runnable_ns);
+	int prio = thread->stays.prio;
+
+	/* The scheduler lets no CPU idle beside a thread in its run queue. */
+	if (prio >= PRIO_FAIR && throttled &&
+	    (idle_time(&thread->rivals) > runnable_ns / 10 ||
+	     has_used_quota(thread, schedule, scheduling)))
+		return RUNNABLE_QUOTA;
+	if (!thread->rivals.nr || prio == INT_MIN || rival->prio == INT_MIN)
+		return RUNNABLE_UNKNOWN;
+	if (prio < PRIO_FAIR && (!rival->tid || rival->prio >= PRIO_FAIR)) {
+		if (!was_hogged(schedule, thread->longest.cpu, thread->longest.end, scheduling) &&
+		    !was_hogged(schedule, thread->longest.cpu, thread->longest.begin, scheduling))
+			return rival->tid ? RUNNABLE_NOT_PREEMPTED : RUNNABLE_UNKNOWN;
+		if (scheduling->fair_server > 0 && rival->tid)
+			return RUNNABLE_FAIR_SERVER;
+		return scheduling->rt_runtime_us > 0 ? RUNNABLE_RT_THROTTLING : RUNNABLE_UNKNOWN;
+	}
+	if (!rival->tid)
+		return RUNNABLE_UNKNOWN;
+	if (prio >= PRIO_FAIR && rival->prio >= PRIO_FAIR)
+		return throttled ? RUNNABLE_MAYBE_QUOTA : RUNNABLE_COMPETITION;
+	if (rival->prio == prio)
+		return RUNNABLE_COMPETITION;
+	return rival->prio < prio ? RUNNABLE_PRIORITY : RUNNABLE_NOT_PREEMPTED;
+}
+
+/* The main rival's stack where it gave up the CPU, in the form of the stacks of a spike. */
+static void rival_stack(struct late_thread *thread, const struct schedule *schedule,
+			const struct thread_namer *namer)
+{
+	const struct schedule_share *rival = thread->rivals.list;
+	struct spike_stack *stack = &thread->rival;
+	const struct schedule_event *event;
+
+	if (!thread->rivals.nr || !rival->tid || rival->gave_up == SCHEDULE_NONE)
+		return;
+	event = &schedule->events[rival->gave_up];
+	stack->tid = rival->tid;
+	for (uint32_t i = 0; i < event->nr_frames && stack->nr < STACK_FRAMES_MAX; i++) {
+		uint64_t address = schedule->frames[event->frames + i];
+		struct spike_frame *frame = &stack->frames[stack->nr];
+		const char *function = NULL;
+		uint32_t name = 0;
+
+		if (address >= KERNEL_FIRST)
+			function = tracepoints_function(namer->tracepoints, address);
+		else if (!(name = name_user(namer, event, address)))
+			return;
+		frame->user = address < KERNEL_FIRST;
+		frame->function = function;
+		if (function)
+			printable_copy(frame->name, sizeof(frame->name), function);
+		else if (name)
+			printable_copy(frame->name, sizeof(frame->name),
+				       names_get(namer->names, name));
+		else
+			snprintf(frame->name, sizeof(frame->name), "[0x%" PRIx64 "]", address);
+		stack->nr++;
+	}
+}
+
+/* ---- The chain of waits ---------------------------------------------------------------------- */
+
+static enum thread_state longest_state(const uint64_t sums[THREAD_STATES])
+{
+	enum thread_state longest = THREAD_UNKNOWN;
+
+	for (size_t i = 0; i < THREAD_STATES; i++) {
+		if (sums[i] > sums[longest])
+			longest = (enum thread_state)i;
+	}
+	return longest;
+}
+
+/* What the waker did from the begin of the sleep to its end. Returns 0, -ENOENT if it is not
+ * recorded, or -ENOMEM. */
+static int link_find(struct thread_link *link, const struct schedule *schedule,
+		     const struct thread_wait *wait, const struct thread_namer *namer)
+{
+	/* It ran when it woke the thread. */
+	const struct thread_known known = { .runs_on = true, .cpu = wait->waker.cpu };
+	struct thread_stays stays;
+	struct thread_wait *waits = NULL;
+	struct schedule_shares rivals = { 0 };
+	size_t nr = 0;
+	int r = schedule_follow(schedule, wait->waker.tid, wait->begin, wait->end, &known, &stays);
+
+	if (r)
+		return r;
+	*link = (struct thread_link){
+		.tid = wait->waker.tid,
+		.name = wait->waker.name,
+		.begin = wait->begin,
+		.end = wait->end,
+		.state = longest_state(stays.sums),
+	};
+	memcpy(link->sums, stays.sums, sizeof(link->sums));
+	if (link->state == THREAD_ASLEEP)
+		r = waits_find(&waits, &nr, &stays, schedule, namer);
+	else if (link->state == THREAD_RUNNABLE)
+		r = rivals_find(&rivals, &stays, schedule);
+	if (nr)
+		link->wait = waits[0];
+	if (rivals.nr)
+		link->rival = rivals.list[0];
+	thread_stays_release(&stays);
+	schedule_shares_release(&rivals);
+	free(waits);
+	return r ?: link->state == THREAD_UNKNOWN ? -ENOENT : 0;
+}
+
+static bool is_in_chain(const struct late_thread *thread, int tid)
+{
+	if (tid == thread->tid)
+		return true;
+	for (size_t i = 0; i < thread->nr_links; i++) {
+		if (thread->links[i].tid == tid)
+			return true;
+	}
+	return false;
+}
+
+static int chain_find(struct late_thread *thread, const struct schedule *schedule,
+		      const struct thread_namer *namer)
+{
+	const struct thread_wait *wait = thread->nr_waits ? &thread->waits[0] : NULL;
+
+	while (wait && wait->waker.context == WAKE_TASK && wait->waker.tid > 0 &&
+	       thread->nr_links < THREAD_LINKS_MAX && !is_in_chain(thread, wait->waker.tid)) {
+		struct thread_link *link = &thread->links[thread->nr_links];
+		int r = link_find(link, schedule, wait, namer);
+
+		if (r)
+			return r == -ENOENT ? 0 : r;
+		thread->nr_links++;
+		wait = link->state == THREAD_ASLEEP ? &link->wait : NULL;
+	}
+	return 0;
+}
+
+/* ---- The account ----------------------------------------------------------------------------- */
+
+static void part_find(struct late_thread *thread, const struct facts *facts)
+{
+	static const enum thread_part parts[THREAD_STATES] = {
+		[THREAD_UNKNOWN] = PART_UNKNOWN,
+		[THREAD_RUNNING] = PART_RUNNING,
+		[THREAD_RUNNABLE] = PART_RUNNABLE,
+		[THREAD_ASLEEP] = PART_ASLEEP,
+	};
+	uint64_t half_ns = (facts->spike.latency_ns + 1) / 2;
+	enum thread_state state = longest_state(thread->stays.sums);
+	/* Only if a timer is to wake it. */
+	uint64_t irq_ns = facts_is_reported(facts) ? 0 : facts->spike.irq_ns;
+
+	thread->part_ns = thread->stays.sums[state];
+	if (irq_ns >= half_ns) {
+		thread->part = PART_INTERRUPT;
+		thread->part_ns = irq_ns;
+	} else if (thread->part_ns >= half_ns) {
+		thread->part = parts[state];
+	}
+	for (size_t i = 0; i < thread->stays.nr; i++) {
+		const struct thread_stay *stay = &thread->stays.list[i];
+
+		if (stay->state == state &&
+		    stay->end - stay->begin > thread->longest.end - thread->longest.begin)
+			thread->longest = *stay;
+	}
+}
+
+static int account_for(struct late_thread *thread, const struct schedule *schedule,
+		       const struct facts *facts, const struct thread_namer *namer)
+{
+	/* A reporter runs; but a span may be reported before its end, by a timer. */
+	bool reported = facts_is_reported(facts);
+	const struct thread_known known = {
+		.waits = !reported,
+		.runs_on = reported && facts->spike.stack_tid == thread->tid,
+		.cpu = reported ? facts->spike.ran_cpu : facts->spike.cpu,
+	};
+	int r = schedule_follow(schedule, thread->tid, facts->spike.expected_ns,
+				facts->spike.actual_ns, &known, &thread->stays);
+
+	if (r)
+		return r;
+	part_find(thread, facts);
+	r = rivals_find(&thread->rivals, &thread->stays, schedule);
+	if (!r)
+		r = waits_find(&thread->waits, &thread->nr_waits, &thread->stays, schedule, namer);
+	if (!r)
+		r = chain_find(thread, schedule, namer);
+	if (r)
+		return r;
+	thread->why = why_runnable(thread, schedule, facts);
+	rival_stack(thread, schedule, namer);
+	return 0;
+}
+
+int late_thread_new(struct late_thread **ret, const struct schedule *schedule,
+		    const struct facts *facts, const struct thread_namer *namer)
+{
+	struct late_thread *thread;
+	bool recorded = false;
+	int r;
+
+	for (size_t i = 0; i < schedule->nr_cpus; i++)
+		recorded |= schedule->cpus[i].switches;
+	if (!recorded || !late_thread_of(facts) || !facts->spike.latency_ns)
+		return 0;
+	thread = calloc(1, sizeof(*thread));
+	if (!thread)
+		return -ENOMEM;
+	thread->tid = late_thread_of(facts);
+	thread->pid = facts->spike.late_pid;
+	thread->name = schedule_name(schedule, thread->tid, UINT64_MAX)
+			       ?: names_add(namer->names, facts->spike.late_comm);
+	r = account_for(thread, schedule, facts, namer);
+	if (r) {
+		late_thread_free(thread);
+		return r;
+	}
+	*ret = thread;
+	return 0;
+}
+
+void late_thread_free(struct late_thread *thread)
+{
+	if (!thread)
+		return;
+	thread_stays_release(&thread->stays);
+	schedule_shares_release(&thread->rivals);
+	free(thread->waits);
+	free(thread);
+}

@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The account of a late thread as text and as JSON. */
+#include "cause/late_thread.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+
+#include "json_add.h"
+#include "text.h"
+#include "units.h"
+
+#define FRAMES_IN_SENTENCE 3
+#define ROWS_MAX 8
+/* The kernel's MAX_RT_PRIO - 1 and nice 0. */
+#define PRIO_REAL_TIME_LAST 99
+#define PRIO_NICE_0 120
+
+const char *thread_state_name(enum thread_state state)
+{
+	static const char *const names[] = {
+		[THREAD_UNKNOWN] = "unknown",
+		[THREAD_RUNNING] = "running",
+		[THREAD_RUNNABLE] = "runnable",
+		[THREAD_ASLEEP] = "asleep",
+	};
+	_Static_assert(ARRAY_SIZE(names) == THREAD_STATES, "each has a name");
+
+	return names[state];
+}
+
+static const char *const why_names[] = {
+	[RUNNABLE_UNKNOWN] = NULL,
+	[RUNNABLE_PRIORITY] = "higher_priority",
+	[RUNNABLE_COMPETITION] = "competition",
+	[RUNNABLE_RT_THROTTLING] = "rt_throttling",
+	[RUNNABLE_FAIR_SERVER] = "fair_server",
+	[RUNNABLE_QUOTA] = "cgroup_quota",
+	[RUNNABLE_MAYBE_QUOTA] = "competition_or_cgroup_quota",
+	[RUNNABLE_NOT_PREEMPTED] = "not_preempted",
+};
+_Static_assert(ARRAY_SIZE(why_names) == RUNNABLE_NR, "each has a name");
+
+const char *thread_priority(int prio, char *buf, size_t size)
+{
+	if (prio == INT_MIN)
+		buf[0] = '\0';
+	else if (prio < 0)
+		snprintf(buf, size, "deadline");
+	else if (prio <= PRIO_REAL_TIME_LAST)
+		snprintf(buf, size, "real-time %d", PRIO_REAL_TIME_LAST - prio);
+	else
+		snprintf(buf, size, "nice %d", prio - PRIO_NICE_0);
+	return buf;
+}
+
+/* How a wait is told: verb, time, reason. */
+static const struct wait_words {
+	const char *token, *verb, *reason;
+} wait_words[] = {
+	{ "aio", "waited", " for asynchronous I/O" },
+	{ "child", "waited", " for a child process" },
+	{ "completion", "waited", " for a completion" },
+	{ "cpu_stopper", "waited", " for the stopper of a CPU" },
+	{ "disk", "waited", " for a disk" },
+	{ "eventfd", "waited", " on an eventfd" },
+	{ "freezer", "was frozen for", " by its cgroup" },
+	{ "futex", "waited", " on a futex" },
+	{ "inotify", "waited", " on inotify" },
+	{ "io_uring", "waited", " for io_uring" },
+	{ "lock", "waited", " for a lock in the kernel" },
+	{ "memory", "waited", " for free memory" },
+	{ "message_queue", "waited", " on a message queue" },
+	{ "page_fault", "waited", " for a page, in a page fault" },
+	{ "pipe", "waited", " on a pipe" },
+	{ "poll", "waited", " in poll" },
+	{ "posix_lock", "waited", " for a file lock" },
+	{ "rcu", "waited", " for an RCU grace period" },
+	{ "semaphore", "waited", " on a semaphore" },
+	{ "signal", "waited", " for a signal" },
+	{ "sleep", "slept", "" },
+	{ "socket", "waited", " on a socket" },
+	{ "stop", "was stopped for", " by a signal" },
+	{ "timerfd", "waited", " on a timerfd" },
+	{ "tracer", "was stopped for", " by a tracer" },
+	{ "tty", "waited", " on a terminal" },
+	{ "userfault", "waited", " for a userfaultfd" },
+	{ "work", "waited", " for a work item" },
+	{ "writeback", "waited", " for dirty pages to be written" },
+};
+
+static const struct wait_words *words_of(const char *token)
+{
+	static const struct wait_words unknown = { NULL, "waited", "" };
+
+	for (size_t i = 0; token && i < ARRAY_SIZE(wait_words); i++) {
+		if (!strcmp(token, wait_words[i].token))
+			return &wait_words[i];
+	}
+	return &unknown;
+}
+
+static void put_frames(FILE *file, const struct names *names, const uint32_t *frames, size_t nr,
+		       const char *before)
+{
+	for (size_t i = 0; i < nr && i < FRAMES_IN_SENTENCE; i++)
+		fprintf(file, "%s%s()", i ? " < " : before, names_get(names, frames[i]));
+}
+
+static void put_task(FILE *file, const struct names *names, uint32_t name, int tid)
+{
+	if (tid)
+		fprintf(file, "%s %d", name ? names_get(names, name) : "thread", tid);
+	else
+		fputs("idle", file);
+}
+
+static void put_waker(FILE *file, const struct names *names, const struct thread_wait *wait)
+{
+	const struct thread_waker *waker = &wait->waker;
+	const char *function = waker->function ? names_get(names, waker->function) : NULL;
+
+	switch (waker->context) {
+	case WAKE_TASK:
+		fputs(", woken by ", file);
+		put_task(file, names, waker->name, waker->tid);
+		fprintf(file, " on CPU %d", waker->cpu);
+		break;
+	case WAKE_TIMER:
+		fputs(", woken by a timer", file);
+		break;
+	case WAKE_INTERRUPT:
+	case WAKE_SOFTIRQ:
+		fprintf(file, ", woken by %s on CPU %d",
+			waker->context == WAKE_SOFTIRQ ? "a softirq" : "an interrupt", waker->cpu);
+		if (function)
+			fprintf(file, ", %s()", function);
+		break;
+	case WAKE_UNKNOWN:
+		break;
+	}
+}
+
+static void put_wait(FILE *file, const struct names *names, const struct thread_wait *wait)
+{
+	const struct thread_place *place = &wait->place;
+	const struct wait_words *words = words_of(place->token);
+	bool sleeps = place->token && !strcmp(place->token, "sleep");
+
+	fprintf(file, "%s %s%s%s", words->verb, wait->unsure ? "up to " : "",
+		FORMAT_TIME(wait->time_ns), words->reason);
+	if (wait->count > 1)
+		fprintf(file, ", %" PRIu64 " times", wait->count);
+	if (sleeps && wait->waker.context == WAKE_TIMER)
+		fputs(" by its own timer", file);
+	if (place->nr_user)
+		put_frames(file, names, place->user, place->nr_user, ", in ");
+	else if (place->nr_kernel)
+		put_frames(file, names, place->kernel, place->nr_kernel, ", in ");
+	else if (wait->state)
+		fprintf(file, ", in state %c", wait->state);
+	if (!sleeps || wait->waker.context != WAKE_TIMER)
+		put_waker(file, names, wait);
+}
+
+static void put_link(FILE *file, const struct names *names, const struct thread_link *link)
+{
+	fputs("; ", file);
+	put_task(file, names, link->name, link->tid);
+	switch (link->state) {
+	case THREAD_RUNNING:
+		fprintf(file, " ran for %s of that", FORMAT_TIME(link->sums[THREAD_RUNNING]));
+		break;
+	case THREAD_RUNNABLE:
+		fprintf(file, " did not run for %s of that, because ",
+			FORMAT_TIME(link->sums[THREAD_RUNNABLE]));
+		put_task(file, names, link->rival.name, link->rival.tid);
+		fputs(" did", file);
+		break;
+	case THREAD_ASLEEP:
+		fputs(" itself ", file);
+		put_wait(file, names, &link->wait);
+		break;
+	case THREAD_UNKNOWN:
+	case THREAD_STATES:
+		break;
+	}
+}
+
+void late_thread_put_asleep(FILE *file, const struct late_thread *thread, const struct names *names)
+{
+	const struct thread_wait *wait = &thread->waits[0];
+
+	put_wait(file, names, wait);
+	if (wait->waker.context == WAKE_UNKNOWN &&
+	    wait->end >= thread->stays.list[thread->stays.nr - 1].end)
+		fputs(", and still waits", file);
+	else if (wait->waker.context == WAKE_UNKNOWN)
+		fputs("; what woke it is not recorded", file);
+	for (size_t i = 0; i < thread->nr_links; i++)
+		put_link(file, names, &thread->links[i]);
+}
+
+void late_thread_put_why(FILE *file, const struct late_thread *thread, const struct names *names,
+			 const struct facts *facts, bool by_rival)
+{
+	const struct scheduling_facts *scheduling = &facts->scheduling;
+	const struct schedule_share *rival = thread->rivals.list;
+	char own[32], other[32];
+
+	if (thread->why == RUNNABLE_QUOTA || thread->why == RUNNABLE_MAYBE_QUOTA)
+		fprintf(file,
+			"; %sthe CPU quota of cgroup %s was used up: %" PRIu64 "us each %" PRIu64
+			"us, throttled %" PRIu64 " times so far",
+			thread->why == RUNNABLE_QUOTA ? "" : "or ", scheduling->cgroup,
+			scheduling->quota_us, scheduling->quota_period_us,
+			scheduling->nr_throttled);
+	else if (thread->why == RUNNABLE_RT_THROTTLING)
+		fprintf(file,
+			"; real-time threads were throttled: kernel.sched_rt_runtime_us is "
+			"%" PRId64,
+			scheduling->rt_runtime_us);
+	else if (thread->why == RUNNABLE_FAIR_SERVER)
+		fputs("; the fair server gave it the CPU, because real-time threads had nearly all "
+		      "of it",
+		      file);
+	if (!by_rival || !rival->tid || thread->stays.prio == INT_MIN)
+		return;
+	fprintf(file, "; %s is %s, ",
+		rival->name ? names_get(names, rival->name) : "the other thread",
+		thread_priority(rival->prio, other, sizeof(other)));
+	put_task(file, names, thread->name, thread->tid);
+	fprintf(file, " %s", thread_priority(thread->stays.prio, own, sizeof(own)));
+}
+
+/* ---- Table ----------------------------------------------------------------------------------- */
+
+static void print_row(FILE *file, const struct late_thread *thread, const char *state,
+		      const char *what, uint64_t time_ns)
+{
+	uint64_t whole = 0;
+
+	for (size_t i = 0; i < THREAD_STATES; i++)
+		whole += thread->stays.sums[i];
+	fprintf(file, "  %-9s %-72s %8s %5.1f%%\n", state, CLEAN_TO(72, what), FORMAT_TIME(time_ns),
+		whole ? 100.0 * (double)time_ns / (double)whole : 0);
+}
+
+static char *text_of_wait(const struct late_thread *thread, const struct names *names, size_t i)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	if (!file)
+		return NULL;
+	put_wait(file, names, &thread->waits[i]);
+	fclose(file);
+	return text;
+}
+
+static void print_rivals(FILE *file, const struct late_thread *thread, const struct names *names)
+{
+	char priority[32], what[128];
+
+	for (size_t i = 0; i < thread->rivals.nr && i < ROWS_MAX; i++) {
+		const struct schedule_share *rival = &thread->rivals.list[i];
+
+		thread_priority(rival->prio, priority, sizeof(priority));
+		if (rival->tid)
+			snprintf(what, sizeof(what), "%s %d ran, %s",
+				 rival->name ? names_get(names, rival->name) : "thread", rival->tid,
+				 priority);
+		else
+			snprintf(what, sizeof(what), "the CPU was idle");
+		print_row(file, thread, "", what, rival->time_ns);
+	}
+}
+
+void late_thread_print(FILE *file, const struct late_thread *thread, const struct names *names)
+{
+	char title[80], priority[32];
+
+	thread_priority(thread->stays.prio, priority, sizeof(priority));
+	snprintf(title, sizeof(title), "the late thread, %s %d%s%s",
+		 thread->name ? names_get(names, thread->name) : "thread", thread->tid,
+		 priority[0] ? ", " : "", priority);
+	fprintf(file, "\n%-84s %8s %6s\n", CLEAN_TO(79, title), "time", "share");
+	print_row(file, thread, "running", "", thread->stays.sums[THREAD_RUNNING]);
+	print_row(file, thread, "runnable", "", thread->stays.sums[THREAD_RUNNABLE]);
+	print_rivals(file, thread, names);
+	print_row(file, thread, "asleep", "", thread->stays.sums[THREAD_ASLEEP]);
+	for (size_t i = 0; i < thread->nr_waits && i < ROWS_MAX; i++) {
+		_cleanup_free_ char *text = text_of_wait(thread, names, i);
+
+		print_row(file, thread, "", text ?: "?", thread->waits[i].time_ns);
+	}
+	if (thread->stays.sums[THREAD_UNKNOWN])
+		print_row(file, thread, "unknown", "on a CPU, or at a time, that is not recorded",
+			  thread->stays.sums[THREAD_UNKNOWN]);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static json_object *frames_json(const struct names *names, const uint32_t *frames, size_t nr)
+{
+	json_object *list = json_object_new_array();
+
+	for (size_t i = 0; i < nr; i++)
+		json_push_text(list, names_get(names, frames[i]));
+	return list;
+}
+
+static const char *name_or_null(const struct names *names, uint32_t name)
+{
+	return name ? names_get(names, name) : NULL;
+}
+
+static void add_priority(json_object *object, int prio)
+{
+	char text[32];
+
+	json_add_name(object, "priority", thread_priority(prio, text, sizeof(text)));
+}
+
+static json_object *waker_json(const struct thread_waker *waker, const struct names *names)
+{
+	static const char *const contexts[] = {
+		[WAKE_UNKNOWN] = NULL,		[WAKE_TASK] = "task",	    [WAKE_TIMER] = "timer",
+		[WAKE_INTERRUPT] = "interrupt", [WAKE_SOFTIRQ] = "softirq",
+	};
+	json_object *object;
+
+	if (waker->cpu < 0)
+		return NULL;
+	object = json_object_new_object();
+	json_add_name(object, "context", contexts[waker->context]);
+	json_add_name(object, "comm", name_or_null(names, waker->name));
+	json_add_int(object, "tid", waker->tid);
+	json_add_int(object, "cpu", waker->cpu);
+	json_add_name(object, "function", name_or_null(names, waker->function));
+	json_add(object, "stack", frames_json(names, waker->kernel, waker->nr_kernel));
+	return object;
+}
+
+static json_object *wait_json(const struct thread_wait *wait, const struct names *names)
+{
+	const struct thread_place *place = &wait->place;
+	const char state[] = { wait->state, '\0' };
+	json_object *object = json_object_new_object();
+
+	json_add_name(object, "place", place->token);
+	json_add_name(object, "state", state);
+	json_add(object, "functions", frames_json(names, place->kernel, place->nr_kernel));
+	json_add_name(object, "entry", name_or_null(names, place->entry));
+	json_add(object, "user", frames_json(names, place->user, place->nr_user));
+	json_add_u64(object, "time_ns", wait->time_ns);
+	json_add_u64(object, "count", wait->count);
+	json_add_u64(object, "longest_ns", wait->longest_ns);
+	json_add_u64(object, "begin_ns", wait->begin);
+	json_add_u64(object, "end_ns", wait->end);
+	json_add(object, "waker", waker_json(&wait->waker, names));
+	return object;
+}
+
+static json_object *share_json(const struct schedule_share *share, const struct names *names)
+{
+	json_object *object = json_object_new_object();
+
+	json_add_int(object, "tid", share->tid);
+	json_add_name(object, "comm", share->tid ? name_or_null(names, share->name) : "idle");
+	add_priority(object, share->prio);
+	json_add_u64(object, "time_ns", share->time_ns);
+	return object;
+}
+
+static json_object *link_json(const struct thread_link *link, const struct names *names)
+{
+	json_object *object = json_object_new_object();
+
+	json_add_int(object, "tid", link->tid);
+	json_add_name(object, "comm", name_or_null(names, link->name));
+	json_add_name(object, "state", thread_state_name(link->state));
+	json_add_u64(object, "running_ns", link->sums[THREAD_RUNNING]);
+	json_add_u64(object, "runnable_ns", link->sums[THREAD_RUNNABLE]);
+	json_add_u64(object, "asleep_ns", link->sums[THREAD_ASLEEP]);
+	json_add_u64(object, "unknown_ns", link->sums[THREAD_UNKNOWN]);
+	json_add(object, "wait",
+		 link->state == THREAD_ASLEEP ? wait_json(&link->wait, names) : NULL);
+	json_add(object, "rival",
+		 link->state == THREAD_RUNNABLE ? share_json(&link->rival, names) : NULL);
+	return object;
+}
+
+static json_object *stays_json(const struct thread_stays *stays)
+{
+	json_object *list = json_object_new_array();
+
+	for (size_t i = 0; i < stays->nr; i++) {
+		const struct thread_stay *stay = &stays->list[i];
+		json_object *object = json_object_new_object();
+
+		json_add_name(object, "state", thread_state_name(stay->state));
+		json_add_u64(object, "begin_ns", stay->begin);
+		json_add_u64(object, "end_ns", stay->end);
+		json_add_int(object, "cpu", stay->cpu);
+		json_object_array_add(list, object);
+	}
+	return list;
+}
+
+json_object *late_thread_json(const struct late_thread *thread, const struct names *names)
+{
+	json_object *object, *rivals, *waits, *chain;
+
+	if (!thread)
+		return NULL;
+	object = json_object_new_object();
+	rivals = json_object_new_array();
+	waits = json_object_new_array();
+	chain = json_object_new_array();
+	json_add_int(object, "pid", thread->pid);
+	json_add_int(object, "tid", thread->tid);
+	json_add_name(object, "comm", name_or_null(names, thread->name));
+	add_priority(object, thread->stays.prio);
+	json_add_u64(object, "running_ns", thread->stays.sums[THREAD_RUNNING]);
+	json_add_u64(object, "runnable_ns", thread->stays.sums[THREAD_RUNNABLE]);
+	json_add_u64(object, "asleep_ns", thread->stays.sums[THREAD_ASLEEP]);
+	json_add_u64(object, "unknown_ns", thread->stays.sums[THREAD_UNKNOWN]);
+	for (size_t i = 0; i < thread->rivals.nr; i++)
+		json_object_array_add(rivals, share_json(&thread->rivals.list[i], names));
+	for (size_t i = 0; i < thread->nr_waits; i++)
+		json_object_array_add(waits, wait_json(&thread->waits[i], names));
+	for (size_t i = 0; i < thread->nr_links; i++)
+		json_object_array_add(chain, link_json(&thread->links[i], names));
+	json_add(object, "rivals", rivals);
+	json_add_name(object, "runnable_why", why_names[thread->why]);
+	json_add(object, "waits", waits);
+	json_add(object, "chain", chain);
+	json_add(object, "intervals", stays_json(&thread->stays));
+	return object;
+}

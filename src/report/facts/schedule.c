@@ -1,0 +1,517 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "facts/schedule.h"
+
+#include <limits.h>
+#include <linux/perf_event.h>
+#include <string.h>
+
+#include "array.h"
+#include "read.h"
+#include "text.h"
+
+/* The last bit that sched_switch reports; alone, it means that the thread was preempted. */
+#define STATE_PREEMPTED 0x100
+
+static int number_of(const struct tracepoint_event *event, const char *field, int unknown)
+{
+	uint64_t value;
+
+	return tracepoint_number(event, field, &value) ? (int)value : unknown;
+}
+
+static uint32_t comm_of(const struct tracepoint_event *event, const char *field,
+			struct names *names)
+{
+	char comm[32];
+
+	return tracepoint_text(event, field, comm, sizeof(comm)) ? names_add(names, printable(comm))
+								 : 0;
+}
+
+static struct schedule_cpu *cpu_of(struct schedule *schedule, int cpu)
+{
+	for (size_t i = 0; i < schedule->nr_cpus; i++) {
+		if (schedule->cpus[i].cpu == cpu)
+			return &schedule->cpus[i];
+	}
+	if (array_grow(&schedule->cpus, schedule->nr_cpus, sizeof(*schedule->cpus)))
+		return NULL;
+	schedule->cpus[schedule->nr_cpus] =
+		(struct schedule_cpu){ .cpu = cpu, .since = UINT64_MAX, .current = -1 };
+	return &schedule->cpus[schedule->nr_cpus++];
+}
+
+/* Rings of these events reach further back than those of switches. */
+static bool is_of_all_cpus(const struct tracepoint_event *event)
+{
+	static const char *const names[] = {
+		"sched:sched_waking",
+		"ipi:",
+		"csd:csd_queue",
+		"workqueue:workqueue_queue_work",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (has_prefix(event->kind->name, names[i]))
+			return true;
+	}
+	return false;
+}
+
+static int schedule_add_stack(struct schedule *schedule, struct schedule_event *to,
+			      const struct perfdata_bytes *callchain)
+{
+	uint64_t at = 0, address;
+
+	to->frames = schedule->nr_frames;
+	while (to->nr_frames < SCHEDULE_FRAMES_MAX && tracepoints_frame(callchain, &at, &address)) {
+		if (array_grow(&schedule->frames, schedule->nr_frames, sizeof(*schedule->frames)))
+			return -ENOMEM;
+		schedule->frames[schedule->nr_frames++] = address;
+		to->nr_frames++;
+	}
+	return 0;
+}
+
+static void read_switch(struct schedule_event *to, struct names *names,
+			const struct tracepoint_event *event)
+{
+	uint32_t state = (uint32_t)number_of(event, "prev_state", 0);
+
+	to->tid = number_of(event, "prev_pid", -1);
+	to->prio = number_of(event, "prev_prio", INT_MIN);
+	to->name = comm_of(event, "prev_comm", names);
+	to->other = number_of(event, "next_pid", -1);
+	to->other_prio = number_of(event, "next_prio", INT_MIN);
+	to->other_name = comm_of(event, "next_comm", names);
+	to->to_cpu = event->cpu;
+	to->sleep_state = state & (STATE_PREEMPTED - 1);
+}
+
+static void read_wakeup(struct schedule_event *to, struct names *names,
+			const struct tracepoint_event *event)
+{
+	to->tid = number_of(event, "pid", -1);
+	to->prio = number_of(event, "prio", INT_MIN);
+	to->name = comm_of(event, "comm", names);
+	to->other = event->tid;
+	to->other_prio = INT_MIN;
+	to->to_cpu = number_of(event, to->kind == SCHEDULE_MIGRATE ? "dest_cpu" : "target_cpu", -1);
+}
+
+static int schedule_append(struct schedule *schedule, const struct schedule_event *event)
+{
+	if (array_grow(&schedule->events, schedule->nr, sizeof(*event)))
+		return -ENOMEM;
+	schedule->events[schedule->nr++] = *event;
+	return 0;
+}
+
+/* Some kernels drop the events of the idle task, the switch from it among them. The next event
+ * shows who runs instead. */
+static int schedule_see(struct schedule *schedule, struct schedule_cpu *cpu,
+			const struct tracepoint_event *event)
+{
+	const struct schedule_event seen = {
+		.time = event->time,
+		.kind = SCHEDULE_SEEN,
+		.cpu = event->cpu,
+		.tid = event->tid,
+		.to_cpu = event->cpu,
+		.pid = event->pid,
+	};
+	/* Before its own rings begin, too much of a CPU is unknown. */
+	bool is_new = event->tid >= 0 && event->tid != cpu->current && cpu->since <= event->time;
+
+	if (is_new)
+		cpu->current = event->tid;
+	return is_new ? schedule_append(schedule, &seen) : 0;
+}
+
+int schedule_add(struct schedule *schedule, struct names *names,
+		 const struct tracepoint_event *event)
+{
+	static const struct {
+		const char *name;
+		enum schedule_kind kind;
+	} rows[] = {
+		{ "sched:sched_switch", SCHEDULE_SWITCH },
+		{ "sched:sched_waking", SCHEDULE_WAKING },
+		{ "sched:sched_wakeup", SCHEDULE_WAKEUP },
+		{ "sched:sched_wakeup_new", SCHEDULE_WAKEUP },
+		{ "sched:sched_migrate_task", SCHEDULE_MIGRATE },
+	};
+	struct schedule_event to = { .time = event->time, .cpu = event->cpu, .pid = event->pid };
+	struct schedule_cpu *cpu = cpu_of(schedule, event->cpu);
+	size_t row = 0;
+	int r;
+
+	if (!cpu)
+		return -ENOMEM;
+	if (!is_of_all_cpus(event) && event->time < cpu->since)
+		cpu->since = event->time;
+	r = schedule_see(schedule, cpu, event);
+	while (row < ARRAY_SIZE(rows) && strcmp(event->kind->name, rows[row].name))
+		row++;
+	if (r || row == ARRAY_SIZE(rows) || !event->kind->format)
+		return r;
+	to.kind = rows[row].kind;
+	if (to.kind == SCHEDULE_SWITCH) {
+		read_switch(&to, names, event);
+		cpu->current = to.other;
+		cpu->switches = true;
+	} else {
+		read_wakeup(&to, names, event);
+	}
+	r = schedule_add_stack(schedule, &to, &event->callchain);
+	return r ?: schedule_append(schedule, &to) ?: names_error(names);
+}
+
+void schedule_release(struct schedule *schedule)
+{
+	free(schedule->events);
+	free(schedule->frames);
+	free(schedule->cpus);
+	free(schedule->comms);
+	*schedule = (struct schedule){ 0 };
+}
+
+int schedule_add_comms(struct schedule *schedule, struct names *names,
+		       const struct perfdata_file *file)
+{
+	struct comm_record {
+		uint8_t header[8];
+		int32_t pid, tid;
+		char comm[16];
+	} comm;
+	const size_t size_min = sizeof(comm) - sizeof(comm.comm);
+	struct perfdata_record record;
+	uint64_t at = file->data.offset;
+
+	while (perfdata_next(file, &at, &record)) {
+		if (record.type != PERF_RECORD_COMM || record.size < size_min)
+			continue;
+		comm = (struct comm_record){ 0 };
+		memcpy(&comm, record.bytes,
+		       record.size < sizeof(comm) ? record.size : sizeof(comm));
+		comm.comm[sizeof(comm.comm) - 1] = '\0';
+		if (array_grow(&schedule->comms, schedule->nr_comms, sizeof(*schedule->comms)))
+			return -ENOMEM;
+		schedule->comms[schedule->nr_comms++] =
+			(struct schedule_comm){ comm.tid, names_add(names, printable(comm.comm)) };
+	}
+	return names_error(names);
+}
+
+static uint64_t recorded_since(const struct schedule *schedule, int cpu)
+{
+	for (size_t i = 0; i < schedule->nr_cpus; i++) {
+		if (schedule->cpus[i].cpu == cpu && schedule->cpus[i].switches)
+			return schedule->cpus[i].since;
+	}
+	return UINT64_MAX;
+}
+
+bool schedule_has(const struct schedule *schedule, int cpu, uint64_t at)
+{
+	return recorded_since(schedule, cpu) <= at;
+}
+
+uint32_t schedule_name(const struct schedule *schedule, int tid, uint64_t until)
+{
+	uint32_t name = 0;
+
+	for (size_t i = 0; i < schedule->nr && schedule->events[i].time <= until; i++) {
+		const struct schedule_event *event = &schedule->events[i];
+
+		if (event->tid == tid && event->name)
+			name = event->name;
+		else if (event->kind == SCHEDULE_SWITCH && event->other == tid && event->other_name)
+			name = event->other_name;
+	}
+	/* The last one counts. */
+	for (size_t i = schedule->nr_comms; i > 0 && !name; i--) {
+		if (schedule->comms[i - 1].tid == tid)
+			name = schedule->comms[i - 1].name;
+	}
+	return name;
+}
+
+/* Follows one thread through the events. */
+struct follower {
+	const struct schedule *schedule;
+	struct thread_stays *stays;
+	uint64_t begin, end; /* of interest */
+	struct thread_known known;
+	struct thread_stay now;
+	bool seen; /* an event of the thread */
+};
+
+/* Ends the stay and begins the next. Stays before `begin` are dropped. */
+static int follower_change(struct follower *follower, uint64_t at, struct thread_stay next)
+{
+	struct thread_stays *stays = follower->stays;
+	struct thread_stay stay = follower->now;
+
+	stay.begin = stay.begin < follower->begin ? follower->begin : stay.begin;
+	stay.end = at > follower->end ? follower->end : at;
+	next.begin = at;
+	follower->now = next;
+	if (stay.end <= stay.begin)
+		return 0;
+	if (array_grow(&stays->list, stays->nr, sizeof(stay)))
+		return -ENOMEM;
+	stays->list[stays->nr++] = stay;
+	stays->sums[stay.state] += stay.end - stay.begin;
+	return 0;
+}
+
+/* The first event of a thread tells what it was before: as far back as its CPU is recorded. */
+static int follower_deduce(struct follower *follower, enum thread_state state, int cpu)
+{
+	uint64_t since = recorded_since(follower->schedule, cpu);
+	struct thread_stay stay = {
+		.state = state, .cpu = cpu, .gave_up = SCHEDULE_NONE, .woken = SCHEDULE_NONE
+	};
+
+	if (follower->seen || follower->now.state != THREAD_UNKNOWN || since == UINT64_MAX)
+		return 0;
+	return follower_change(follower, since < follower->begin ? follower->begin : since, stay);
+}
+
+static const struct thread_stay no_stay = { .cpu = -1,
+					    .gave_up = SCHEDULE_NONE,
+					    .woken = SCHEDULE_NONE };
+
+/* The thread runs, but nothing shows since when. */
+static void follower_lost_switch(struct follower *follower)
+{
+	if (follower->now.state == THREAD_ASLEEP)
+		follower->now.unsure = true;
+	else
+		follower->now.state = THREAD_UNKNOWN;
+}
+
+static int on_switched_out(struct follower *follower, size_t i)
+{
+	const struct schedule_event *event = &follower->schedule->events[i];
+	struct thread_stay next = no_stay;
+	int r = follower_deduce(follower, THREAD_RUNNING, event->cpu);
+
+	next.state = event->sleep_state ? THREAD_ASLEEP : THREAD_RUNNABLE;
+	next.cpu = event->cpu;
+	next.gave_up = i;
+	if (follower->now.state != THREAD_RUNNING || follower->now.cpu != event->cpu)
+		follower_lost_switch(follower);
+	follower->stays->prio = event->prio;
+	return r ?: follower_change(follower, event->time, next);
+}
+
+/* By a switch, or seen to run. */
+static int on_switched_in(struct follower *follower, const struct schedule_event *event)
+{
+	struct thread_stay next = no_stay;
+	int r = 0;
+
+	next.state = THREAD_RUNNING;
+	next.cpu = event->cpu;
+	if (!follower->seen && follower->known.waits)
+		r = follower_deduce(follower, THREAD_RUNNABLE, event->cpu);
+	if (follower->now.state == THREAD_RUNNING && follower->now.cpu == event->cpu)
+		return r;
+	if (follower->now.state != THREAD_RUNNABLE || event->kind == SCHEDULE_SEEN)
+		follower_lost_switch(follower);
+	if (event->kind == SCHEDULE_SWITCH)
+		follower->stays->prio = event->other_prio;
+	return r ?: follower_change(follower, event->time, next);
+}
+
+static int on_woken(struct follower *follower, size_t i)
+{
+	const struct schedule_event *event = &follower->schedule->events[i];
+	struct thread_stay next = no_stay;
+	int r = follower_deduce(follower, THREAD_ASLEEP, event->to_cpu);
+
+	next.state = THREAD_RUNNABLE;
+	next.cpu = event->to_cpu;
+	next.woken = i;
+	if (!follower->seen)
+		follower->stays->prio = event->prio;
+	/* The kernel also reports wakeups of a thread that has not gone to sleep yet. */
+	if (follower->now.state == THREAD_RUNNABLE && event->kind != SCHEDULE_WAKING)
+		follower->now.cpu = event->to_cpu;
+	if (follower->now.state != THREAD_ASLEEP)
+		return r;
+	follower->now.woken = i;
+	return r ?: follower_change(follower, event->time, next);
+}
+
+/* Threads migrate while they do not run. What they do on a CPU that is not recorded is unknown. */
+static int on_migrated(struct follower *follower, size_t i)
+{
+	const struct schedule_event *event = &follower->schedule->events[i];
+	bool seen = schedule_has(follower->schedule, event->to_cpu, event->time);
+	struct thread_stay next = {
+		.state = seen ? THREAD_RUNNABLE : THREAD_UNKNOWN,
+		.cpu = event->to_cpu,
+		.gave_up = follower->now.gave_up,
+		.woken = follower->now.woken,
+	};
+
+	if (follower->now.state == THREAD_ASLEEP ||
+	    (follower->now.state == THREAD_UNKNOWN && !seen))
+		return 0;
+	return follower_change(follower, event->time, next);
+}
+
+/* Another thread runs where the thread ran: its switch was lost. */
+static int on_replaced(struct follower *follower, const struct schedule_event *event)
+{
+	return follower_change(follower, event->time, no_stay);
+}
+
+static int follower_event(struct follower *follower, int tid, size_t i)
+{
+	const struct schedule_event *event = &follower->schedule->events[i];
+	bool is_own = event->tid == tid;
+
+	switch (event->kind) {
+	case SCHEDULE_SWITCH:
+		if (is_own)
+			return on_switched_out(follower, i);
+		if (event->other == tid)
+			return on_switched_in(follower, event);
+		break;
+	case SCHEDULE_SEEN:
+		if (is_own)
+			return on_switched_in(follower, event);
+		break;
+	case SCHEDULE_MIGRATE:
+		return is_own ? on_migrated(follower, i) : 0;
+	case SCHEDULE_WAKING:
+	case SCHEDULE_WAKEUP:
+		return is_own ? on_woken(follower, i) : 0;
+	}
+	if (follower->now.state == THREAD_RUNNING && follower->now.cpu == event->cpu)
+		return on_replaced(follower, event);
+	return 0;
+}
+
+int schedule_follow(const struct schedule *schedule, int tid, uint64_t begin, uint64_t end,
+		    const struct thread_known *known, struct thread_stays *stays)
+{
+	struct follower follower = {
+		.schedule = schedule,
+		.stays = stays,
+		.begin = begin,
+		.end = end,
+		.known = *known,
+		.now = no_stay,
+	};
+	int r = 0;
+
+	*stays = (struct thread_stays){ .prio = INT_MIN };
+	for (size_t i = 0; i < schedule->nr && schedule->events[i].time <= end && !r; i++) {
+		const struct schedule_event *event = &schedule->events[i];
+
+		r = follower_event(&follower, tid, i);
+		follower.seen |= event->tid == tid ||
+				 (event->kind == SCHEDULE_SWITCH && event->other == tid);
+	}
+	if (!r && !follower.seen && known->runs_on)
+		r = follower_deduce(&follower, THREAD_RUNNING, known->cpu);
+	else if (!r && !follower.seen && known->waits)
+		r = follower_deduce(&follower, THREAD_RUNNABLE, known->cpu);
+	if (!r && known->runs_on && follower.now.state != THREAD_RUNNING)
+		follower_lost_switch(&follower);
+	if (!r)
+		r = follower_change(&follower, end, no_stay);
+	if (r)
+		thread_stays_release(stays);
+	return r;
+}
+
+static struct schedule_share *share_of(struct schedule_shares *shares, int tid)
+{
+	for (size_t i = 0; i < shares->nr; i++) {
+		if (shares->list[i].tid == tid)
+			return &shares->list[i];
+	}
+	if (array_grow(&shares->list, shares->nr, sizeof(*shares->list)))
+		return NULL;
+	shares->list[shares->nr] =
+		(struct schedule_share){ .tid = tid, .prio = INT_MIN, .gave_up = SCHEDULE_NONE };
+	return &shares->list[shares->nr++];
+}
+
+/* tid -1: unknown. */
+static int share_add(struct schedule_shares *shares, int tid, uint64_t time_ns)
+{
+	struct schedule_share *share = tid >= 0 ? share_of(shares, tid) : NULL;
+
+	if (share)
+		share->time_ns += time_ns;
+	return share || tid < 0 ? 0 : -ENOMEM;
+}
+
+/* Of the tasks that a switch names. */
+static void share_describe(struct schedule_shares *shares, const struct schedule_event *event,
+			   size_t i)
+{
+	for (size_t j = 0; j < shares->nr; j++) {
+		struct schedule_share *share = &shares->list[j];
+
+		if (share->tid == event->tid) {
+			share->name = event->name;
+			share->prio = event->prio;
+			share->gave_up = i;
+		} else if (share->tid == event->other) {
+			share->name = event->other_name;
+			share->prio = event->other_prio;
+		}
+	}
+}
+
+int schedule_share_add(const struct schedule *schedule, int cpu, uint64_t begin, uint64_t end,
+		       struct schedule_shares *shares)
+{
+	uint64_t since = begin;
+	int current = -1, r = 0;
+
+	if (!schedule_has(schedule, cpu, begin))
+		return 0;
+	for (size_t i = 0; i < schedule->nr && schedule->events[i].time < end && !r; i++) {
+		const struct schedule_event *event = &schedule->events[i];
+		bool switches = event->kind == SCHEDULE_SWITCH;
+
+		if (event->cpu != cpu || (!switches && event->kind != SCHEDULE_SEEN))
+			continue;
+		/* How long a task ran whose switch was lost is not known. */
+		if (event->time > since) {
+			r = share_add(shares, switches ? event->tid : current, event->time - since);
+			since = event->time;
+		}
+		current = switches ? event->other : event->tid;
+	}
+	if (!r)
+		r = share_add(shares, current, end - since);
+	for (size_t i = 0; i < schedule->nr && schedule->events[i].time <= end; i++) {
+		if (schedule->events[i].cpu == cpu && schedule->events[i].kind == SCHEDULE_SWITCH)
+			share_describe(shares, &schedule->events[i], i);
+	}
+	return r;
+}
+
+static int compare_shares(const void *a, const void *b)
+{
+	const struct schedule_share *x = a, *y = b;
+
+	return array_compare(y->time_ns, x->time_ns)
+		       ?: array_compare((uint64_t)x->tid, (uint64_t)y->tid);
+}
+
+void schedule_shares_sort(struct schedule_shares *shares)
+{
+	if (shares->nr)
+		qsort(shares->list, shares->nr, sizeof(*shares->list), compare_shares);
+}
