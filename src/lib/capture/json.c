@@ -9,6 +9,7 @@
 #include <json-c/json.h>
 
 #include "capture/fields.h"
+#include "capture/scheduling.h"
 #include "capture/span_ends.h"
 #include "json_add.h"
 #include "options/config.h"
@@ -150,6 +151,7 @@ static struct json_object *statistics_json(const struct capture *capture)
 static struct json_object *capture_json(const struct capture_env *env,
 					const struct capture *capture)
 {
+	_cleanup_close_ int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	const struct perf_poke_capture told = capture_told(env, capture);
 	struct json_object *json = json_object_new_object();
 	struct json_object *recorder = json_object_new_object();
@@ -171,6 +173,7 @@ static struct json_object *capture_json(const struct capture_env *env,
 		json_add(json, "poke", poke);
 	}
 	json_add(json, "hardware", hardware_json(&capture->hardware, capture->spike.cpu));
+	json_add(json, "scheduling", scheduling_json(root_fd, capture->spike.late_tid));
 	put_system(json);
 	for (size_t i = 0; i < env->config->opts.argc; i++)
 		json_push_text(argv, env->config->opts.argv[i]);

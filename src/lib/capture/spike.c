@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "capture/spike.h"
 
-#include <errno.h>
-#include <sched.h>
 #include <string.h>
-#include <sys/resource.h>
 
+#include "base/base.h"
 #include "capture/stack.h"
 #include "task.h"
 #include "trigger/trigger.h"
@@ -65,21 +63,17 @@ struct perf_poke_spike spike_of(const struct config *config, const struct trigge
 static void find_late(struct perf_poke_spike *spike)
 {
 	char comm[TASK_COMM_SIZE], tgid[16];
-	struct sched_param param;
-	int policy, nice;
+	struct scheduling scheduling;
 
 	if (!spike->late_tid || spike->late_comm[0] || task_comm(spike->late_tid, comm))
 		return;
 	snprintf(spike->late_comm, sizeof(spike->late_comm), "%s", comm);
 	if (!task_status(spike->late_tid, "Tgid", tgid, sizeof(tgid)))
 		spike->late_pid = atoi(tgid);
-	policy = sched_getscheduler(spike->late_tid);
-	errno = 0;
-	nice = getpriority(PRIO_PROCESS, (id_t)spike->late_tid);
-	if (policy >= 0 && !errno && !sched_getparam(spike->late_tid, &param)) {
-		spike->late_policy = policy & ~SCHED_RESET_ON_FORK;
-		spike->late_priority = param.sched_priority;
-		spike->late_nice = nice;
+	if (!scheduling_get(spike->late_tid, &scheduling)) {
+		spike->late_policy = (int)scheduling.policy;
+		spike->late_priority = (int)scheduling.priority;
+		spike->late_nice = scheduling.nice;
 	}
 	if (spike->tid == spike->late_tid) {
 		spike->pid = spike->late_pid;

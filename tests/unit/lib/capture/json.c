@@ -150,7 +150,8 @@ static const char golden[] =
 	"'p99_9_ns':33,'max_ns':2000000000,'spikes':2,'unarmed':1,"
 	"'histogram':[[16,32,4],[1073741824,null,1]]},"
 	"'workload':{'kind':'cyclic','period_ns':1000000,'priority':95},"
-	"'recorder':{'kind':'fake','buffer_size':4096},'hardware':null,'kernel':null,'machine':"
+	"'recorder':{'kind':'fake','buffer_size':4096},'hardware':null,'scheduling':null,'kernel':"
+	"null,'machine':"
 	"null,"
 	"'command_line':['perf-poke-ctl','start','--output=a\\'b\\\\c\\n']}";
 
@@ -255,6 +256,8 @@ TEST_WITH(holds_all, set_up, remove_output)
 	assert_true(json_object_get_string_len(get(json, "machine.cpu")) > 0);
 #endif
 	forget(json, "machine", NULL);
+	assert_true(json_object_is_type(get(json, "scheduling"), json_type_object));
+	forget(json, "scheduling", NULL);
 	assert_string_equal(json_object_get_string(get(json, "kernel.version")), names.version);
 	forget(json, "kernel", NULL);
 	text = golden_text(json);
