@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The cost of an expiry in the trigger program and in the two programs of the older design, by the
- * kernel's own measurement of BPF run time. All are attached at the same time and see the same
- * timers. Then the trigger and an empty program are measured alone, because the first program pays
- * for cache misses. usage: bench-trigger [PERIOD_US] */
+/* The cost of an expiry in the trigger program, beside that of an empty program, by the kernel's
+ * own measurement of BPF run time. Each is attached alone, because the first program pays for cache
+ * misses. usage: bench-trigger [PERIOD_US] */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -11,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,8 +20,8 @@
 #include "base/base.h"
 #include "bpf/trigger.h"
 #include "bpf/trigger.skel.h"
+#include "empty.skel.h"
 #include "median.h"
-#include "reference.skel.h"
 #include "trigger/trigger.h"
 #include "workload/workload.h"
 
@@ -35,7 +33,6 @@
 /* No timer is that late, so no measured expiry is a spike. */
 #define THRESHOLD_NS 10000000000
 #define EXIT_SKIP 77
-#define TRACEFS "/sys/kernel/tracing"
 
 struct cost {
 	const char *name;
@@ -65,7 +62,7 @@ static size_t my_cpus(int *cpus, size_t size)
 	return nr;
 }
 
-/* Watches all CPUs, also those without the workload: the reference sees them too. */
+/* Watches all CPUs, also those without the workload: an empty program sees them too. */
 static int watch_all(struct trigger_bpf *skel, uint64_t threshold_ns)
 {
 	const struct trigger_cpu watched = { .watched = TRIGGER_WATCHED,
@@ -97,33 +94,15 @@ fail:
 	return NULL;
 }
 
-/* libbpf needs tracefs in a usual place to attach classic tracepoints. If it is not mounted, mounts
- * it in a private mount namespace, which ends with this process. */
-static int see_tracefs(void)
+static struct empty_bpf *load_empty(void)
 {
-	if (!access(TRACEFS "/events", F_OK) || !access("/sys/kernel/debug/tracing/events", F_OK))
-		return 0;
-	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-	    mount("tracefs", TRACEFS, "tracefs", 0, NULL))
-		return -errno;
-	return 0;
-}
+	struct empty_bpf *skel = empty_bpf__open_and_load();
 
-static struct reference_bpf *load_reference(bool empty)
-{
-	struct reference_bpf *skel = reference_bpf__open();
-
-	if (!skel || see_tracefs())
-		goto fail;
-	skel->rodata->threshold_ns = THRESHOLD_NS;
-	bpf_program__set_autoload(skel->progs.reference_start, !empty);
-	bpf_program__set_autoload(skel->progs.reference_expire, !empty);
-	bpf_program__set_autoload(skel->progs.reference_empty, empty);
-	if (!reference_bpf__load(skel) && !reference_bpf__attach(skel))
-		return skel;
-fail:
-	reference_bpf__destroy(skel);
-	return NULL;
+	if (skel && empty_bpf__attach(skel)) {
+		empty_bpf__destroy(skel);
+		skel = NULL;
+	}
+	return skel;
 }
 
 static struct cost cost_of(const struct bpf_program *program)
@@ -137,31 +116,6 @@ static struct cost cost_of(const struct bpf_program *program)
 		cost.ns = (double)info.run_time_ns / (double)info.run_cnt;
 	}
 	return cost;
-}
-
-static void print_cost(const struct cost *cost)
-{
-	printf("%-20s %10" PRIu64 " %8.0f\n", cost->name, cost->runs, cost->ns);
-}
-
-static int print_table(const struct trigger_bpf *trigger, const struct reference_bpf *reference)
-{
-	struct cost ours = cost_of(trigger->progs.trigger_hrtimer);
-	struct cost start = cost_of(reference->progs.reference_start);
-	struct cost expire = cost_of(reference->progs.reference_expire);
-
-	if (!ours.runs || !start.runs || !expire.runs) {
-		fprintf(stderr, "a program did not run\n");
-		return 1;
-	}
-	printf("%-20s %10s %8s %14s\n", "program", "runs", "ns/run", "ns/expiry");
-	print_cost(&start);
-	print_cost(&expire);
-	printf("%-20s %10s %8s %14.0f\n", "reference, both", "", "", start.ns + expire.ns);
-	printf("%-20s %10" PRIu64 " %8.0f %14.0f\n", ours.name, ours.runs, ours.ns, ours.ns);
-	printf("ratio, ours to the reference: %.2f (aim: at most 0.33)\n",
-	       ours.ns / (start.ns + expire.ns));
-	return 0;
 }
 
 /* Each expiry while the session is armed is a spike; it nearly always is armed. */
@@ -239,14 +193,14 @@ static int measure_turns(const char *what)
 	double ours[ALONE_TURNS], empty[ALONE_TURNS];
 
 	for (int i = 0; i < ALONE_TURNS; i++) {
-		struct reference_bpf *reference = load_reference(true);
+		struct empty_bpf *skel = load_empty();
 		struct trigger_bpf *trigger;
 
-		if (!reference)
+		if (!skel)
 			return 1;
 		usleep(ALONE_US);
-		empty[i] = cost_of(reference->progs.reference_empty).ns;
-		reference_bpf__destroy(reference);
+		empty[i] = cost_of(skel->progs.empty).ns;
+		empty_bpf__destroy(skel);
 		trigger = load_trigger(THRESHOLD_NS, true);
 		if (!trigger)
 			return 1;
@@ -316,18 +270,29 @@ out:
 	return ret;
 }
 
-static int measure(const int *cpus, size_t nr_cpus, uint64_t period_us)
+/* An expiry that is no spike */
+static int measure_expiries(struct cost *cost)
 {
 	struct trigger_bpf *trigger = load_trigger(THRESHOLD_NS, true);
-	struct reference_bpf *reference = load_reference(false);
+
+	if (!trigger) {
+		fprintf(stderr, "cannot load the trigger\n");
+		return 1;
+	}
+	sleep(SECONDS);
+	*cost = cost_of(trigger->progs.trigger_hrtimer);
+	trigger_bpf__destroy(trigger);
+	printf("%-20s %10s %8s %14s\n%-20s %10" PRIu64 " %8.0f\n", "", "runs", "ns/run", "ns/spike",
+	       "expiries", cost->runs, cost->ns);
+	return !cost->runs;
+}
+
+static int measure(const int *cpus, size_t nr_cpus, uint64_t period_us)
+{
 	struct cyclic *cyclic = NULL;
 	struct cost expiry;
 	int stats = -1, ret = 1;
 
-	if (!trigger || !reference) {
-		fprintf(stderr, "cannot load the programs\n");
-		goto out;
-	}
 	if (cyclic_start(&cyclic, cpus, nr_cpus, period_us * 1000, PRIORITY, NULL, &log))
 		goto out;
 	stats = bpf_enable_stats(BPF_STATS_RUN_TIME);
@@ -335,28 +300,17 @@ static int measure(const int *cpus, size_t nr_cpus, uint64_t period_us)
 		fprintf(stderr, "cannot enable BPF statistics: %s\n", strerror(errno));
 		goto out;
 	}
-	sleep(SECONDS);
-	ret = print_table(trigger, reference);
-	if (ret)
+	if (measure_expiries(&expiry) || measure_spikes(false, expiry.ns) ||
+	    measure_spikes(true, expiry.ns))
 		goto out;
-	expiry = cost_of(trigger->progs.trigger_hrtimer);
-	printf("%-20s %10s %8s %14s\n", "", "spikes", "ns/run", "ns/spike");
-	ret = measure_spikes(false, expiry.ns) || measure_spikes(true, expiry.ns);
-	reference_bpf__destroy(reference);
-	trigger_bpf__destroy(trigger);
-	reference = NULL;
-	trigger = NULL;
 	printf("%-20s %10s %8s %10s %8s\n", "trigger thread, busy", "expiries", "ns", "switches",
 	       "ns");
-	ret = ret || measure_threads(cpus[0], false, false) ||
-	      measure_threads(cpus[0], false, true) || measure_threads(cpus[0], true, true) ||
-	      measure_alone(cpus, nr_cpus);
+	ret = measure_threads(cpus[0], false, false) || measure_threads(cpus[0], false, true) ||
+	      measure_threads(cpus[0], true, true) || measure_alone(cpus, nr_cpus);
 out:
 	if (stats >= 0)
 		close(stats);
 	cyclic_stop(cyclic);
-	reference_bpf__destroy(reference);
-	trigger_bpf__destroy(trigger);
 	return ret;
 }
 
