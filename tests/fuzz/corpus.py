@@ -475,53 +475,6 @@ def real(folder):
             yield "good-" + path.name.split(".")[0], path.read_bytes()
 
 
-# As enum decode_end and two more, and enum code_branch of those with code
-ON, JUMP, CALL, RETURN, SYSCALL, SYSRET, INTERRUPT, IRET, ABORT, DISABLED, STOPPED, OVERFLOW, LOST, BEGIN, LOSS = range(15)
-BRANCHES = {ON: 0, JUMP: 1, CALL: 3, RETURN: 4, SYSCALL: 5, SYSRET: 6, IRET: 7}
-
-
-def event(kind, task, source, target, time=1, counts=0x20, rows=1, irqs=0, branch=None):
-    """As tests/fuzz/calls.c has it. A task is (CPU, thread)."""
-    no_code = 0 if kind in BRANCHES or kind == DISABLED else 32
-    more = rows - 1 | 2 | irqs << 2 | BRANCHES.get(kind if branch is None else branch, 0) << 4
-    return struct.pack("<4BhBB", kind, task[0] | (task[1] + 1) << 2 | no_code, source, target, time, counts, more)
-
-
-def program(steps):
-    """Two CPUs, two tasks on one of them; calls and returns, an interrupt, interrupts off, a loss."""
-    nowhere = 0xf0
-    for i in range(steps):
-        task = ((1, 1), (2, 2), (1, 3), (1, 0))[i % 4]
-        yield event(BEGIN, task, nowhere, 0)
-        yield event(ON, task, 0, 1, irqs=1) + event(ON, task, 1, 2, rows=2, irqs=2)
-        yield event(CALL, task, 3, 32) + event(ON, task, 32, 33)
-        yield event(INTERRUPT, task, 33, 64) + event(ON, task, 64, 65) + event(IRET, task, 65, 33, 4)
-        yield event(ON, task, 33, 34) + event(RETURN, task, 34, 4) + event(SYSCALL, task, 4, 96)
-        yield event((STOPPED, DISABLED)[i % 2], task, 97, nowhere, 20, branch=SYSRET)
-
-
-def events():
-    """For struct calls: any events whose size fits are accepted."""
-    for choice in range(64):
-        if choice & 3 < 3:
-            yield "good-program-%d" % choice, bytes([choice]) + b"".join(program(4 + choice % 9))
-    task = (1, 1)
-    begin = event(BEGIN, task, 0xf0, 0)
-    deep = begin + b"".join(event(CALL, task, (2, 34)[i & 1], (32, 0)[i & 1]) for i in range(1500))
-    yield "good-deep", b"\0" + deep
-    yield "good-deep-switches", b"\0" + deep + b"".join(event(JUMP, (i & 1, i & 1), 2, 32) for i in range(20))
-    yield "good-deep-interrupts", b"\0" + begin + event(INTERRUPT, task, 2, 32) * 1500
-    yield "good-returns-only", b"\0" + begin + b"".join(event(RETURN, task, 3 * i % 128, (3 * i + 40) % 128) for i in range(59))
-    yield "good-back-in-time", b"\0" + begin + b"".join(event((CALL, RETURN)[i & 1], task, 2, 32, -25) for i in range(40))
-    for choice in (0, 2, 4, 8):
-        yield "good-time-ends-%d" % choice, bytes([choice]) + begin + event(CALL, task, 2, 32, -32768) + event(RETURN, task, 34, 3, 1)
-    yield "good-nothing", b"\0"
-    yield "bad-empty", b""
-    for size in range(1, 8):
-        yield "bad-cut-%d" % size, b"\0" + begin[:size]
-    yield "bad-large", b"\0" + begin * 3000
-
-
 def known():
     """Files of known causes."""
     one = {"fingerprint": "irqs-off/acme_flush:58cb5389", "worst": "83.412us",
@@ -552,7 +505,7 @@ def known():
 
 def main():
     for target, inputs in (("unpack", archives()), ("capture", captures()), ("known", known()), ("traced", tables()),
-                           ("tracepoints", tracepoints.inputs()), ("calls", events()), ("trace", recordings()),
+                           ("tracepoints", tracepoints.inputs()), ("trace", recordings()),
                            ("decode", itertools.chain(flows(), real(sys.argv[2]))), ("symbols", symbols.inputs())):
         folder = os.path.join(sys.argv[1], target)
         shutil.rmtree(folder, ignore_errors=True)

@@ -275,7 +275,7 @@ class Random(CallsTest):
 
     def test_garbage(self):
         """Nonsensical events still give an ordered file."""
-        for seed in range(10):
+        for seed in range(40):
             with self.subTest(seed=seed):
                 rng = random.Random(seed)
                 p = self.program = Program()
