@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Compares captures of late timers: `perf record -S` poked by a process, and perf-poke with each
-freeze. The simulated PMU's log has the times when the trace was held and resumed, and the bytes
-after the spike. Only what is independent of time decides: all captures decode, to the same
-branches before the spikes, nothing is written after a pause, and the reported bytes after the
-spike are those of the PMU."""
+"""Compares captures of late timers by each freeze. The simulated PMU's log has the times when the
+trace was held and resumed, and the bytes after the spike. Only what is independent of time decides:
+all captures decode, to the same branches before the spikes, nothing is written after a pause, and
+the reported bytes after the spike are those of the PMU."""
 import itertools
-import pathlib
 import statistics
 import subprocess
 import sys
@@ -14,14 +12,12 @@ import capture
 import common
 from capture import take
 from common import check, equal
-from poking import Relay
 
-CTL, RELAY = sys.argv[1:3]
+CTL, = sys.argv[1:]
 COUNT = 10
-AIM = 20
 BUFFER = "128K"
-HOLDS = {"relay": "stop", "pause": "pause", "sample": "snapshot", "signal": "stop"}
-RUNS_AGAIN = {"relay": "start", "pause": "resume", "signal": "start"}
+HOLDS = {"pause": "pause", "sample": "snapshot", "signal": "stop"}
+RUNS_AGAIN = {"pause": "resume", "signal": "start"}
 COLUMNS = ["skid us", "bytes after", "blind us", "file bytes", "buffer needed"]
 # History before the spike that all ways must hold, to be comparable.
 HISTORY_NS = 100_000_000
@@ -144,22 +140,6 @@ def decoded_iteration(data):
     return decoded.iterations(common.MAINS["mixed"])[0]
 
 
-def by_relay(iterations, before):
-    rows = []
-    with common.in_folder("/tmp/pt_skid_relay"):
-        record = common.Record("-S", "-m", f",{BUFFER}")
-        with Relay(RELAY, record.process) as relay:
-            for _ in range(COUNT):
-                spike_ns = relay.spike_ns()
-                truth = Truth()
-                rows.append(row("relay", truth, spike_ns))
-                before["relay"] = Before("relay", truth, spike_ns)
-        record.end()
-        iterations["relay"] = decoded_iteration("data")
-        size = sum(f.stat().st_size for f in pathlib.Path("data").iterdir() if f.name == "data")
-    return [r + [size / COUNT] for r in rows]
-
-
 def by_perf_poke(way, iterations, before):
     captures = take(CTL, f"/tmp/pt_skid_{way}", "--freeze", way, count=COUNT, buffer=BUFFER)
     truth, rows, sharp = Truth(), [], 0
@@ -189,21 +169,16 @@ def print_table(rows):
         # The buffer comes last: its size follows from the rest.
         columns = [f"{statistics.median(c):.0f} {max(c):.0f}" for c in zip(*([*r[:3], r[4], r[3]] for r in of_way))]
         print(f"{way:8}" + "".join(f"{column:>24}" for column in columns))
-    best = next(way for way in rows if way != "relay")
-    medians = {way: statistics.median(r[0] for r in rows[way]) for way in ("relay", best)}
-    print(f"skid of the relay to that of {best}, medians: {medians['relay'] / medians[best]:.1f} (aim with pause: at least {AIM})")
 
 
 capture.load()
 found_iterations = {}
 found_before = {}
-figures = {"relay": by_relay(found_iterations, found_before)}
+figures = {}
 for freeze in capture.ways():
     figures[freeze] = by_perf_poke(freeze, found_iterations, found_before)
 print_table(figures)
+# By the session, once it has woken up, as `perf record -S` is stopped
 for freeze in capture.ways():
-    equal(found_iterations[freeze], found_iterations["relay"], f"branches by {freeze}, and by perf record")
-    # perf's own file has the same clock, but not its offset to the PMU's.
-    if not found_before["relay"].iterations:
-        found_before["relay"].read("/tmp/pt_skid_relay/data", found_before[freeze].to_perf_ns)
-    same_before(found_before[freeze], found_before["relay"])
+    equal(found_iterations[freeze], found_iterations["signal"], f"branches by {freeze}, and by signal")
+    same_before(found_before[freeze], found_before["signal"])

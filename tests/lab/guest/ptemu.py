@@ -3,8 +3,6 @@
 import os
 import pathlib
 import random
-import re
-import subprocess
 
 import capture
 import common
@@ -31,16 +29,6 @@ def clock():
 def log_of(cpu=common.CPU):
     """Where the plugin writes it."""
     return str(LOGS / f"vcpu{cpu}")
-
-
-def instructions(data, from_ns):
-    """How many the CPU executed with the trace on from that time of perf's clock on, and whether the trace begins before it."""
-    before_ns = from_ns - 1000000
-    out = subprocess.run(["perf", "script", "-i", data, "--itrace=i0ns", "--ns", "-F", "time,event", "--time",
-                          f"{before_ns // 10**9}.{before_ns % 10**9:09},"], capture_output=True, text=True, check=True).stdout
-    times = [int(time.replace(".", "")) for time in re.findall(r"^ *([\d.]+): +instructions", out, re.MULTILINE)]
-    after = sum(at >= from_ns for at in times)
-    return after, after < len(times)
 
 
 class Late(capture.Late):
