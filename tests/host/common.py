@@ -397,7 +397,7 @@ class HostTest(unittest.TestCase):
         pattern = re.compile(r"\s*(?P<comm>\S.*?)\s+(?P<tid>-?\d+)\s+\[(?P<cpu>\d+)\]"
                              r"\s+(?P<s>\d+)\.(?P<ns>\d{9}):\s+(?P<event>\w+:\w+):\s*(?P<trace>.*)")
         found = []
-        for line in self.perf("script", "--ns", "-i", os.path.join(path, "perf.data")).splitlines():
+        for line in self.perf("script", "--ns", "-F", "-ip,-sym,-symoff,-dso", "-i", os.path.join(path, "perf.data")).splitlines():
             # The stack at the spike is another kind of sample, with a line for each frame.
             if not line.strip() or line[0] == "\t" or re.fullmatch(r".*: +1 +spike: *", line):
                 continue
