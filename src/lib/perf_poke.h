@@ -267,11 +267,6 @@ struct perf_poke_capture {
 	uint64_t size;	 /**< bytes of perf.data */
 	/** bytes of Intel PT of the spike's CPU in the capture; 0: none */
 	uint64_t trace_bytes;
-	/** bytes that the CPU wrote after the spike; UINT64_MAX: unknown */
-	uint64_t bytes_after_spike;
-	/** false: the trace has too few timestamps, so bytes_after_spike is the maximum; or the
-	 * ring has wrapped since the spike (history_ns is 0), so it is the minimum */
-	bool bytes_after_spike_exact;
 	const char *kernel;   /**< its release; NULL: unknown, or of this process's session */
 	const char *hostname; /**< likewise */
 	/** for a capture on disk: latencies of the session up to the spike, on the spike's CPU, or

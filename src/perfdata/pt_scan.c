@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "pt_packet.h"
-#include "pt_walk.h"
 
 static bool is_after(uint64_t tsc, uint64_t moment)
 {
@@ -87,71 +86,4 @@ size_t pt_scan_begin(const uint8_t *trace, size_t len, uint64_t since_tsc)
 			break;
 	}
 	return begin;
-}
-
-/* All of PSB+ has the time of its TSC. */
-static bool is_later_psb(const uint8_t *trace, size_t len, size_t at,
-			 const struct pt_packet *packet, uint64_t moment)
-{
-	uint64_t tsc;
-
-	if (packet->type != PT_PACKET_PSB)
-		return false;
-	tsc = psb_tsc(trace, len, at + packet->len);
-	return tsc && is_after(tsc, moment);
-}
-
-static void cut_from(const uint8_t *trace, size_t len, size_t at, uint64_t moment,
-		     const struct pt_clock *clock, struct pt_cut *cut)
-{
-	struct pt_walk walk = { .clock = clock };
-	size_t padded = at; /* end of the PAD packets after the cut */
-
-	cut->offset = at;
-	while (at < len) {
-		struct pt_packet packet;
-		struct pt_psb psb;
-		bool timed;
-
-		if (!pt_packet_read(trace + at, len - at, walk.bip_len, &packet)) {
-			pt_walk_lose(&walk);
-			if (!pt_scan_psb(trace, len, at + 1, &psb))
-				break;
-			at = psb.offset;
-			continue;
-		}
-		timed = pt_walk_packet(&walk, &packet);
-		if (is_later_psb(trace, len, at, &packet, moment) ||
-		    (timed && is_after(pt_walk_now(&walk), moment))) {
-			cut->exact = padded == at;
-			return;
-		}
-		at += packet.len;
-		if (timed)
-			cut->offset = padded = at;
-		else if (packet.type == PT_PACKET_PAD && padded == at - packet.len)
-			padded = at;
-	}
-	cut->exact = padded == len;
-}
-
-bool pt_scan_cut(const uint8_t *trace, size_t len, uint64_t tsc, const struct pt_clock *clock,
-		 struct pt_cut *cut)
-{
-	struct pt_psb psb = {};
-	size_t last = len, from;
-
-	*cut = (struct pt_cut){ .offset = len };
-	for (from = 0; pt_scan_psb(trace, len, from, &psb); from = psb.offset + PT_PSB_LEN) {
-		if (psb.tsc && is_after(psb.tsc, tsc))
-			break;
-		if (psb.tsc)
-			last = psb.offset;
-		psb.tsc = 0;
-	}
-	if (last < len)
-		cut_from(trace, len, last, tsc, clock, cut);
-	else if (psb.tsc)
-		cut->offset = psb.offset;
-	return last < len || psb.tsc;
 }

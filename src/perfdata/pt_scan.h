@@ -7,8 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "pt_packet.h"
-
 /* A PSB, where decoding can start. */
 struct pt_psb {
 	size_t offset;
@@ -28,18 +26,5 @@ uint64_t pt_scan_tsc(const uint8_t *trace, size_t len, size_t from);
  * TSCs of PSBs. If all PSBs are older, returns the last one, so that something can be decoded.
  * Returns len without a PSB. */
 size_t pt_scan_begin(const uint8_t *trace, size_t len, uint64_t since_tsc);
-
-/* Splits a trace at a time. */
-struct pt_cut {
-	size_t offset; /* of the first byte that may be later */
-	bool exact; /* the rest, except PAD packets, is later; otherwise some of it may be earlier
-		     */
-};
-
-/* Splits a trace at `tsc` (lower 56 bits) by TSC packets, refined by MTC and CYC packets. Without
- * those, splits after the last earlier time, so that the rest is an upper bound. A trace that
- * begins later is all rest. False: the trace has no times. */
-bool pt_scan_cut(const uint8_t *trace, size_t len, uint64_t tsc, const struct pt_clock *clock,
-		 struct pt_cut *cut);
 
 #endif

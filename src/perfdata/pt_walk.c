@@ -37,13 +37,13 @@ static void walk_tma(struct pt_walk *walk, const struct pt_packet *packet)
 	walk->ctc_bits = shift > 8 ? 16 - shift : 8;
 }
 
-static bool walk_mtc(struct pt_walk *walk, const struct pt_packet *packet)
+static void walk_mtc(struct pt_walk *walk, const struct pt_packet *packet)
 {
 	const struct pt_clock *clock = walk->clock;
 	uint64_t ticks;
 
 	if (!walk->ctc_bits)
-		return false;
+		return;
 	ticks = (packet->value - (walk->ctc >> clock->mtc_shift)) & ((1U << walk->ctc_bits) - 1);
 	walk->ctc = ((walk->ctc >> clock->mtc_shift) + ticks) << clock->mtc_shift;
 	/* With a large shift, TMA has fewer of these bits than MTC. */
@@ -54,13 +54,6 @@ static bool walk_mtc(struct pt_walk *walk, const struct pt_packet *packet)
 		walk->ctc_tsc -= scale(walk->ctc, clock->tsc_ctc_n, clock->tsc_ctc_d);
 	}
 	walk_set(walk, walk->ctc_tsc + scale(walk->ctc, clock->tsc_ctc_n, clock->tsc_ctc_d));
-	return true;
-}
-
-static bool walk_cyc(struct pt_walk *walk, const struct pt_packet *packet)
-{
-	walk->cycles += packet->value;
-	return walk->synced && walk->ratio && walk->clock->max_nonturbo_ratio;
 }
 
 static void walk_cbr(struct pt_walk *walk, const struct pt_packet *packet)
@@ -70,53 +63,41 @@ static void walk_cbr(struct pt_walk *walk, const struct pt_packet *packet)
 	walk->ratio = packet->value;
 }
 
-void pt_walk_lose(struct pt_walk *walk)
+void pt_walk_packet(struct pt_walk *walk, const struct pt_packet *packet)
 {
-	walk->timed = false;
-	walk->ctc_bits = 0;
-	walk->bip_len = 0;
-}
-
-bool pt_walk_packet(struct pt_walk *walk, const struct pt_packet *packet)
-{
-	bool timed = walk->timed;
-
 	switch (packet->type) {
 	case PT_PACKET_TSC:
 		walk_set(walk, packet->value);
 		walk->ctc_bits = 0;
-		return walk->timed = true;
+		break;
 	case PT_PACKET_CYC:
-		return walk->timed = walk_cyc(walk, packet);
+		walk->cycles += packet->value;
+		break;
 	case PT_PACKET_MTC:
-		walk->timed = false;
-		return walk_mtc(walk, packet);
+		walk_mtc(walk, packet);
+		break;
 	case PT_PACKET_TMA:
 		walk_tma(walk, packet);
-		return timed;
+		break;
 	case PT_PACKET_CBR:
 		walk_cbr(walk, packet);
-		return timed;
-	case PT_PACKET_BRANCH:
-		walk->timed = false;
-		return timed;
+		break;
 	case PT_PACKET_PSB:
-		walk->bip_len = 0;
-		return walk->timed = false;
 	case PT_PACKET_BEP:
 		walk->bip_len = 0;
-		return timed;
+		break;
 	case PT_PACKET_BBP:
 		walk->bip_len = packet->value;
-		return timed;
+		break;
 	case PT_PACKET_OVF:
-		pt_walk_lose(walk);
-		return false;
+		walk->ctc_bits = 0;
+		walk->bip_len = 0;
+		break;
 	case PT_PACKET_PAD:
 	case PT_PACKET_PSBEND:
+	case PT_PACKET_BRANCH:
 	case PT_PACKET_CFE:
 	case PT_PACKET_OTHER:
 		break;
 	}
-	return timed;
 }

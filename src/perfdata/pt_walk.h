@@ -17,15 +17,9 @@ struct pt_walk {
 	size_t bip_len;
 	unsigned int told; /* updates of tsc */
 	bool synced;	   /* tsc is valid */
-	bool timed;	   /* the next packet has the same time */
 };
 
-/* Processes a packet. Returns whether its time is known; then pt_walk_now() is that time. A CYC
- * packet precedes the packets of its cycle, but two branches may be in different cycles. */
-bool pt_walk_packet(struct pt_walk *walk, const struct pt_packet *packet);
-
-/* Marks the time as unknown after lost or unreadable trace. */
-void pt_walk_lose(struct pt_walk *walk);
+void pt_walk_packet(struct pt_walk *walk, const struct pt_packet *packet);
 
 /* The current time, including CYC packets. */
 uint64_t pt_walk_now(const struct pt_walk *walk);

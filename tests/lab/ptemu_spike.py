@@ -164,8 +164,8 @@ def spike(one):
     # From well before the culprit on
     lines = script(one, "--window", "1ms")
     lines_after = check_story(lines, way, culprit)
-    print(f"{one.folder.name}: {one.facts['line']['latency_ns'] / 1000:.0f} us late; after the spike {one.facts['line']['bytes_after_spike']} "
-          f"bytes, {lines_after} lines", flush=True)
+    print(f"{one.folder.name}: {one.facts['line']['latency_ns'] / 1000:.0f} us late; {lines_after} lines after the spike",
+          flush=True)
     check_report(one, culprit)
     if way == "pause":
         after, before = check_time(lines, one)

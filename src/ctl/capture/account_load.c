@@ -114,6 +114,8 @@ static int load_trace(struct account *account, struct console *con, const char *
 	r = decoding_run(con, &decoding, &track_spans_ops, sink, account->spans->names, &result);
 	ending_release(&ending);
 	account->errors = result.stats.errors;
+	account->after_insns = result.after_insns;
+	account->after_ns = result.after_ns;
 	return r;
 }
 

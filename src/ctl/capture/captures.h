@@ -94,6 +94,8 @@ struct decoding {
 struct decoding_result {
 	uint64_t slices, gaps;
 	uint64_t end; /* position on the axis */
+	/* Executed on the spike's CPU after the spike, and for how long. */
+	uint64_t after_insns, after_ns;
 	struct decode_stats stats;
 };
 

@@ -64,8 +64,23 @@ static void show(struct showing *showing, uint64_t time)
 	console_status(showing->con, text);
 }
 
-/* calls may be NULL. */
-static int follow(struct decode *decode, struct calls *calls, struct showing *showing)
+static void count_after(const struct facts *facts, const struct decode_item *items, size_t nr,
+			struct decoding_result *result)
+{
+	uint64_t spike = facts->spike.time_ns;
+
+	for (size_t i = nr; i-- && items[i].time > spike;) {
+		if (items[i].kind != DECODE_BLOCK || items[i].cpu != facts->spike.cpu)
+			continue;
+		result->after_insns += items[i].insns;
+		if (items[i].time - spike > result->after_ns)
+			result->after_ns = items[i].time - spike;
+	}
+}
+
+/* calls and result may be NULL. */
+static int follow(struct decode *decode, const struct facts *facts, struct calls *calls,
+		  struct showing *showing, struct decoding_result *result)
 {
 	const struct decode_item *items;
 	size_t nr;
@@ -74,6 +89,8 @@ static int follow(struct decode *decode, struct calls *calls, struct showing *sh
 	while (!(r = decode_next(decode, &items, &nr)) && nr) {
 		if (calls)
 			calls_add(calls, items, nr);
+		if (result)
+			count_after(facts, items, nr, result);
 		show(showing, items[nr - 1].time);
 	}
 	console_clear_status(showing->con);
@@ -98,7 +115,7 @@ static int run_calls(struct console *con, const struct decoding *decoding, struc
 	if (r)
 		return r;
 	begin_showing(&showing, con, decoding);
-	r = follow(decode, calls, &showing);
+	r = follow(decode, facts, calls, &showing, result);
 	if (!r)
 		r = calls_finish(calls, &result->end, &result->gaps);
 	calls_free(calls);
@@ -128,11 +145,15 @@ static int run_timeline(struct console *con, const struct decoding *decoding, st
 	return r;
 }
 
-/* A function around the window is known only from its return after the window. */
+/* A function around the window is known only from its return after the window. What was executed
+ * after the spike ends with the skid. */
 static uint64_t decode_until(const struct decoding *decoding)
 {
 	uint64_t span = decoding->end - decoding->begin;
+	uint64_t skid = decoding->facts->capture.skid_ns;
 
+	if (decoding->end >= decoding->facts->spike.time_ns && span < skid)
+		span = skid;
 	if (decoding->end == UINT64_MAX || UINT64_MAX - decoding->end < span)
 		return 0;
 	return decoding->end + span;
@@ -218,7 +239,7 @@ int decoding_files(struct console *con, const struct decoding *decoding, struct 
 	if (r)
 		return r;
 	begin_showing(&showing, con, decoding);
-	r = follow(decode, NULL, &showing);
+	r = follow(decode, decoding->facts, NULL, &showing, NULL);
 	if (!r)
 		r = take_ids(decode, ids, nr);
 	return close_decode(con, decoding, decode, r);

@@ -16,8 +16,8 @@
 #define RECORD_MAX 128
 /* Tolerate one lost event in this many. */
 #define LOST_MAX 20
-/* Maximum trace after the spike if the kernel stops it. */
-#define FROZEN_MAX (UINT64_C(16) << 10)
+/* Maximum of instructions after the spike if the kernel stops the trace */
+#define FROZEN_MAX 50000
 #define SKID_MAX_NS UINT64_C(200000000)
 /* Tolerance between two clocks. */
 #define CLOCK_NS 100000
@@ -150,17 +150,17 @@ static void judge_end(struct row *row, const struct row_capture *capture)
 static void judge_skid(struct row *row, const struct row_capture *capture)
 {
 	const struct perf_poke_capture *told = &capture->told;
-	uint64_t after = told->bytes_after_spike;
 	bool frozen =
 		row->freeze == PERF_POKE_FREEZE_PAUSE || row->freeze == PERF_POKE_FREEZE_SAMPLE;
 
 	if (!told->skid_ns || told->skid_ns > SKID_MAX_NS)
 		row_wrong(row, CHECK_SKID, "the trace stopped %s after the spike",
 			  FORMAT_TIME(told->skid_ns));
-	else if (is_pt(row) && after == UINT64_MAX)
+	else if (is_pt(row) && capture->after_insns == UINT64_MAX)
 		unknown(row, CHECK_SKID, "the trace has no times");
-	else if (is_pt(row) && frozen && after > FROZEN_MAX)
-		row_wrong(row, CHECK_SKID, "%s of trace after the spike", FORMAT_SIZE(after));
+	else if (is_pt(row) && frozen && capture->after_insns > FROZEN_MAX)
+		row_wrong(row, CHECK_SKID, "%" PRIu64 " instructions after the spike",
+			  capture->after_insns);
 	fine(row, CHECK_SKID);
 }
 
@@ -265,11 +265,14 @@ void decode_by_report(struct row_capture *capture, struct console *con)
 	const struct account_want want = { .after_ns = capture->told.skid_ns + AFTER_NS };
 	const char *name;
 
+	capture->after_insns = UINT64_MAX;
 	if (account_load(&account, con, capture->path, &want))
 		return;
 	capture->sentence = strdup(account.sentence);
 	capture->errors = account.errors;
 	capture->no_times = account.facts.no_times;
+	if (facts_is_pt(&account.facts) && !capture->no_times)
+		capture->after_insns = account.after_insns;
 	name = facts_is_pt(&account.facts) ? LOAD_FUNCTION : LOAD_INTERRUPT;
 	capture->named = strstr(account.sentence, name);
 	find_times(capture, &account);

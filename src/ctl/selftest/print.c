@@ -62,7 +62,7 @@ static json_object *new_capture(const struct row_capture *capture)
 	json_add(object, "blind_ns", new_number(told->blind_ns));
 	json_add(object, "events", new_number(told->events));
 	json_add(object, "trace_bytes", new_number(told->trace_bytes));
-	json_add(object, "bytes_after_spike", new_number(told->bytes_after_spike));
+	json_add(object, "instructions_after_spike", new_number(capture->after_insns));
 	json_add(object, "errors", new_number(capture->errors));
 	json_add_text(object, "sentence", capture->sentence);
 	return object;

@@ -55,6 +55,7 @@ struct row_capture {
 	char *sentence; /* NULL: decoding failed */
 	bool named, no_times;
 	uint64_t first_ns, last_ns, errors;
+	uint64_t after_insns; /* executed after the spike; UINT64_MAX: unknown */
 	/* Of perf. */
 	bool perf_ran, perf_named;
 	uint64_t perf_errors;

@@ -183,14 +183,8 @@ static void print_history(FILE *file, const struct perf_poke_capture *capture)
 
 static void print_skid(FILE *file, const struct perf_poke_capture *capture)
 {
-	fprintf(file, "  %-12s %s, ", "skid", FORMAT_TIME(capture->skid_ns));
-	if (capture->trace_bytes && capture->bytes_after_spike != UINT64_MAX)
-		fprintf(file, "%s%s of trace after the spike, ",
-			capture->bytes_after_spike_exact ? ""
-			: capture->history_ns		 ? "at most "
-							 : "more than ",
-			FORMAT_SIZE(capture->bytes_after_spike));
-	fprintf(file, "re-armed after %s\n", FORMAT_TIME(capture->blind_ns));
+	fprintf(file, "  %-12s %s, re-armed after %s\n", "skid", FORMAT_TIME(capture->skid_ns),
+		FORMAT_TIME(capture->blind_ns));
 }
 
 /* The commands that show the capture. */

@@ -184,17 +184,6 @@ static inline uint64_t tsc_to_perf_ns(const struct perf_event_mmap_page *page, u
 	       ((remainder * page->time_mult) >> page->time_shift);
 }
 
-/* The inverse, from the same place; 0 if TSC is not perf's clock. */
-static inline uint64_t perf_ns_to_tsc(const struct perf_event_mmap_page *page, uint64_t perf_ns)
-{
-	uint64_t time = perf_ns - page->time_zero;
-
-	if (!tsc_is_perf_clock(page))
-		return 0;
-	return ((time / page->time_mult) << page->time_shift) +
-	       ((time % page->time_mult) << page->time_shift) / page->time_mult;
-}
-
 /* Extends the 56 bits that Intel PT records. `later` is a TSC within a few years of it. */
 static inline uint64_t tsc_extend(uint64_t tsc56, uint64_t later)
 {

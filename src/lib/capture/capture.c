@@ -25,8 +25,6 @@ struct perf_poke_capture capture_told(const struct capture_env *env, const struc
 		.lost = facts->lost,
 		.size = facts->size,
 		.trace_bytes = facts->trace_bytes,
-		.bytes_after_spike = facts->bytes_after_spike,
-		.bytes_after_spike_exact = facts->bytes_after_spike_exact,
 		.floor_ns = capture->floor_ns,
 	};
 }

@@ -82,9 +82,7 @@ struct snapshot_facts {
 	uint64_t lost;
 	uint64_t size; /* bytes of perf.data */
 	/* Intel PT of the spike's CPU: */
-	uint64_t trace_bytes;	    /* 0: none */
-	uint64_t bytes_after_spike; /* of trace_bytes; UINT64_MAX: unknown */
-	bool bytes_after_spike_exact;
+	uint64_t trace_bytes; /* 0: none */
 };
 
 struct recorder {

@@ -214,6 +214,10 @@ static void print_source(FILE *file, const struct account *account)
 						   : "functions at the spike alone");
 	if (!facts_is_pt(facts) && facts->capture.lost)
 		fprintf(file, "  %-12s %" PRIu64 " events were lost\n", "", facts->capture.lost);
+	if (facts_is_pt(facts) && !facts->no_times && account->after_insns)
+		fprintf(file, "  %-12s %" PRIu64 " instructions in %s were executed after the %s\n",
+			"", account->after_insns, FORMAT_TIME(account->after_ns),
+			facts->spike.poked ? "request" : "spike");
 	if (account->errors)
 		fprintf(file, "  %-12s %" PRIu64 " decoding errors\n", "", account->errors);
 }

@@ -18,8 +18,10 @@ struct account {
 	struct statistics statistics; /* for the HTML page */
 	uint64_t window_ns;	      /* how long before the spike */
 	uint64_t errors;	      /* errors of the decoder */
-	struct senders *senders;      /* NULL: no events recorded */
-	struct late_thread *thread;   /* NULL: as in facts */
+	/* Of Intel PT with times: executed after the spike, and for how long */
+	uint64_t after_insns, after_ns;
+	struct senders *senders;    /* NULL: no events recorded */
+	struct late_thread *thread; /* NULL: as in facts */
 	struct spans *spans;
 	struct findings findings;
 	struct facts blamed; /* facts of the part of the latency that the cause explains */

@@ -234,6 +234,19 @@ static void add_tables(json_object *object, const struct account *account, size_
 		 account->spans->has_functions ? new_functions(account, top) : NULL);
 }
 
+/* NULL: not known. */
+static json_object *new_after(const struct account *account)
+{
+	json_object *object;
+
+	if (!facts_is_pt(&account->facts) || account->facts.no_times)
+		return NULL;
+	object = json_object_new_object();
+	json_add_u64(object, "instructions", account->after_insns);
+	json_add_u64(object, "time_ns", account->after_ns);
+	return object;
+}
+
 static json_object *new_samples(const struct account *account)
 {
 	const struct samples_mostly *mostly = &account->findings.samples;
@@ -272,6 +285,7 @@ json_object *account_json(const struct account *account, size_t top)
 	json_add(object, "fingerprint", fingerprint_json(&account->fingerprint));
 	json_add(object, "analysis", new_analysis(account));
 	json_add(object, "window", new_window(account));
+	json_add(object, "after_spike", new_after(account));
 	add_tables(object, account, top);
 	json_add(object, "path", new_whole_path(account, findings->path));
 	json_add(object, "stack", new_stack(&account->facts.stack));

@@ -94,11 +94,6 @@ def log(cpu=CPU):
     return entries
 
 
-def marks(cpu=CPU):
-    """TSCs of written time packets with the bytes written before each, oldest first."""
-    return [tuple(map(int, line.split())) for line in (PTSIM / f"cpu{cpu}/marks").read_text().splitlines()]
-
-
 def program_counts(name):
     """What one iteration of a program executes."""
     return {f.name: int(f.read_text()) for f in (PTSIM / "programs" / name).iterdir()}

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Compares captures of late timers by each freeze. The simulated PMU's log has the times when the
-trace was held and resumed, and the bytes after the spike. Only what is independent of time decides:
-all captures decode, to the same branches before the spikes, nothing is written after a pause, and
-the reported bytes after the spike are those of the PMU."""
+trace was held and resumed. Only what is independent of time decides: all captures decode, to the
+same branches before the spikes, nothing is written after a pause, and what `report` says was
+executed after the spike ends when the trace was held."""
 import itertools
+import json
 import statistics
 import subprocess
 import sys
@@ -18,7 +19,7 @@ COUNT = 10
 BUFFER = "128K"
 HOLDS = {"pause": "pause", "sample": "snapshot", "signal": "stop"}
 RUNS_AGAIN = {"pause": "resume", "signal": "start"}
-COLUMNS = ["skid us", "bytes after", "blind us", "file bytes", "buffer needed"]
+COLUMNS = ["skid us", "instructions after", "blind us", "file bytes", "buffer needed"]
 # History before the spike that all ways must hold, to be comparable.
 HISTORY_NS = 100_000_000
 # Error between the clocks of trace and spike in a guest whose CPUs are threads of a busy host. The
@@ -32,56 +33,32 @@ def rate_bytes_per_ns(log, hold):
     return (hold["bytes"] - begun["bytes"]) / (hold["mono_ns"] - begun["mono_ns"])
 
 
-class Truth:
-    """What the PMU logged of its trace."""
-
-    def __init__(self):
-        self.log, self.marks = common.log(), common.marks()
-        first, last = self.log[0], self.log[-1]
-        self.tsc_per_ns = (last["tsc"] - first["tsc"]) / (last["mono_ns"] - first["mono_ns"])
-
-    def hold(self, way, spike_ns):
-        """Log entry of what held the trace."""
-        check(self.log[0]["mono_ns"] < spike_ns, f"{way}: the PMU's log does not go back to the spike")
-        return [e for e in self.log if e["what"] == HOLDS[way] and e["mono_ns"] >= spike_ns][0]
-
-    def end(self, way, hold):
-        """Bytes written when the trace was held. A sample's entry is logged when the trace
-        begins again."""
-        return next(b for t, b in self.marks if t > hold["tsc"]) if way == "sample" else hold["bytes"]
-
-    def bytes_after(self, way, spike_ns, clock_ns=0):
-        """Bytes of the trace written after the spike, or after a delay from it."""
-        hold = self.hold(way, spike_ns)
-        tsc = hold["tsc"] - (hold["mono_ns"] - spike_ns - clock_ns) * self.tsc_per_ns
-        check(self.marks[0][0] < tsc, f"{way}: the PMU's marks do not go back to the spike")
-        end = self.end(way, hold)
-        return end - min([b for t, b in self.marks if t > tsc] + [end])
+def held(log, way, spike_ns):
+    """Log entry of what held the trace."""
+    check(log[0]["mono_ns"] < spike_ns, f"{way}: the PMU's log does not go back to the spike")
+    return [e for e in log if e["what"] == HOLDS[way] and e["mono_ns"] >= spike_ns][0]
 
 
-def check_bytes_after(way, one, truth):
-    """As many as the PMU wrote; bytes within the clock error may be on either side."""
-    spike_ns, told = one.line["time_ns"], one.json["bytes_after_spike"]
-    least, most = truth.bytes_after(way, spike_ns, CLOCK_NS), truth.bytes_after(way, spike_ns, -CLOCK_NS)
-    check(least <= told <= most, f"{way}: {told} bytes after the spike, by the PMU {least} to {most}")
-    check(one.json["bytes_after_spike_exact"], f"{way}: the bytes after the spike are an upper bound")
-    equal(one.line["bytes_after_spike"], told, "bytes after the spike in the results")
-    traces = one.json["recorder"]["traces"]
-    equal([t["bytes_after_spike"] for t in traces], [told], "bytes after the spike of the CPU's trace")
-    equal(one.line["trace_bytes"], traces[0]["bytes"], "bytes of trace in the results")
-    return least == most
+def executed_after(way, one, log):
+    """Instructions after the spike, by report."""
+    spike_ns = one.line["time_ns"]
+    out = subprocess.run([CTL, "report", "--json", one.folder], capture_output=True, text=True, check=True).stdout
+    after = json.loads(out)["after_spike"]
+    most = held(log, way, spike_ns)["mono_ns"] - spike_ns + CLOCK_NS
+    check(after["time_ns"] <= most, f"{way}: executed for {after['time_ns']} ns after the spike, held after {most}")
+    equal(one.line["trace_bytes"], one.json["recorder"]["traces"][0]["bytes"], "bytes of trace in the results")
+    return after["instructions"]
 
 
-def row(way, truth, spike_ns, blind_ns=None):
-    """Figures of a spike, without the file's size. `blind_ns` is taken from the log if it is not
-    given."""
-    log, hold = truth.log, truth.hold(way, spike_ns)
-    skid_ns = hold["mono_ns"] - spike_ns
-    if blind_ns is None:
-        again = [e for e in log if e["what"] == RUNS_AGAIN[way] and e["mono_ns"] > hold["mono_ns"]][0]
-        blind_ns = again["mono_ns"] - spike_ns
+def row(way, log, one, last):
+    """Figures of a capture. The last one is not traced on."""
+    spike_ns = one.line["time_ns"]
+    hold = held(log, way, spike_ns)
+    skid_ns, blind_ns = hold["mono_ns"] - spike_ns, one.line["blind_ns"]
+    if not last:
+        blind_ns = [e for e in log if e["what"] == RUNS_AGAIN[way] and e["mono_ns"] > hold["mono_ns"]][0]["mono_ns"] - spike_ns
     needed = rate_bytes_per_ns(log, hold) * (skid_ns + HISTORY_NS)
-    return [skid_ns / 1000, truth.bytes_after(way, spike_ns), blind_ns / 1000, needed]
+    return [skid_ns / 1000, executed_after(way, one, log), blind_ns / 1000, (one.folder / "perf.data/data").stat().st_size, needed]
 
 
 def nothing_after(log, spike_ns):
@@ -94,14 +71,10 @@ def nothing_after(log, spike_ns):
 class Before:
     """Uninterrupted iterations before a spike: branches, and the end of each."""
 
-    def __init__(self, way, truth, spike_ns):
-        begun = [e for e in truth.log if e["what"] in ("start", "resume", "snapshot") and e["mono_ns"] < spike_ns][-1]
-        self.way, self.spike_ns, self.length_ns = way, spike_ns, spike_ns - begun["mono_ns"]
-        self.iterations, self.to_perf_ns = [], None
-
-    def read(self, data, to_perf_ns):
-        self.to_perf_ns = to_perf_ns
-        argv = ["perf", "script", "-i", data, "--itrace=be", "--ns", "-F", "hw:time,ip,sym,addr"]
+    def __init__(self, way, log, one):
+        self.way, self.spike_ns, self.iterations = way, one.line["time_ns"], []
+        begun_ns = [e["mono_ns"] for e in log if e["what"] in ("start", "resume", "snapshot") and e["mono_ns"] < self.spike_ns][-1]
+        argv = ["perf", "script", "-i", one.data, "--itrace=be", "--ns", "-F", "hw:time,ip,sym,addr"]
         out = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
         branches, main = [], common.MAINS["mixed"]
         for line in out.splitlines():
@@ -110,12 +83,10 @@ class Before:
                 continue
             branches.append(" ".join(branch.split()))
             if [w for w in branch.split() if w.startswith("ptsim_")] == [main, main]:
-                self.iterations.append((int(time.replace(".", "")) - to_perf_ns, branches))
+                self.iterations.append((int(time.replace(".", "")) - one.to_perf_ns, branches))
                 branches = []
         # Decoding begins at the first PSB, later than the trace.
-        begun_ns = self.spike_ns - self.length_ns
         self.length_ns = self.spike_ns - min([t for t, _ in self.iterations if begun_ns <= t <= self.spike_ns] + [self.spike_ns])
-        return self
 
     def last(self, length_ns):
         """Those within a period before the spike; iterations begun by other code are left out."""
@@ -140,25 +111,18 @@ def decoded_iteration(data):
     return decoded.iterations(common.MAINS["mixed"])[0]
 
 
-def by_perf_poke(way, iterations, before):
+def by_freeze(way):
+    """Figures of the captures, their iteration, and what is before the last spike."""
     captures = take(CTL, f"/tmp/pt_skid_{way}", "--freeze", way, count=COUNT, buffer=BUFFER)
-    truth, rows, sharp = Truth(), [], 0
+    log, rows, iteration = common.log(), [], decoded_iteration(captures[0].data)
     for one in captures:
-        spike_ns = one.line["time_ns"]
         equal(one.json["recorder"]["freeze"], way, "freeze")
         if way == "pause":
-            nothing_after(truth.log, spike_ns)
-        sharp += check_bytes_after(way, one, truth)
-        found = decoded_iteration(one.data)
-        equal(found, iterations.setdefault(way, found), f"branches of a capture by {way}")
-        # The last one is not traced on; a sampled trace continues at once, unlogged.
-        last = one is captures[-1] or way == "sample"
-        size = (one.folder / "perf.data/data").stat().st_size
-        rows.append(row(way, truth, spike_ns, one.line["blind_ns"] if last else None) + [size])
-    before[way] = Before(way, truth, captures[-1].line["time_ns"]).read(captures[-1].data, captures[-1].to_perf_ns)
-    print(f"{way}: bytes after the spike to the byte as the PMU says in {sharp} of {COUNT}, in the others within the clocks' error")
-    check(sharp, f"{way}: none to the byte")
-    return rows
+            nothing_after(log, one.line["time_ns"])
+        equal(decoded_iteration(one.data), iteration, f"branches of a capture by {way}")
+        # A sampled trace continues at once, unlogged.
+        rows.append(row(way, log, one, one is captures[-1] or way == "sample"))
+    return rows, iteration, Before(way, log, captures[-1])
 
 
 def print_table(rows):
@@ -166,19 +130,13 @@ def print_table(rows):
           f"{HISTORY_NS / 1e6:.0f} ms before the spike; simulated PMU")
     print("held by " + "".join(f"{column:>24}" for column in COLUMNS))
     for way, of_way in rows.items():
-        # The buffer comes last: its size follows from the rest.
-        columns = [f"{statistics.median(c):.0f} {max(c):.0f}" for c in zip(*([*r[:3], r[4], r[3]] for r in of_way))]
-        print(f"{way:8}" + "".join(f"{column:>24}" for column in columns))
+        print(f"{way:8}" + "".join(f"{f'{statistics.median(c):.0f} {max(c):.0f}':>24}" for c in zip(*of_way)))
 
 
 capture.load()
-found_iterations = {}
-found_before = {}
-figures = {}
-for freeze in capture.ways():
-    figures[freeze] = by_perf_poke(freeze, found_iterations, found_before)
-print_table(figures)
-# By the session, once it has woken up, as `perf record -S` is stopped
-for freeze in capture.ways():
-    equal(found_iterations[freeze], found_iterations["signal"], f"branches by {freeze}, and by signal")
-    same_before(found_before[freeze], found_before["signal"])
+found = {freeze: by_freeze(freeze) for freeze in capture.ways()}
+print_table({freeze: rows for freeze, (rows, _, _) in found.items()})
+# The session stops the trace by `signal` once it has woken up, as `perf record -S` is stopped.
+for freeze, (_, same, before) in found.items():
+    equal(same, found["signal"][1], f"branches by {freeze}, and by signal")
+    same_before(before, found["signal"][2])

@@ -58,7 +58,7 @@ def holds(way):
     iterations = common.check_whole_iterations(one.decoded())
     functions = {row["name"] for row in report(one)["functions"]}
     check({"ptsim_main", "ptsim_leaf"} <= functions, f"functions: {functions}")
-    print(f"{way}: {iterations} iterations, skid {one.line['skid_ns'] / 1000:.0f} us, {one.json['bytes_after_spike']} bytes after it")
+    print(f"{way}: {iterations} iterations, skid {one.line['skid_ns'] / 1000:.0f} us, then executed {report(one)['after_spike']}")
 
 
 capture.load()

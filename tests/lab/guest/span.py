@@ -53,13 +53,13 @@ def stops_at_the_exit(name, way):
     check(one.line["latency_ns"] >= LONG_S * 1e9, f"latency {one.line['latency_ns']}")
     equal(one.json["recorder"]["freeze"], way, "freeze")
     common.check_whole_iterations(one.decoded())
-    print(f"{name}, {way}: held {held_ns(one, way) / 1000:.0f} us after the exit, {one.json['bytes_after_spike']} bytes after it")
+    print(f"{name}, {way}: held {held_ns(one, way) / 1000:.0f} us after the exit")
 
 
 capture.load()
 print(subprocess.run([CTL, "check"], capture_output=True, text=True, check=True).stdout)
 for freeze in capture.ways():
     late, = capture.take(CTL, f"/tmp/timer_{freeze}", "--freeze", freeze, threshold_us=60000, late=capture.Late(late_us=100000))
-    print(f"timer, {freeze}: held {held_ns(late, freeze) / 1000:.0f} us after the spike, {late.json['bytes_after_spike']} bytes after it")
+    print(f"timer, {freeze}: held {held_ns(late, freeze) / 1000:.0f} us after the spike")
 for span in SPANS:
     stops_at_the_exit(span, capture.ways()[0])

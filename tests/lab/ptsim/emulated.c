@@ -111,7 +111,6 @@ static void start(struct ptsim_stream *s, u64 tsc)
 	struct ptemu_block *b = s->private;
 	struct desc_ptr idt;
 
-	ptsim_mark(s, tsc);
 	b->pages = (u64)s->aux->pages;
 	b->page_count = s->aux->size >> PAGE_SHIFT;
 	b->offset = s->aux->head & (s->aux->size - 1);
@@ -129,7 +128,6 @@ static void start(struct ptsim_stream *s, u64 tsc)
 static void stop(struct ptsim_stream *s, u64 tsc)
 {
 	tell_and_account(s, PTEMU_STOP);
-	ptsim_mark(s, tsc);
 }
 
 /* The end of the area is not moved while the plugin writes: what is left of it is. */

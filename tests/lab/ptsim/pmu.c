@@ -424,7 +424,6 @@ static void close_streams(void)
 	{
 		hrtimer_cancel(&per_cpu(ptsim_cpus, cpu).timer);
 		ptsim_source->close(ptsim_stream_of(cpu));
-		kvfree(ptsim_stream_of(cpu)->marks);
 	}
 }
 
@@ -438,9 +437,6 @@ static int open_streams(void)
 				  HRTIMER_MODE_REL_PINNED_HARD);
 		ptsim_stream_of(cpu)->cpu = cpu;
 		err = err ?: ptsim_source->open(ptsim_stream_of(cpu));
-		ptsim_stream_of(cpu)->marks =
-			kvcalloc(PTSIM_MARKS, sizeof(struct ptsim_mark), GFP_KERNEL);
-		err = err ?: (ptsim_stream_of(cpu)->marks ? 0 : -ENOMEM);
 	}
 	if (err)
 		close_streams();

@@ -57,27 +57,17 @@ struct ptsim_totals {
 	u64 unexplained;   /* steps from an instruction to another that are none */
 };
 
-/* What is behind so many bytes is of this time, up to the next one. */
-struct ptsim_mark {
-	u64 tsc, bytes;
-};
-
-/* A power of two. At 60,000 bytes per second, one each 1.7 ms: 100 s of tracing. */
-#define PTSIM_MARKS 65536
-
 /* One CPU's trace, between a source and the PMU */
 struct ptsim_stream {
 	int cpu;
 	struct ptsim_config config;
 	struct ptsim_aux *aux;
 	struct ptsim_totals totals;
-	u64 since_psb;		  /* bytes */
-	bool psb_due;		  /* at the next start: an event's first */
-	size_t burst;		  /* as much is of use at a time, in bytes */
-	size_t chunk_max;	  /* next writes at most; told by configure */
-	void *private;		  /* the source's */
-	struct ptsim_mark *marks; /* a ring */
-	u64 mark_count;
+	u64 since_psb;	  /* bytes */
+	bool psb_due;	  /* at the next start: an event's first */
+	size_t burst;	  /* as much is of use at a time, in bytes */
+	size_t chunk_max; /* next writes at most; told by configure */
+	void *private;	  /* the source's */
 };
 
 /*
@@ -162,7 +152,6 @@ struct ptsim_moment {
 
 void ptsim_log(struct ptsim_log *log, enum ptsim_what what, struct ptsim_moment at,
 	       const struct ptsim_stream *s);
-void ptsim_mark(struct ptsim_stream *s, u64 tsc);
 int ptsim_report_init(void);
 void ptsim_report_exit(void);
 

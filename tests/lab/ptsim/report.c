@@ -2,8 +2,7 @@
 /*
  * /sys/kernel/debug/ptsim/cpuN/ has what was traced on that CPU since the module was loaded, how
  * often each call came, and `log`: a line of NAME=NUMBER fields for each of the last calls, the
- * oldest first. `marks` has a line for each time that packets told of late: the TSC, and how many
- * bytes were written before. programs/NAME/ tells what one iteration is.
+ * oldest first. programs/NAME/ tells what one iteration is.
  */
 #include "program.h"
 #include "ptsim.h"
@@ -62,29 +61,6 @@ static int log_show(struct seq_file *file, void *unused)
 
 DEFINE_SHOW_ATTRIBUTE(log);
 
-/* Before packets of another time are written */
-void ptsim_mark(struct ptsim_stream *s, u64 tsc)
-{
-	s->marks[s->mark_count % PTSIM_MARKS] =
-		(struct ptsim_mark){ .tsc = tsc, .bytes = s->totals.bytes };
-	smp_store_release(&s->mark_count, s->mark_count + 1);
-}
-
-static int marks_show(struct seq_file *file, void *unused)
-{
-	const struct ptsim_stream *s = file->private;
-	u64 count = smp_load_acquire(&s->mark_count);
-
-	for (u64 i = count > PTSIM_MARKS ? count - PTSIM_MARKS : 0; i < count; i++) {
-		const struct ptsim_mark *mark = &s->marks[i % PTSIM_MARKS];
-
-		seq_printf(file, "%llu %llu\n", mark->tsc, mark->bytes);
-	}
-	return 0;
-}
-
-DEFINE_SHOW_ATTRIBUTE(marks);
-
 static void report_cpu(int cpu)
 {
 	struct ptsim_totals *totals = &ptsim_stream_of(cpu)->totals;
@@ -107,7 +83,6 @@ static void report_cpu(int cpu)
 	for (int what = 0; what < PTSIM_WHATS; what++)
 		debugfs_create_u64(what_names[what], 0444, dir, &log->counts[what]);
 	debugfs_create_file("log", 0444, dir, log, &log_fops);
-	debugfs_create_file("marks", 0444, dir, ptsim_stream_of(cpu), &marks_fops);
 }
 
 static void report_program(struct ptsim_program *program, struct dentry *programs)

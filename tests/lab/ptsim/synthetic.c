@@ -111,7 +111,6 @@ static void start(struct ptsim_stream *s, u64 tsc)
 	struct synthetic *y = s->private;
 	struct ptsim_packets p = { .data = y->scratch, .place = s->aux->head };
 
-	ptsim_mark(s, tsc);
 	if (psb_due(s)) {
 		ptsim_render_psb(&p, &s->config, tsc, wake_cycles(s, tsc), 0);
 		psb_written(s);
@@ -136,7 +135,6 @@ static void stop(struct ptsim_stream *s, u64 tsc)
 
 	if (!branches_on(s))
 		return;
-	ptsim_mark(s, tsc);
 	if (tsc > y->last_tsc)
 		ptsim_render_time(&p, &s->config, tsc);
 	ptsim_ip(&p, PTSIM_FUP, entry(y));
@@ -185,7 +183,6 @@ static void emit_iteration(struct ptsim_stream *s, u64 tsc)
 	struct ptsim_packets p = { .data = y->scratch, .place = s->aux->head };
 	u64 end = tsc + y->program->counts.cycles;
 
-	ptsim_mark(s, tsc);
 	if (psb_due(s)) {
 		ptsim_render_psb(&p, &s->config, tsc, wake_cycles(s, tsc),
 				 branches_on(s) ? entry(y) : 0);

@@ -7,6 +7,8 @@ usage: sample.py PERF_POKE_CTL SPIKE.TAR.ZST
 import json
 import os
 import pathlib
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -36,11 +38,23 @@ def fingerprint(folder):
     return json.loads(run(CTL, "report", "--json", folder))["fingerprint"]["id"]
 
 
+def executed_after_spike(folder):
+    """By perf, whose instructions have the time of the packet before; our blocks have one time."""
+    facts = json.loads((folder / "capture.json").read_text())
+    clock = facts["recorder"]["clock"]
+    spike = facts["spike"]["time_ns"] + clock["perf_ns"] - clock["monotonic_ns"]
+    out = run("perf", "script", "-i", folder / "perf.data", "--itrace=i0ns", "--ns", "-F", "time,event", "--time", f"{spike // 10**9}.{spike % 10**9:09},")
+    return [int(time.replace(".", "")) - spike for time in re.findall(r"([\d.]+): +instructions", out)]
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix="perf-poke-sample-") as folder:
         spike = pathlib.Path(folder, "spike")
         run(CTL, "open", "-q", SAMPLE, "-o", spike)
         assert fingerprint(spike) == fingerprint(elsewhere(pathlib.Path(folder, "other"))) == f"irqs-off/{CULPRIT}:d2a9f287", fingerprint(spike)
+        if shutil.which("perf"):
+            after, times = json.loads(run(CTL, "report", "--json", spike))["after_spike"], executed_after_spike(spike)
+            assert abs(after["instructions"] - len(times)) < 32 and abs(after["time_ns"] - times[-1]) < 100, (after, len(times), times[-1])
         normal = json.loads(run(CTL, "report", "--json", "--normal", spike))["normal"]
         assert normal["activations"] == 15 and normal["same_timer"], normal
         assert [normal["most"]["name"], *normal["most"]["callers"]][:2] == ["late_timer_spin", CULPRIT], normal["most"]

@@ -231,285 +231,129 @@ TEST(takes_truncated_points)
 	}
 }
 
-/* -- The cut of a trace made packet by packet */
+/* -- PSB+ in the orders that real CPUs wrote, byte by byte, and in other legal orders */
 
-static void put(struct trace *trace, const void *bytes, size_t len)
-{
-	assert_true(trace->len + len <= SIZE);
-	memcpy(trace->bytes + trace->len, bytes, len);
-	trace->len += len;
-}
-
-/* A string of bytes without its NUL. */
-#define PUT(trace, bytes) put((trace), (bytes), sizeof(bytes) - 1)
-
-#define TNT "\x06"
-#define TIP "\x2d\x34\x12"
-#define FUP "\x3d\x34\x12"
-#define TIP_PGD "\x01"
+#define PSB "\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82"
+#define PAD2 "\0\0"
+#define PAD3 PAD2 "\0"
+#define PAD4 PAD2 PAD2
+#define PAD8 PAD4 PAD4
+#define MODE "\x99\x20\x99\x01"
+#define FUP "\x7d\x7e\xa2\x51\x00\x00\x00"
+#define PIP "\x02\x43\x00\x34\xd4\x3f\x00\x00"
+#define VMCS "\x02\xc8\x01\x02\x03\x04\x05"
+#define CBR "\x02\x03\x0c\x00"
+#define TMA "\x02\x73\x3c\xb2\x00\x30\x00"
 #define OVF "\x02\xf3"
 #define UNKNOWN "\x02\xff"
+#define TNT "\x06"
 
-static void put_tsc(struct trace *trace, uint64_t tsc)
+/* user: a trace that begins, with CYC */
+#define SKYLAKE_BEGIN                                                                              \
+	PSB PAD4 "\xef\x08"                                                                        \
+		 "\x19\x2c\x01\x1e\xca\xf5\x8c\x1d" PAD8 "\x02\x73\x9a\x1a\x00\x88\x00" PAD3       \
+		 "\0" CBR PSBEND
+/* user: within a trace; CYC of the time before, and MTC */
+#define SKYLAKE_WITHIN                                                                             \
+	PSB PAD2 "\x87\x14" MODE FUP PAD4 "\x8f\x02\x59\xd9\x07\x02"                               \
+		 "\x19\x2e\x94\x38\xca\xf5\x8c\x1d" PAD8 "\x02\x73\xc7\x46\x00\x78\x00" PAD3       \
+		 "\0" CBR PSBEND
+/* user: CYC and MTC behind TSC */
+#define SKYLAKE_MTC                                                                                \
+	PSB PAD4 "\x07\x0a"                                                                        \
+		 "\x19\xf8\x03\xdc\xfe\xc2\x24\x09" PAD8 "\x02\x73\xce\xd4\x00\x0c\x00" PAD3       \
+		 "\0" CBR "\xaf\x02\x59\x9a" PSBEND
+/* kernel, without CYC */
+#define SKYLAKE_KERNEL                                                                             \
+	PSB PAD3 MODE "\x7d\x00\xd3\x60\xb9\xff\xff" PAD8 "\0" PIP PAD8 PAD2                       \
+		      "\x19\xe8\xcf\xd2\x4c\xbc\x00\x00" PAD8 PAD2 TMA PAD4 CBR PSBEND
+#define BROADWELL PSB "\x19\x10\x32\x54\x76\x98\xba\x1c" CBR MODE FUP PSBEND
+#define UNTIMED PSB MODE FUP CBR PSBEND
+
+#define ROW(bytes, tsc)                                                                            \
+	{                                                                                          \
+		(bytes), sizeof(bytes) - 1, (tsc)                                                  \
+	}
+
+static const struct row {
+	const char *bytes;
+	size_t len;
+	uint64_t tsc;
+} rows[] = {
+	ROW(SKYLAKE_BEGIN, 0x1d8cf5ca1e012c),
+	ROW(SKYLAKE_WITHIN, 0x1d8cf5ca38942e),
+	ROW(SKYLAKE_MTC, 0x0924c2fedc03f8),
+	ROW(SKYLAKE_KERNEL, 0x0000bc4cd2cfe8),
+	ROW(BROADWELL, 0x1cba9876543210),
+	ROW(PSB "\x19\x01\0\0\0\0\0\0" PSBEND, 1),
+	ROW(PSB PIP VMCS CBR "\x02\xc3\x88zzzzzzzz" MODE "\x19\x02\0\0\0\0\0\0" FUP PSBEND, 2),
+	ROW(UNTIMED, 0),
+	ROW(PSB PSBEND, 0),
+	/* cut off */
+	ROW(PSB MODE OVF "\x19\x01\0\0\0\0\0\0" PSBEND, 0),
+	ROW(PSB "\x19\x01\0\0\0\0\0\0" OVF FUP, 0),
+	ROW(PSB "\x19\x01\0\0\0\0\0\0" TNT PSBEND, 0),
+	ROW(PSB CBR UNKNOWN "\x19\x01\0\0\0\0\0\0" PSBEND, 0),
+	ROW(PSB CBR PSB "\x19\x01\0\0\0\0\0\0" PSBEND, 0),
+};
+
+TEST(finds_the_time)
 {
-	put(trace, "\x19", 1);
-	put(trace, &tsc, TSC_LEN - 1);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct pt_psb psb = { .tsc = 1 };
+
+		assert_int_equal(pt_scan_psb((const uint8_t *)rows[i].bytes, rows[i].len, 0, &psb),
+				 1);
+		assert_int_equal(psb.offset, 0);
+		assert_int_equal(psb.tsc, rows[i].tsc);
+	}
 }
 
-static void put_cbr(struct trace *trace, uint8_t ratio)
+/* Each piece in separate memory, so that a sanitizer sees reads past the end. */
+TEST(needs_the_whole)
 {
-	put(trace, (uint8_t[]){ 0x02, 0x03, ratio, 0 }, 4);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		for (size_t len = 16; len < rows[i].len; len++) {
+			_cleanup_free_ uint8_t *bytes = malloc(len);
+			struct pt_psb psb = { .tsc = 1 };
+
+			assert_non_null(bytes);
+			memcpy(bytes, rows[i].bytes, len);
+			assert_int_equal(pt_scan_psb(bytes, len, 0, &psb), 1);
+			assert_int_equal(psb.tsc, 0);
+		}
+	}
 }
 
-/* A synchronisation point with TSC and core:bus ratio. */
-static void put_sync(struct trace *trace, uint64_t tsc, uint8_t ratio)
+static size_t put(struct trace *trace, const void *bytes, size_t len)
 {
-	put_psb(trace, trace->len);
-	trace->len += PSB_LEN;
-	put_tsc(trace, tsc);
-	put_cbr(trace, ratio);
-	PUT(trace, PSBEND);
+	size_t at = trace->len;
+
+	assert_true(at + len <= SIZE);
+	memcpy(trace->bytes + at, bytes, len);
+	trace->len += len;
+	return at;
 }
 
-/* Less than 32 cycles. */
-static void put_cyc(struct trace *trace, uint8_t cycles)
-{
-	put(trace, (uint8_t[]){ cycles << 3 | 3 }, 1);
-}
+#define PUT(trace, bytes) put((trace), (bytes), sizeof(bytes) - 1)
 
-static const struct pt_clock clock_of_tests = { 20, 250, 2, 3 };
-
-static void check_cut_by(const struct pt_clock *clock, const struct trace *trace, uint64_t tsc,
-			 size_t offset, bool exact)
-{
-	/* Separate memory, so that a sanitizer sees reads past the end. */
-	_cleanup_free_ uint8_t *bytes = malloc(trace->len ?: 1);
-	struct pt_cut cut = {};
-
-	assert_non_null(bytes);
-	memcpy(bytes, trace->bytes, trace->len);
-	assert_true(pt_scan_cut(bytes, trace->len, tsc, clock, &cut));
-	assert_int_equal(cut.offset, offset);
-	assert_int_equal(cut.exact, exact);
-}
-
-static void check_cut(const struct trace *trace, uint64_t tsc, size_t offset, bool exact)
-{
-	check_cut_by(&clock_of_tests, trace, tsc, offset, exact);
-}
-
-TEST(cuts_by_tsc_alone)
+/* A ring's content: the rest of a segment, then whole ones; more than the last point. */
+TEST(begins_at_the_first_new_point_of_a_ring)
 {
 	struct trace trace = {};
-	size_t begin;
+	size_t points[3];
 
-	put_sync(&trace, 1000, 20);
-	PUT(&trace, TIP);
-	begin = trace.len;
-	PUT(&trace, TNT TNT TIP);
-	put_sync(&trace, 2000, 20);
-	/* The times of the branches after the first are unknown. */
-	check_cut(&trace, 1000, begin, false);
-	check_cut(&trace, 1999, begin, false);
-	check_cut(&trace, 2000, trace.len, true);
-	PUT(&trace, TIP TIP);
-	check_cut(&trace, 2000, trace.len - 3, false);
-	/* All bytes are later. */
-	check_cut(&trace, 999, 0, false);
-}
-
-TEST(cuts_between_cycles)
-{
-	struct trace trace = {};
-	size_t cuts[3];
-
-	/* Each cycle of the core is two of the TSC. */
-	put_sync(&trace, 1000, 10);
-	cuts[0] = trace.len;
-	put_cyc(&trace, 5);
-	PUT(&trace, TNT);
-	cuts[1] = trace.len;
-	put_cyc(&trace, 31);
-	PUT(&trace, FUP TIP);
-	cuts[2] = trace.len;
-	/* 1 + (1 << 5) + (1 << 12) cycles */
-	PUT(&trace, "\x0f\x03\x02" TIP_PGD);
-	check_cut(&trace, 1000, cuts[0], true);
-	check_cut(&trace, 1009, cuts[0], true);
-	check_cut(&trace, 1010, cuts[1], true);
-	check_cut(&trace, 1071, cuts[1], true);
-	check_cut(&trace, 1072, cuts[2], true);
-	check_cut(&trace, 1072 + 2 * (1 + 32 + 4096) - 1, cuts[2], true);
-	check_cut(&trace, 1072 + 2 * (1 + 32 + 4096), trace.len, true);
-	/* Without the processor's ratio cycles are useless. */
-	check_cut_by(&(struct pt_clock){}, &trace, 1072, cuts[0], false);
-}
-
-/* A ratio applies to later cycles. */
-TEST(follows_the_ratio)
-{
-	struct trace trace = {};
-	size_t cut;
-
-	put_sync(&trace, 1000, 10);
-	put_cyc(&trace, 10);
-	PUT(&trace, TNT);
-	put_cbr(&trace, 40);
-	cut = trace.len;
-	put_cyc(&trace, 10);
-	PUT(&trace, TNT);
-	check_cut(&trace, 1024, cut - 4, false);
-	check_cut(&trace, 1025, trace.len, true);
-}
-
-/* Two branches without cycles in between may differ in time. */
-TEST(does_not_trust_what_has_no_cycles)
-{
-	struct trace trace = {};
-	size_t cut;
-
-	put_sync(&trace, 1000, 20);
-	put_cyc(&trace, 10);
-	PUT(&trace, TNT);
-	cut = trace.len;
-	PUT(&trace, TNT TIP);
-	put_cyc(&trace, 10);
-	PUT(&trace, TNT);
-	check_cut(&trace, 1019, cut, false);
-	check_cut(&trace, 1020, trace.len, true);
-}
-
-/* 125 ticks of TSC for each of CTC; an MTC packet each 8 of CTC. */
-TEST(cuts_by_mtc)
-{
-	struct trace trace = {};
-	size_t cuts[4];
-
-	put_sync(&trace, 100000, 20);
-	/* CTC became 0x7fb 7 ticks of TSC ago. */
-	PUT(&trace, "\x02\x73\xfb\x07\x00\x07\x00");
-	PUT(&trace, TNT);
-	cuts[0] = trace.len;
-	PUT(&trace, TNT);
-	PUT(&trace, "\x59\x00");
-	cuts[1] = trace.len;
-	PUT(&trace, TNT TNT);
-	/* Two are missing. */
-	PUT(&trace, "\x59\x03");
-	cuts[2] = trace.len;
-	PUT(&trace, "\x59\x04");
-	cuts[3] = trace.len;
-	check_cut(&trace, 99993 + 5 * 125 - 1, cuts[0], false);
-	check_cut(&trace, 99993 + 5 * 125, cuts[1], false);
-	check_cut(&trace, 99993 + 29 * 125 - 1, cuts[1], false);
-	check_cut(&trace, 99993 + 29 * 125, cuts[2], true);
-	check_cut(&trace, 99993 + 37 * 125, cuts[3], true);
-	/* Unknown ratio of CTC */
-	check_cut_by(&(struct pt_clock){ .max_nonturbo_ratio = 20 }, &trace, 99993 + 29 * 125,
-		     cuts[0], false);
-}
-
-/* An MTC packet may have bits of CTC that the previous TMA packet lacks. */
-TEST(cuts_by_mtc_of_a_long_period)
-{
-	static const struct pt_clock clock = { 20, 1, 1, 12 };
-	struct trace trace = {};
-	size_t cut;
-
-	put_sync(&trace, 1000000, 20);
-	PUT(&trace, "\x02\x73\x00\xe0\x00\x00\x00");
-	PUT(&trace, "\x59\x5f");
-	cut = trace.len;
-	PUT(&trace, "\x59\x60\x59\x80");
-	check_cut_by(&clock, &trace, 1000000 + 0x1000, cut, true);
-	check_cut_by(&clock, &trace, 1000000 + 0x2000, cut + 2, true);
-	check_cut_by(&clock, &trace, 1000000 + 0x21fff, cut + 2, true);
-	check_cut_by(&clock, &trace, 1000000 + 0x22000, cut + 4, true);
-}
-
-/* A cut packet is not read and has no known time. */
-TEST(cuts_truncated_traces)
-{
-	struct trace trace = {};
-	size_t begin;
-
-	put_sync(&trace, 1000, 20);
-	begin = trace.len;
-	PUT(&trace, "\xdd\x19\x19\x19\x19\x19\x19\x19\x19");
-	check_cut(&trace, 1000, trace.len, true);
-	for (trace.len--; trace.len > begin; trace.len--)
-		check_cut(&trace, 1000, begin, false);
-	check_cut(&trace, 1000, begin, true);
-	PUT(&trace, "\x07");
-	check_cut(&trace, 1000, begin, false);
-	/* More than 64 bits */
-	PUT(&trace, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x00");
-	check_cut(&trace, 1000, begin, false);
-}
-
-TEST(goes_on_at_the_next_point)
-{
-	struct trace trace = {};
-	size_t garbage, again;
-
-	put_sync(&trace, 1000, 20);
-	garbage = trace.len;
-	PUT(&trace, UNKNOWN);
-	put_cyc(&trace, 31);
-	put_tsc(&trace, 9000);
-	again = trace.len;
-	put_sync(&trace, 2000, 20);
-	put_cyc(&trace, 31);
-	PUT(&trace, TNT);
-	check_cut(&trace, 1999, garbage, false);
-	check_cut(&trace, 2000, trace.len - 2, true);
-	check_cut(&trace, 2031, trace.len, true);
-	/* A point without a time is skipped. */
-	trace.bytes[again + PSB_LEN] = 0x99;
-	trace.bytes[again + PSB_LEN + 1] = 0x01;
-	memset(trace.bytes + again + PSB_LEN + 2, 0, TSC_LEN - 2);
-	check_cut(&trace, 1000 + 30, garbage, false);
-}
-
-TEST(does_not_trust_what_is_lost)
-{
-	struct trace trace = {};
-	size_t cut;
-
-	put_sync(&trace, 1000, 20);
-	cut = trace.len;
-	PUT(&trace, OVF FUP);
-	put_tsc(&trace, 3000);
-	check_cut(&trace, 2999, cut, false);
-	check_cut(&trace, 3000, trace.len, true);
-}
-
-TEST(cuts_by_56_bits)
-{
-	struct trace trace = {};
-	size_t cut;
-
-	put_sync(&trace, 0xfffffffffffff0, 20);
-	cut = trace.len;
-	put_cyc(&trace, 31);
-	PUT(&trace, TNT);
-	check_cut(&trace, 0xabfffffffffffff0, cut, true);
-	check_cut(&trace, 0xac0000000000000e, cut, true);
-	check_cut(&trace, 0xac0000000000000f, trace.len, true);
-}
-
-TEST(cuts_nothing_without_time)
-{
-	struct trace trace = { .len = SIZE };
-	struct pt_cut cut;
-
-	assert_false(pt_scan_cut(trace.bytes, 0, 1, &clock_of_tests, &cut));
-	assert_false(pt_scan_cut(trace.bytes, SIZE, 1, &clock_of_tests, &cut));
-	put_psb(&trace, 8);
-	assert_false(pt_scan_cut(trace.bytes, SIZE, 1, &clock_of_tests, &cut));
-	/* It begins at the first later point with a time, also after one without. */
-	put_timed_psb(&trace, 100, 7);
-	check_cut(&trace, 6, 100, false);
+	PUT(&trace, "\x34\x12" TNT TNT PAD3);
+	points[0] = PUT(&trace, SKYLAKE_BEGIN TNT TNT);
+	points[1] = PUT(&trace, SKYLAKE_WITHIN TNT PAD3);
+	points[2] = PUT(&trace, UNTIMED TNT);
+	PUT(&trace, PSB MODE OVF FUP TNT);
+	assert_int_equal(pt_scan_begin(trace.bytes, trace.len, 0x1d8cf5ca1e012c), points[0]);
+	assert_int_equal(pt_scan_tsc(trace.bytes, trace.len, points[0]), 0x1d8cf5ca1e012c);
+	assert_int_equal(pt_scan_begin(trace.bytes, trace.len, 0x1d8cf5ca1e012d), points[1]);
+	/* The rest is not known to be old. */
+	assert_int_equal(pt_scan_begin(trace.bytes, trace.len, 0x1d8cf5ca38942f), points[2]);
+	assert_int_equal(pt_scan_tsc(trace.bytes, trace.len, points[2]), 0);
 }
 
 /* Xorshift: the same bytes each time. */
@@ -528,12 +372,8 @@ TEST(survives_any_bytes)
 	for (int round = 0; round < 50000; round++) {
 		size_t len = random_next(&seed) % SIZE;
 		_cleanup_free_ uint8_t *bytes = malloc(len ?: 1);
-		struct pt_clock clock = { random_next(&seed) % 3 * random_next(&seed),
-					  random_next(&seed) % 3 * random_next(&seed),
-					  random_next(&seed) % 3 * random_next(&seed),
-					  random_next(&seed) % 20 };
 		struct trace trace = {};
-		struct pt_cut cut;
+		size_t begin;
 
 		assert_non_null(bytes);
 		for (size_t i = 0; i < SIZE; i++)
@@ -544,7 +384,8 @@ TEST(survives_any_bytes)
 		for (size_t at = round % 7; at + 100 < SIZE; at += 100 + random_next(&seed) % 100)
 			put_timed_psb(&trace, at, round % 5 ? 1 + at : random_next(&seed));
 		memcpy(bytes, trace.bytes, len);
-		if (pt_scan_cut(bytes, len, random_next(&seed) % (2 * SIZE), &clock, &cut))
-			assert_in_range(cut.offset, 0, len);
+		begin = pt_scan_begin(bytes, len, random_next(&seed) % (2 * SIZE));
+		assert_in_range(begin, 0, len);
+		pt_scan_tsc(bytes, len, begin);
 	}
 }

@@ -153,9 +153,7 @@ struct pt_trace {
 	uint64_t started_tsc;
 	bool moved; /* bytes were written since the last copy */
 	/* Set by pt_write(): */
-	size_t begin;	      /* offset of the first byte to write */
-	uint64_t after_spike; /* bytes; UINT64_MAX: unknown */
-	bool after_spike_exact;
+	size_t begin; /* offset of the first byte to write */
 };
 
 struct snapshot {

@@ -94,38 +94,6 @@ static size_t trace_begin(const struct pt_recorder *pt, const struct snapshot *s
 	return begin;
 }
 
-static struct pt_clock trace_clock(const struct pt_config *config)
-{
-	uint64_t bits = config->mtc_period_bits;
-
-	return (struct pt_clock){
-		.max_nonturbo_ratio = config->max_nonturbo_ratio,
-		.tsc_ctc_n = config->tsc_ctc_n,
-		.tsc_ctc_d = config->tsc_ctc_d,
-		.mtc_shift = bits ? (config->config & bits) >> __builtin_ctzll(bits) : 0,
-	};
-}
-
-/* Scans the whole ring: the PSB before the spike may precede the bytes to write. */
-static void cut_at_spike(const struct pt_recorder *pt, const struct snapshot *snapshot,
-			 struct pt_trace *trace, const struct perf_poke_spike *spike)
-{
-	const struct pt_clock clock = trace_clock(&pt->config);
-	/* 0: TSC is not perf's clock. */
-	uint64_t tsc = perf_ns_to_tsc(
-		&snapshot->clock, snapshot->perf_ns - (snapshot->monotonic_ns - spike->time_ns));
-	struct pt_cut cut;
-	size_t len;
-	const uint8_t *bytes = trace_bytes(pt, trace, &len);
-
-	trace->after_spike = UINT64_MAX;
-	trace->after_spike_exact = false;
-	if (!tsc || trace->begin >= len || !pt_scan_cut(bytes, len, tsc, &clock, &cut))
-		return;
-	trace->after_spike = len - cut.offset;
-	trace->after_spike_exact = cut.exact;
-}
-
 static int write_trace(const struct pt_recorder *pt, struct perfdata *pd,
 		       const struct snapshot *snapshot, const struct pt_trace *trace)
 {
@@ -174,12 +142,8 @@ static int write_traces(const struct pt_recorder *pt, struct perfdata *pd,
 
 		trace_bytes(pt, trace, &len);
 		trace->begin = trace_begin(pt, snapshot, trace, &tsc);
-		cut_at_spike(pt, snapshot, trace, spike);
-		if (cpu == spike->cpu || (spike->cpu < 0 && !facts->trace_bytes)) {
+		if (cpu == spike->cpu || (spike->cpu < 0 && !facts->trace_bytes))
 			facts->trace_bytes = len - trace->begin;
-			facts->bytes_after_spike = trace->after_spike;
-			facts->bytes_after_spike_exact = trace->after_spike_exact;
-		}
 		err = write_trace(pt, pd, snapshot, trace);
 		if (!tsc || !snapshot->perf_ns)
 			continue;
@@ -339,8 +303,6 @@ void pt_describe_snapshot(const struct snapshot *snapshot, struct json_object *j
 		trace_bytes(snapshot->pt, trace, &len);
 		json_add_int(one, "cpu", snapshot->pt->cpus[trace->index].cpu);
 		json_add_u64(one, "bytes", len - trace->begin);
-		json_add_known(one, "bytes_after_spike", trace->after_spike, UINT64_MAX);
-		json_add_bool(one, "bytes_after_spike_exact", trace->after_spike_exact);
 		json_object_array_add(traces, one);
 	}
 	json_add(json, "traces", traces);

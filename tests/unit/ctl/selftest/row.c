@@ -15,13 +15,13 @@ static struct row_capture capture_at(uint64_t time_ns, const struct perf_poke_sp
 			  .skid_ns = MS,
 			  .history_ns = 20 * MS,
 			  .trace_bytes = 4 * MIB - 1000,
-			  .bytes_after_spike = 23,
 			  .events = 8000 },
 		.armed_ns = time_ns - 1000 * MS,
 		.sentence = strdup("IRQ latency 8ms: 8ms in interrupt, most of it in late_step()"),
 		.named = true,
 		.first_ns = time_ns - 10 * MS,
 		.last_ns = time_ns,
+		.after_insns = 2000,
 		.perf_ran = true,
 		.perf_named = true,
 	};
@@ -95,7 +95,7 @@ TEST(judges)
 {
 	JUDGE(CHECK_NR, );
 	JUDGE(CHECK_NR, of_events(&row, 400));
-	JUDGE(CHECK_NR, row.freeze = PERF_POKE_FREEZE_SIGNAL; first->told.bytes_after_spike = MIB;
+	JUDGE(CHECK_NR, row.freeze = PERF_POKE_FREEZE_SIGNAL; first->after_insns = 1000000;
 	      first->errors = 5);
 	JUDGE(CHECK_NR, row.freeze = PERF_POKE_FREEZE_SAMPLE;
 	      first->told.trace_bytes = second->told.trace_bytes = 50 << 10);
@@ -121,7 +121,7 @@ TEST(judges)
 	JUDGE(CHECK_END, first->last_ns -= 3 * MS);
 	JUDGE(CHECK_END, first->last_ns += 2 * MS);
 	JUDGE(CHECK_SKID, first->told.skid_ns = 300 * MS);
-	JUDGE(CHECK_SKID, first->told.bytes_after_spike = 100000);
+	JUDGE(CHECK_SKID, first->after_insns = 50001);
 	JUDGE(CHECK_REARMED, only(&row, 1));
 	/* Bytes from before the last spike. */
 	JUDGE(CHECK_REARMED, second->first_ns = first->told.spike->time_ns - 1);
@@ -141,7 +141,7 @@ TEST(knows_what_it_does_not_know)
 		capture->no_times = true;
 		capture->named = capture->perf_ran = capture->perf_named = false;
 		capture->first_ns = capture->last_ns = 0;
-		capture->told.history_ns = capture->told.bytes_after_spike = UINT64_MAX;
+		capture->told.history_ns = capture->after_insns = UINT64_MAX;
 	}
 	row_judge(&row);
 	assert_true(row_is_fine(&row));
@@ -191,8 +191,7 @@ TEST(tells_it_as_json)
 	json_object *object, *checks, *signal;
 
 	row.names[1] = "-";
-	row.captures[0].told.bytes_after_spike = row.captures[1].told.bytes_after_spike =
-		UINT64_MAX;
+	row.captures[0].after_insns = row.captures[1].after_insns = UINT64_MAX;
 	row.signals = 0;
 	row_judge(&row);
 	object = row_json(&row);

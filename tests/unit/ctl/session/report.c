@@ -119,18 +119,9 @@ static void print_traces(FILE *file)
 		  .size = 3355443,
 		  .skid_ns = 12345,
 		  .blind_ns = 1234567,
-		  .trace_bytes = 2000000,
-		  .bytes_after_spike = 512,
-		  .bytes_after_spike_exact = true },
-		{ .spike = &none,
-		  .history_ns = 3000000,
-		  .trace_bytes = 1,
-		  .bytes_after_spike = 512 },
-		{ .spike = &none, .trace_bytes = 1, .bytes_after_spike = 512 },
-		{ .spike = &none,
-		  .history_ns = UINT64_MAX,
-		  .trace_bytes = 1,
-		  .bytes_after_spike = UINT64_MAX },
+		  .trace_bytes = 2000000 },
+		{ .spike = &none, .trace_bytes = 1 },
+		{ .spike = &none, .history_ns = UINT64_MAX, .trace_bytes = 1 },
 	};
 
 	print_captures(file, "traces", captures, ARRAY_SIZE(captures), "pt");

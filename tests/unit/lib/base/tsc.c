@@ -17,11 +17,8 @@ TEST(converts)
 	assert_int_equal(tsc_to_perf_ns(&two_ghz, 0), two_ghz.time_zero);
 	assert_int_equal(tsc_to_perf_ns(&two_ghz, 2000000000000),
 			 1000000000000 + two_ghz.time_zero);
-	assert_int_equal(perf_ns_to_tsc(&two_ghz, 1000000000000 + two_ghz.time_zero),
-			 2000000000000);
 	/* Months of uptime: the product exceeds 64 bits */
-	assert_int_equal(perf_ns_to_tsc(&two_ghz, tsc_to_perf_ns(&two_ghz, 1ULL << 54)),
-			 1ULL << 54);
+	assert_int_equal(tsc_to_perf_ns(&two_ghz, 1ULL << 54), (1ULL << 53) + two_ghz.time_zero);
 }
 
 /* The kernel keeps the factors when it no longer trusts TSC. */
@@ -32,7 +29,6 @@ TEST(knows_when_tsc_is_no_clock)
 	assert_true(tsc_is_perf_clock(&page));
 	page.cap_user_time_zero = 0;
 	assert_false(tsc_is_perf_clock(&page));
-	assert_int_equal(perf_ns_to_tsc(&page, 1000000000000 + two_ghz.time_zero), 0);
 	assert_false(tsc_is_perf_clock(&(struct perf_event_mmap_page){}));
 }
 
