@@ -87,8 +87,9 @@ static void place_find(struct thread_place *place, const struct schedule *schedu
 		} else if (place->nr_user < THREAD_FRAMES_MAX) {
 			uint32_t name = name_user(namer, event, address);
 
-			/* Without frame pointers, the rest is no code. */
-			if (!name)
+			/* Without frame pointers, the rest is no code. The C library's start of
+			 * the program says nothing. */
+			if (!name || has_prefix(names_get(namer->names, name), "__libc_start"))
 				break;
 			place->user[place->nr_user++] = name;
 		}
