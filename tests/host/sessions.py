@@ -433,6 +433,19 @@ class Namespace(SessionTest):
             outer.communicate(timeout=common.PATIENCE)
             self.assertEqual(outer.returncode, NO_SPIKE)
 
+    def test_tasks(self):
+        """Tasks outside have their own IDs, as the kernel has them, and are not taken for idle."""
+        if subprocess.run(["unshare", "-p", "-f", "true"], stderr=subprocess.DEVNULL).returncode:
+            self.skipTest("pid namespaces are not allowed here")
+        with common.busy(self.cpu) as loop, common.late(self.cpu):
+            result = common.run_ctl("start", "--cpu", str(self.cpu), "--output", self.output, *common.SPIKES, "--count", "1", "--json",
+                                    prefix=["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"])
+        folder = common.of_type(common.parse_lines(result.stdout), "capture")[0]["path"]
+        report = common.parse_lines(common.run_ctl("report", "--json", "--window", "50ms", folder).stdout)[0]
+        tasks = [row["name"] for row in report["budget"] if row["kind"] in ("thread", "idle")]
+        self.assertTrue([task for task in tasks if task.endswith(f" {loop.pid}")], tasks)
+        self.assertEqual(len(set(tasks)), len(tasks))
+
 
 if __name__ == "__main__":
     common.main()

@@ -252,3 +252,18 @@ bool event_format_text(const struct event_format *format, const struct perfdata_
 	snprintf(text, size, "%.*s", (int)length, (const char *)raw->data + offset);
 	return true;
 }
+
+/* Its words are of the recorded machine, whose byte order is that of this one: little-endian. */
+bool event_format_cpu(const struct event_format *format, const struct perfdata_bytes *raw,
+		      const char *name, int cpu, bool *is_set)
+{
+	const struct tep_format_field *field = tep_find_any_field(format->event, name);
+	uint64_t offset, size;
+
+	if (!field || !(field->flags & TEP_FIELD_IS_DYNAMIC) || cpu < 0 ||
+	    !find_array(field, raw, &offset, &size))
+		return false;
+	*is_set = (uint64_t)cpu / 8 < size &&
+		  raw->data[offset + (unsigned int)cpu / 8] >> cpu % 8 & 1;
+	return true;
+}

@@ -43,6 +43,10 @@ const char *event_format_name(const struct event_format *format);
 bool event_format_number(const struct event_format *format, const struct perfdata_bytes *raw,
 			 const char *field, uint64_t *value);
 
+/* Whether the CPU is in a field that is a mask. False: no such field, or outside of `raw`. */
+bool event_format_cpu(const struct event_format *format, const struct perfdata_bytes *raw,
+		      const char *field, int cpu, bool *is_set);
+
 /* A text field, truncated to `size` including its NUL. False, with "": no such field. */
 bool event_format_text(const struct event_format *format, const struct perfdata_bytes *raw,
 		       const char *field, char *text, size_t size);

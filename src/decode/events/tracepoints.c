@@ -186,11 +186,18 @@ const char *tracepoints_function(struct tracepoints *tracepoints, uint64_t addre
 
 bool tracepoints_frame(const struct perfdata_bytes *callchain, uint64_t *at, uint64_t *address)
 {
+	uint64_t before = PERF_CONTEXT_MAX;
+
+	if (*at >= sizeof(before) && *at <= callchain->size)
+		memcpy(&before, callchain->data + *at - sizeof(before), sizeof(before));
 	while (*at + sizeof(*address) <= callchain->size) {
 		memcpy(address, callchain->data + *at, sizeof(*address));
 		*at += sizeof(*address);
-		if (*address < PERF_CONTEXT_MAX)
+		if (*address < PERF_CONTEXT_MAX) {
+			*address -= *address && before < PERF_CONTEXT_MAX;
 			return true;
+		}
+		before = *address;
 	}
 	return false;
 }
@@ -222,10 +229,19 @@ int tracepoints_open(struct tracepoints **ret, const char *folder,
 	return finish(tracepoints, window, ret, why);
 }
 
+bool tracepoints_have_fields(const struct tracepoints *tracepoints)
+{
+	for (size_t i = 0; i < tracepoints->events.nr; i++) {
+		if (tracepoints->kinds[i].format)
+			return true;
+	}
+	return false;
+}
+
 bool tracepoints_next(struct tracepoints *tracepoints, struct tracepoint_event *event)
 {
 	struct perfdata_sample sample;
-	uint64_t at;
+	uint64_t at, tid;
 
 	if (tracepoints->next == tracepoints->nr)
 		return false;
@@ -238,10 +254,15 @@ bool tracepoints_next(struct tracepoints *tracepoints, struct tracepoint_event *
 		.cpu = sample.cpu,
 		.pid = sample.pid,
 		.tid = sample.tid,
+		.perf_tid = sample.tid,
 		.ip = sample.ip,
 		.raw = sample.raw,
 		.callchain = sample.callchain,
 	};
+	if (!tracepoint_number(event, "common_pid", &tid) || (int32_t)tid == event->tid)
+		return true;
+	event->tid = (int32_t)tid;
+	event->pid = -1;
 	return true;
 }
 

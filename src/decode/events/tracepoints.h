@@ -30,8 +30,14 @@ struct tracepoint_kind {
 
 struct tracepoint_event {
 	const struct tracepoint_kind *kind;
-	uint64_t time;	       /* ns on the recorded clock */
-	int32_t cpu, pid, tid; /* -1: unknown */
+	uint64_t time;	  /* ns on the recorded clock */
+	int32_t cpu, pid; /* -1: unknown */
+	/* Of a tracepoint that of its own field, which is the same in all PID namespaces; -1:
+	 * unknown. */
+	int32_t tid;
+	/* As in perf's other records, and the only one of other samples: in the PID namespace of
+	 * the session; 0: also outside of that. */
+	int32_t perf_tid;
 	uint64_t ip;
 	struct perfdata_bytes raw;	 /* the fields */
 	struct perfdata_bytes callchain; /* as in struct perfdata_sample */
@@ -51,6 +57,9 @@ static inline void tracepoints_freep(struct tracepoints **tracepoints)
 	tracepoints_free(*tracepoints);
 }
 
+/* Whether there is a tracepoint in the file whose fields are known. */
+bool tracepoints_have_fields(const struct tracepoints *tracepoints);
+
 /* Gets the next event; equal times keep the order of the file. False: end. */
 bool tracepoints_next(struct tracepoints *tracepoints, struct tracepoint_event *event);
 
@@ -69,8 +78,17 @@ static inline bool tracepoint_text(const struct tracepoint_event *event, const c
 	       event_format_text(event->kind->format, &event->raw, field, text, size);
 }
 
-/* Gets the next address of a callchain, innermost first, without context markers. *at is 0 at
- * first. False: end. */
+/* Whether the CPU is in a field that is a mask. False: the field cannot be read. */
+static inline bool tracepoint_cpu(const struct tracepoint_event *event, const char *field, int cpu,
+				  bool *is_set)
+{
+	return event->kind->format &&
+	       event_format_cpu(event->kind->format, &event->raw, field, cpu, is_set);
+}
+
+/* Gets the next address of a callchain, innermost first, without context markers; of a caller one
+ * in its call, because the code behind a call may be the next function's. *at is 0 at first. False:
+ * end. */
 bool tracepoints_frame(const struct perfdata_bytes *callchain, uint64_t *at, uint64_t *address);
 
 /* The kernel function at an address, of a folder; NULL: unknown. */

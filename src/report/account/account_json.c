@@ -91,7 +91,7 @@ static json_object *new_sender(const struct sender *sender)
 		return NULL;
 	object = json_object_new_object();
 	callers = json_object_new_array();
-	json_add_bool(object, "queued", sender->queued);
+	json_add_bool(object, "queued", sender->kind == SENDER_OF_WORK);
 	json_add_int(object, "cpu", sender->cpu);
 	json_add_int(object, "pid", sender->pid);
 	json_add_int(object, "tid", sender->tid);

@@ -7,6 +7,7 @@
 #include "cause/late_thread.h"
 #include "kernel_function.h"
 #include "task.h"
+#include "text.h"
 
 bool cause_explains(const struct findings *findings, uint64_t time_ns)
 {
@@ -235,11 +236,18 @@ static void blame_task(struct cause *cause, const struct findings *findings,
 	}
 }
 
-/* The vector, or its entry point. */
-static bool is_from_cpu(const char *name)
+/* Which senders ask for an interrupt, by its vector or entry point. False: no CPU sends it. */
+static bool find_sender_kind(const char *name, enum sender_kind *kind)
 {
-	return kernel_function_find(kernel_function_after(name, KERNEL_BEFORE_VECTOR) ?: name,
-				    KERNEL_FROM_CPU);
+	const struct kernel_function *row = kernel_function_find(
+		kernel_function_after(name, KERNEL_BEFORE_VECTOR) ?: name, KERNEL_FROM_CPU);
+
+	if (!row)
+		return false;
+	*kind = has_prefix(row->token, "call_function") ? SENDER_OF_CALL
+		: !strcmp(row->token, "irq_work")	? SENDER_OF_IRQ_WORK
+							: SENDER_OF_RESCHEDULE;
+	return true;
 }
 
 /* Whether the timer's interrupt interrupted the blamed code. */
@@ -262,19 +270,22 @@ static bool goes_on(const struct cause *cause, const struct findings *findings,
 static void find_sender(struct cause *cause, const struct findings *findings,
 			const struct facts *facts)
 {
-	const struct span *span;
+	struct senders_want want = { .step_ns = findings->spans->step_ns };
 
 	if (!facts->senders || cause->kind != CAUSE_INTERRUPT || cause->span == SPAN_NONE)
 		return;
-	span = &findings_code(findings)->spans[cause->span];
-	if (cause->mostly)
-		cause->sender = senders_find(facts->senders, span->begin,
-					     findings_name(findings, cause->mostly));
+	want.at = findings_code(findings)->spans[cause->span].begin;
+	if (cause->mostly) {
+		want.function = findings_name(findings, cause->mostly);
+		cause->sender = senders_find(facts->senders, &want);
+	}
+	want.function = findings_name(findings, cause->name);
 	if (!cause->sender)
-		cause->sender = senders_find(facts->senders, span->begin,
-					     findings_name(findings, cause->name));
-	if (!cause->sender && is_from_cpu(findings_name(findings, cause->name)))
-		cause->sender = senders_find(facts->senders, span->begin, NULL);
+		cause->sender = senders_find(facts->senders, &want);
+	if (cause->sender || !find_sender_kind(want.function, &want.kind))
+		return;
+	want.function = NULL;
+	cause->sender = senders_find(facts->senders, &want);
 }
 
 static bool is_stack_of(const struct spike_stack *stack, int tid)
@@ -320,18 +331,21 @@ static void find_queuer(struct cause *cause, const struct findings *findings,
 {
 	const struct lane *code = findings_code(findings);
 	const struct spike_stack *stack = cause_switched(cause, findings, facts);
+	struct senders_want want = { .at = findings->late_end };
 
 	if (!facts->senders)
 		return;
 	for (uint32_t i = cause->mostly_span; i != SPAN_NONE && !cause->sender;
-	     i = code->spans[i].parent)
-		cause->sender = senders_find(facts->senders, findings->late_end,
-					     findings_name(findings, code->spans[i].name));
+	     i = code->spans[i].parent) {
+		want.function = findings_name(findings, code->spans[i].name);
+		cause->sender = senders_find(facts->senders, &want);
+	}
 	if (findings->spans->has_functions)
 		return;
-	for (size_t i = 0; stack && i < stack->nr && !cause->sender; i++)
-		cause->sender =
-			senders_find(facts->senders, findings->late_end, stack->frames[i].name);
+	for (size_t i = 0; stack && i < stack->nr && !cause->sender; i++) {
+		want.function = stack->frames[i].name;
+		cause->sender = senders_find(facts->senders, &want);
+	}
 }
 
 /* Events do not show functions. But a delayed timer interrupt hits the instruction that enables

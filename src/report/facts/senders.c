@@ -28,7 +28,7 @@ static void put_task(struct senders *senders, int tid, const char *comm)
 	for (size_t i = 0; i < SENDERS_MAX && i < senders->nr; i++) {
 		struct sender *sender = &senders->rows[i];
 
-		if (sender->tid == tid)
+		if (sender->perf_tid == tid)
 			printable_copy(sender->task, sizeof(sender->task), comm);
 	}
 }
@@ -52,41 +52,52 @@ void senders_name(struct senders *senders, const struct perfdata_file *file)
 		memcpy(&comm, record.bytes,
 		       record.size < sizeof(comm) ? record.size : sizeof(comm));
 		comm.comm[sizeof(comm.comm) - 1] = '\0';
-		put_task(senders, comm.tid, comm.comm);
+		if (comm.tid > 0)
+			put_task(senders, comm.tid, comm.comm);
 	}
 }
 
-static bool is_in_mask(const struct tracepoint_event *event)
+/* Whether the event targets this CPU, and how. The kernel's filter lets pass what targets any of
+ * the watched CPUs. */
+static bool is_sent(const struct tracepoint_event *event, int cpu, enum sender_kind *kind)
 {
-	/* The kernel's filter leaves only masks that contain a watched CPU. */
-	return !strcmp(event->kind->name, "ipi:ipi_send_cpumask");
-}
-
-/* Whether the event targets this CPU. */
-static bool is_sent(const struct tracepoint_event *event, int cpu)
-{
-	static const char *const names[] = {
-		"ipi:ipi_send_cpu",
-		"csd:csd_queue_cpu",
-		"workqueue:workqueue_queue_work",
+	static const struct {
+		const char *name;
+		enum sender_kind kind;
+	} rows[] = {
+		{ "ipi:ipi_send_cpu", SENDER_OF_INTERRUPT },
+		{ "ipi:ipi_send_cpumask", SENDER_OF_INTERRUPT },
+		{ "csd:csd_queue_cpu", SENDER_OF_CALL },
+		{ "workqueue:workqueue_queue_work", SENDER_OF_WORK },
 	};
-	uint64_t to;
+	uint64_t to, callback;
+	bool is_set = false;
+	size_t i = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (!strcmp(event->kind->name, names[i]))
-			return tracepoint_number(event, "cpu", &to) && (int)to == cpu;
-	}
-	return is_in_mask(event);
+	while (i < ARRAY_SIZE(rows) && strcmp(event->kind->name, rows[i].name))
+		i++;
+	if (i == ARRAY_SIZE(rows))
+		return false;
+	*kind = rows[i].kind;
+	/* For calls these have a callback, and so have those to this CPU itself. */
+	if (*kind == SENDER_OF_INTERRUPT && tracepoint_number(event, "callback", &callback))
+		*kind = !callback	    ? SENDER_OF_RESCHEDULE
+			: event->cpu == cpu ? SENDER_OF_IRQ_WORK
+					    : SENDER_OF_CALL;
+	return tracepoint_number(event, "cpu", &to)
+		       ? (int)to == cpu
+		       : tracepoint_cpu(event, "cpumask", cpu, &is_set) && is_set;
 }
 
 void senders_take(struct senders *senders, struct tracepoints *tracepoints,
 		  const struct tracepoint_event *event, int cpu)
 {
 	const char *function = NULL;
+	enum sender_kind kind;
 	struct sender *sender;
 	uint64_t address;
 
-	if (!is_sent(event, cpu))
+	if (!is_sent(event, cpu, &kind))
 		return;
 	sender = &senders->rows[senders->nr++ % SENDERS_MAX];
 	*sender = (struct sender){
@@ -94,7 +105,8 @@ void senders_take(struct senders *senders, struct tracepoints *tracepoints,
 		.cpu = event->cpu,
 		.pid = event->pid,
 		.tid = event->tid,
-		.queued = !strncmp(event->kind->name, "workqueue:", 10),
+		.perf_tid = event->perf_tid,
+		.kind = kind,
 	};
 	if (tracepoint_number(event, "func", &address) ||
 	    tracepoint_number(event, "function", &address))
@@ -103,24 +115,48 @@ void senders_take(struct senders *senders, struct tracepoints *tracepoints,
 	put_callers(sender, tracepoints, &event->callchain);
 }
 
-const struct sender *senders_find(const struct senders *senders, uint64_t at, const char *function)
+static bool fits(const struct sender *sender, const struct senders_want *want)
+{
+	if (want->function)
+		return !strcmp(sender->function, want->function);
+	return !sender->function[0] &&
+	       (sender->kind == want->kind || sender->kind == SENDER_OF_INTERRUPT);
+}
+
+static bool are_one(const struct sender *a, const struct sender *b)
+{
+	return a->cpu == b->cpu && a->tid == b->tid && !strcmp(a->callers[0], b->callers[0]);
+}
+
+const struct sender *senders_find(const struct senders *senders, const struct senders_want *want)
 {
 	const struct sender *found = NULL;
 
 	for (size_t i = 0; i < SENDERS_MAX && i < senders->nr; i++) {
 		const struct sender *sender = &senders->rows[i];
 
-		if (sender->time > at || strcmp(sender->function, function ?: ""))
-			continue;
-		if (!found || sender->time > found->time)
+		if (sender->time <= want->at && fits(sender, want) &&
+		    (!found || sender->time > found->time))
 			found = sender;
+	}
+	/* What it asked for may have begun somewhat later. */
+	for (size_t i = 0; i < SENDERS_MAX && i < senders->nr; i++) {
+		const struct sender *sender = &senders->rows[i];
+
+		if (sender->time <= want->at || sender->time - want->at > want->step_ns ||
+		    !fits(sender, want))
+			continue;
+		if (found && !are_one(found, sender))
+			return NULL;
+		found = sender;
 	}
 	return found;
 }
 
 void sender_put(FILE *file, const struct sender *sender)
 {
-	fprintf(file, ", %s by CPU %d, ", sender->queued ? "queued" : "sent", sender->cpu);
+	fprintf(file, ", %s by CPU %d, ", sender->kind == SENDER_OF_WORK ? "queued" : "sent",
+		sender->cpu);
 	if (sender->tid > 0)
 		fprintf(file, "task %d %s", sender->tid, sender->task[0] ? sender->task : "?");
 	else

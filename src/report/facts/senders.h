@@ -12,10 +12,19 @@
 #define SENDERS_MAX 32
 #define SENDER_CALLERS_MAX 3
 
+enum sender_kind {
+	SENDER_OF_INTERRUPT, /* one of these three: its tracepoint has no callback */
+	SENDER_OF_RESCHEDULE,
+	SENDER_OF_CALL,
+	SENDER_OF_IRQ_WORK, /* by this CPU to itself */
+	SENDER_OF_WORK,	    /* for a kernel thread */
+};
+
 struct sender {
 	uint64_t time;
-	int cpu, pid, tid;
-	bool queued;			      /* work for a kernel thread; otherwise an interrupt */
+	int cpu, pid, tid; /* pid -1: unknown */
+	int perf_tid;	   /* as in a tracepoint_event */
+	enum sender_kind kind;
 	char task[32];			      /* empty: unknown */
 	char function[96];		      /* to run there; empty: unknown */
 	char callers[SENDER_CALLERS_MAX][96]; /* innermost first */
@@ -35,9 +44,15 @@ void senders_take(struct senders *senders, struct tracepoints *tracepoints,
 /* Looks up the names of the senders' tasks. */
 void senders_name(struct senders *senders, const struct perfdata_file *file);
 
-/* The newest sender before `at` with this function, or with no known function if it is NULL. NULL:
- * none. */
-const struct sender *senders_find(const struct senders *senders, uint64_t at, const char *function);
+struct senders_want {
+	uint64_t at;	      /* when it ran */
+	uint64_t step_ns;     /* it may have been so much later */
+	const char *function; /* NULL: no known one, by the kind of interrupt */
+	enum sender_kind kind;
+};
+
+/* The newest sender before. NULL: none, or it may have been one of several. */
+const struct sender *senders_find(const struct senders *senders, const struct senders_want *want);
 
 /* Such as `sent by CPU 0, task 1234 gpu-poller, from foo() < bar()`. */
 void sender_put(FILE *file, const struct sender *sender);

@@ -178,7 +178,8 @@ static int on_call(const struct reader *reader)
 			    function_at(reader, address, text));
 }
 
-/* Another task runs, because a switch was lost. This event has its time, but no name. */
+/* Another task runs, because a switch was lost. This event has its time, but no name. perf does not
+ * know a task that is exiting (-1). */
 static int follow_task(const struct reader *reader, int tid)
 {
 	struct spans *spans = reader->spans;
@@ -186,7 +187,7 @@ static int follow_task(const struct reader *reader, int tid)
 	uint64_t at = tasks->nr ? reader->event->time : spans->begin;
 	char name[64];
 
-	if (tasks->nr && tid == spans->tid)
+	if ((tasks->nr && tid == spans->tid) || tid < 0)
 		return 0;
 	spans->tid = tid;
 	spans_end(spans, LANE_TASKS, at);
@@ -275,7 +276,11 @@ static int take_event(const struct reader *reader)
 		{ "workqueue:workqueue_execute_", on_work },
 	};
 	const char *name = reader->event->kind->name;
-	int r = follow_task(reader, reader->event->tid);
+	int r = 0;
+
+	/* Other samples have the IDs of a PID namespace, which need not be those of tracepoints. */
+	if (reader->event->kind->format || !tracepoints_have_fields(reader->tracepoints))
+		r = follow_task(reader, reader->event->tid);
 
 	end_irq_work(reader);
 	for (size_t i = 0; i < ARRAY_SIZE(table) && !r; i++) {

@@ -72,6 +72,7 @@ struct spans {
 	struct power power;
 	struct samples samples; /* of the CPU, if recorded */
 	int tid;		/* of the current task, if only events show tasks */
+	uint64_t step_ns;	/* times of Intel PT may be so much too early; 0: exact */
 };
 
 int spans_new(struct spans **ret) _must_check_;

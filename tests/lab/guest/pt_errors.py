@@ -77,6 +77,15 @@ def no_pmu():
     fails(start(*NO_SPIKE), "no PMU intel_pt", "recorder events")
 
 
+def namespace():
+    """perf knows no task outside of it: the trace would be of one task."""
+    inside = ("unshare", "--pid", "--fork", "--mount-proc")
+    fails(start(*NO_SPIKE, prefix=inside), "PID namespace", "--pid host", "recorder events")
+    found = subprocess.run([*inside, CTL, "check", "--json"], capture_output=True, text=True, timeout=60, check=False)
+    row = next(line for line in map(json.loads, found.stdout.splitlines()) if line.get("name") == "intel_pt")
+    check(not row["have"], f"{row}")
+
+
 def busy():
     before = common.counter("start")
     with ended(["perf", "record", "-q", "-e", "intel_pt//k", "-S", "-C", CPU, "-o", "/tmp/other"]) as other:
@@ -225,6 +234,7 @@ def lockdown():
 common.need_root()
 no_pmu()
 capture.load()
+namespace()
 busy()
 second_session()
 no_symbols()

@@ -2,6 +2,7 @@
 /* Probes Intel PT features of kernel and PMU by opening events. */
 #include <sched.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include <linux/perf_event.h>
@@ -11,6 +12,16 @@
 #include "perfdata.h"
 #include "recorder/pt/pt.h"
 #include "recorder/recorder.h"
+
+/* PROC_PID_INIT_INO of the kernel, never another's */
+#define FIRST_NAMESPACE 0xeffffffcu
+
+bool pt_sees_tasks(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) || st.st_ino == FIRST_NAMESPACE;
+}
 
 static int open_event(struct perf_event_attr *attr, int group_fd)
 {
@@ -48,8 +59,12 @@ static int found(struct probe_detail *detail, int fd)
 int pt_probe(struct probe_detail *detail)
 {
 	_cleanup_close_ int fd = open_pt(0);
+	int err = found(detail, fd);
 
-	return found(detail, fd);
+	if (err || pt_sees_tasks())
+		return err;
+	probe_say(detail, "tasks are unknown in this PID namespace (containers: --pid host)");
+	return -EPERM;
 }
 
 int pt_probe_pause(struct probe_detail *detail)

@@ -80,6 +80,11 @@ static int pt_read_config(struct pt_recorder *pt, const struct recorder_config *
 		return log_error(log, -ENODEV,
 				 "recorder pt: no Intel PT on this machine (no PMU intel_pt): use "
 				 "the recorder events");
+	if (!pt_sees_tasks())
+		return log_error(log, -EPERM,
+				 "recorder pt: perf does not know the tasks outside of this PID "
+				 "namespace: run in the first one (containers: --pid host), or use "
+				 "the recorder events");
 	if (config->opts->nr_events > 1)
 		return log_error(log, -EINVAL, "event '%s': the recorder pt takes one event only",
 				 config->opts->events[1].name);
@@ -567,7 +572,7 @@ static int pt_copy(struct recorder *recorder, struct snapshot **ret)
 static bool pt_suits(const struct recorder_config *config)
 {
 	return config->opts->nr_events ? pt_config_is_pt(config->opts->events[0].name)
-				       : !access(PT_PMU_DIR, F_OK);
+				       : !access(PT_PMU_DIR, F_OK) && pt_sees_tasks();
 }
 
 const struct recorder_ops pt_recorder = {

@@ -18,7 +18,7 @@ struct made_sample made_sample(uint16_t id, uint64_t time, uint32_t tid, const v
 		.tid = tid,
 		.time = time,
 		.raw_size = sizeof(sample.raw),
-		.raw = { .type = id },
+		.raw = { .type = id, .pid = (int32_t)tid },
 	};
 
 	assert_in_range(size, 0, sizeof(sample.raw.fields));

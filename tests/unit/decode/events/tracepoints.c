@@ -213,3 +213,21 @@ TEST(takes_formats_of_the_kernel)
 			assert_int_equal(read_format(text, size), -EINVAL);
 	}
 }
+
+TEST(finds_callers_by_their_calls)
+{
+	static const uint64_t chain[] = {
+		PERF_CONTEXT_KERNEL, 0xffffffff81000000, 0xffffffff81000100,
+		PERF_CONTEXT_USER,   0x401000,		 0x402000
+	};
+	static const uint64_t expected[] = { 0xffffffff81000000, 0xffffffff810000ff, 0x401000,
+					     0x401fff };
+	const struct perfdata_bytes bytes = { (const uint8_t *)chain, sizeof(chain) - 1 };
+	uint64_t at = 0, address;
+	size_t nr = 0;
+
+	while (tracepoints_frame(&bytes, &at, &address))
+		assert_int_equal(address, expected[nr++]);
+	/* The last one is cut. */
+	assert_int_equal(nr, ARRAY_SIZE(expected) - 1);
+}

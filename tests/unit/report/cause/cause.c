@@ -403,7 +403,10 @@ static void names_what_the_stack_shows(FILE *file)
 static void names_who_queued(FILE *file)
 {
 	static const struct senders senders = {
-		.rows = { { .time = 5000, .tid = 5, .queued = true, .function = "acme_work" },
+		.rows = { { .time = 5000,
+			    .tid = 5,
+			    .kind = SENDER_OF_WORK,
+			    .function = "acme_work" },
 			  { .time = 107000, .tid = 6, .function = "acme_copy" } },
 		.nr = 2,
 	};

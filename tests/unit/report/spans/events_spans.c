@@ -283,6 +283,29 @@ TEST_IN_FOLDER(goes_on_after_lost_ends)
 	check_lane(spans, LANE_TASKS, "0 thread tid 7 10-90 cut\n");
 }
 
+/* In a PID namespace perf knows tasks by other IDs, outside of it by none, and nowhere one that is
+ * exiting. The kernel's fields have the IDs of all. */
+TEST_IN_FOLDER(follows_the_ids_of_the_kernel)
+{
+	_cleanup_(spans_freep) struct spans *spans = NULL;
+	struct made_sample samples[] = {
+		event(TIMER_ENTRY, 10, 236),
+		event(TIMER_EXIT, 20, 236),
+		switched(30, 3, "worker", "other", 8),
+		event(TIMER_ENTRY, 40, 236),
+		event(TIMER_EXIT, 50, 236),
+	};
+	static const int32_t ids[][2] = { { 3, 7 }, { 3, 7 }, { 3, 7 }, { 0, 8 }, { -1, 8 } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(samples); i++) {
+		samples[i].pid = samples[i].tid = (uint32_t)ids[i][0];
+		samples[i].raw.pid = ids[i][1];
+	}
+	assert_int_equal(spans_new(&spans), 0);
+	assert_int_equal(read_events(spans, samples, ARRAY_SIZE(samples), 0), 0);
+	check_lane(spans, LANE_TASKS, "0 thread worker 7 10-30\n0 thread other 8 30-90 cut\n");
+}
+
 /* Before the window only open spans are kept. */
 TEST_IN_FOLDER(is_bounded)
 {
