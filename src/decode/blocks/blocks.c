@@ -94,8 +94,8 @@ static int begin_decoder(struct blocks *blocks, const struct trace_segment *next
 	if (!blocks->decoder)
 		return -ENOMEM;
 	/* A PSB in untraced code may lack the mode, which libipt needs. */
-	blocks->broken = psb.no_mode;
-	blocks->status = psb.no_mode ? 0 : pt_blk_sync_set(blocks->decoder, 0);
+	blocks->broken = psb.no_mode || psb.guest;
+	blocks->status = blocks->broken ? 0 : pt_blk_sync_set(blocks->decoder, 0);
 	return 0;
 }
 

@@ -67,6 +67,16 @@ static int enable(struct blocks *blocks, const struct pt_event *event)
 	return blocks_arrive(blocks, event->variant.enabled.ip);
 }
 
+/* A virtual machine has its own code, of which this host knows nothing: goes on where it exits. */
+static void enter_guest(struct blocks *blocks)
+{
+	if (blocks->open || blocks->flowing)
+		blocks_interrupted(blocks, DECODE_DISABLED)->untraced = UNTRACED_GUEST;
+	blocks->flowing = false;
+	blocks->broken = true;
+	blocks->missing = 0;
+}
+
 static int async_branch(struct blocks *blocks, const struct pt_event *event)
 {
 	enum decode_end end = blocks->aborted ? DECODE_TX_ABORT : DECODE_INTERRUPT;
@@ -135,6 +145,12 @@ static int use_event(struct blocks *blocks, const struct pt_event *event)
 
 	if (event->status_update)
 		return status_update(blocks, event);
+	if (event->type == ptev_paging && event->variant.paging.non_root) {
+		blocks->passed = blocks_position(blocks);
+		r = blocks_set_time(blocks, pace_now(blocks->pace));
+		enter_guest(blocks);
+		return r;
+	}
 	/* Other events precede the code that was executed until their time. */
 	if ((size_t)event->type >= ARRAY_SIZE(kinds) || !kinds[event->type])
 		return 0;

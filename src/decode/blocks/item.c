@@ -22,7 +22,7 @@ enum decode_end item_end(const struct code_block *code, uint64_t to)
 		[CODE_CALL] = DECODE_CALL,	 [CODE_RETURN] = DECODE_RETURN,
 		[CODE_SYSCALL] = DECODE_SYSCALL, [CODE_SYSRET] = DECODE_SYSRET,
 		[CODE_IRET] = DECODE_IRET,	 [CODE_INT] = DECODE_INTERRUPT,
-		[CODE_OTHER] = DECODE_JUMP,
+		[CODE_OTHER] = DECODE_JUMP,	 [CODE_VM_ENTRY] = DECODE_JUMP,
 	};
 
 	return code->branch == CODE_COND ? end_of_cond(code, to) : ends[code->branch];

@@ -13,6 +13,7 @@ struct resume {
 	bool overflowed;
 	bool bound;    /* the next FUP belongs to an event */
 	bool in_state; /* between PSB and PSBEND */
+	bool guest;    /* a virtual machine runs, whose code is another */
 };
 
 int resume_new(struct resume **ret, struct pt_config *config)
@@ -114,7 +115,8 @@ static bool take_fup(struct resume *resume)
 	return told;
 }
 
-/* Whether decoding can continue after the packet, or at one that begins an event. */
+/* Whether decoding of the host's code can continue after the packet, or at one that begins an
+ * event. */
 static bool take(struct resume *resume, const struct pt_packet *packet)
 {
 	resume->bound |= is_bound_to(packet);
@@ -132,14 +134,17 @@ static bool take(struct resume *resume, const struct pt_packet *packet)
 	case ppt_ovf:
 		resume->overflowed = true;
 		return false;
+	case ppt_pip:
+		resume->guest = packet->payload.pip.nr;
+		return false;
 	case ppt_tip:
 	case ppt_tip_pge:
-		return take_ip(resume, &packet->payload.ip);
+		return take_ip(resume, &packet->payload.ip) && !resume->guest;
 	case ppt_tip_pgd:
 		(void)take_ip(resume, &packet->payload.ip);
 		return false;
 	case ppt_fup:
-		return take_ip(resume, &packet->payload.ip) && take_fup(resume);
+		return take_ip(resume, &packet->payload.ip) && !resume->guest && take_fup(resume);
 	default:
 		return false;
 	}

@@ -24,7 +24,8 @@ struct resume_point {
 int resume_new(struct resume **ret, struct pt_config *config) _must_check_;
 void resume_free(struct resume *resume);
 
-/* Finds the next point at or after an offset of the trace. Each is returned once. False: none. */
+/* Finds the next point at or after an offset of the trace, outside of virtual machines. Each is
+ * returned once. False: none. */
 bool resume_find(struct resume *resume, uint64_t offset, struct resume_point *point);
 
 /* Writes the PSB. Returns its offset in the copy. */

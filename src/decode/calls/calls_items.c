@@ -416,6 +416,8 @@ static void trace_ends(struct calls *calls, struct cpu *cpu, bool async)
 	cpu->off = true;
 	cpu->untraced = (uint8_t)calls->item->untraced;
 	cpu->ended = cpu->now.at;
+	if (code && code->branch == CODE_VM_ENTRY)
+		cpu->untraced = UNTRACED_GUEST;
 	/* An interrupt makes a virtual machine exit. */
 	if (cpu->untraced == UNTRACED_GUEST)
 		change_irqs(calls, cpu, IRQ_ON, &calls->unknown);
@@ -441,6 +443,7 @@ static void trace_ends(struct calls *calls, struct cpu *cpu, bool async)
 	case CODE_JUMP:
 	case CODE_COND:
 	case CODE_OTHER:
+	case CODE_VM_ENTRY:
 		break;
 	}
 }

@@ -49,6 +49,7 @@ enum code_branch {
 	CODE_IRET,
 	CODE_INT, /* int, int3, into, int1, ud */
 	CODE_OTHER,
+	CODE_VM_ENTRY, /* vmlaunch, vmresume */
 };
 
 /* Instructions of one function; only the last one may turn interrupts on or off. */

@@ -15,6 +15,11 @@
 #define OPCODE_SYSRET 0x07
 #define OPCODE_SYSENTER 0x34
 #define OPCODE_SYSEXIT 0x35
+#define OPCODE_GROUP 0x01
+/* After these two. */
+#define OPCODE_VMLAUNCH 0xc2
+#define OPCODE_VMRESUME 0xc3
+#define OPCODE_ERET 0xca
 
 struct insns {
 	uint8_t trace[PSB_STATE_SIZE]; /* marks an address only */
@@ -112,7 +117,8 @@ static bool is_prefix(uint8_t byte, enum pt_exec_mode mode)
 	       (mode == ptem_64bit && byte >= 0x40 && byte <= 0x4f);
 }
 
-/* The opcode, with an escape in the upper byte. */
+/* The opcode, with an escape in the upper byte. The group of vmlaunch and vmresume goes on in a
+ * third byte. */
 static unsigned int opcode_of(const struct pt_insn *insn)
 {
 	size_t at = 0;
@@ -121,6 +127,8 @@ static unsigned int opcode_of(const struct pt_insn *insn)
 		at++;
 	if (insn->raw[at] != OPCODE_ESCAPE || at + 1 >= insn->size)
 		return insn->raw[at];
+	if (insn->raw[at + 1] == OPCODE_GROUP && at + 2 < insn->size)
+		return OPCODE_ESCAPE << 16 | OPCODE_GROUP << 8 | insn->raw[at + 2];
 	return OPCODE_ESCAPE << 8 | insn->raw[at + 1];
 }
 
@@ -147,8 +155,11 @@ static enum code_branch far_return(unsigned int opcode)
 {
 	switch (opcode) {
 	case OPCODE_IRET:
-	case OPCODE_ESCAPE << 8 | 0x01: /* erets, eretu */
+	case OPCODE_ESCAPE << 16 | OPCODE_GROUP << 8 | OPCODE_ERET: /* erets, eretu */
 		return CODE_IRET;
+	case OPCODE_ESCAPE << 16 | OPCODE_GROUP << 8 | OPCODE_VMLAUNCH:
+	case OPCODE_ESCAPE << 16 | OPCODE_GROUP << 8 | OPCODE_VMRESUME:
+		return CODE_VM_ENTRY;
 	case OPCODE_ESCAPE << 8 | OPCODE_SYSRET:
 	case OPCODE_ESCAPE << 8 | OPCODE_SYSEXIT:
 		return CODE_SYSRET;

@@ -9,6 +9,9 @@
 /* The packet MODE.Exec: first byte, and upper bits of the second. */
 #define MODE 0x99
 #define MODE_EXEC 0
+/* PIP: its two bytes, and the bit NR behind them. */
+#define PIP 0x43
+#define PIP_NR 1
 /* FUP: low bits of the first byte. */
 #define IP_MASK 0x1f
 #define FUP 0x1d
@@ -43,6 +46,8 @@ struct psb psb_read(const uint8_t *begin, const uint8_t *end)
 		if (psb.size && is_mode(at))
 			break;
 		psb.modes += is_mode(at);
+		if (!psb.size && packet.len > 2 && *at == 2 && at[1] == PIP)
+			psb.guest = at[2] & PIP_NR;
 		psb.on |= !psb.size && (*at & IP_MASK) == FUP;
 		if (packet.type == PT_PACKET_PSBEND)
 			psb.size = (size_t)(at - begin) + packet.len;

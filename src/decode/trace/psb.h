@@ -12,6 +12,7 @@ struct psb {
 	unsigned int modes; /* number of MODE.Exec packets */
 	bool no_mode;	    /* no mode, neither here nor before the next code */
 	bool on;	    /* tracing is on */
+	bool guest;	    /* a virtual machine runs */
 };
 
 /* Reads the PSB+ at the begin of a trace. */

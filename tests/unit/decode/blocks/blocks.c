@@ -365,6 +365,42 @@ TEST_WITH(event_trace, set_up, tear_down)
 	      "100-101 2 disabled fff @2000\n");
 }
 
+/* Code of a virtual machine, whose addresses are code here too, is none of this host's. */
+TEST_WITH(guest, set_up, tear_down)
+{
+	PUT(PSB(0x020, 1000), PIP(0), TIP(0x360), TSC(2000), PIP(1), TIP(0x020), TIP(0x100),
+	    TNT(1, 1), FUP(0x101), TIP(HANDLER), TSC(3000), FUP(0x201), PIP(0), TIP(0x020), PGD);
+	check("begin 20 @1000\n"
+	      "20-21 2 syscall 360 @1000\n"
+	      "360-360 1 disabled fff @2000 guest\n"
+	      "begin 20 @3000\n"
+	      "20-21 2 disabled fff @3000\n");
+}
+
+/* It runs when the trace begins, and when another segment does. */
+TEST_WITH(begins_in_guest, set_up, tear_down)
+{
+	PUT(PSB_GUEST(0x020, 1000), TIP(0x100), TSC(2000), FUP(0x101), PIP(0), TIP(0x020),
+	    TIP(0x360), TSC(3000), PIP(1), TIP(0x020), PSB_GUEST(0x021, 4000), TIP(0x100),
+	    TSC(5000), FUP(0x101), PIP(0), TIP(0x020), PGD);
+	check("begin 20 @2000\n"
+	      "20-21 2 syscall 360 @2000\n"
+	      "360-360 1 disabled fff @3000 guest\n"
+	      "begin 20 @5000\n"
+	      "20-21 2 disabled fff @5000\n");
+}
+
+/* Until the host's code is traced again, a loss does not show it. */
+TEST_WITH(overflow_in_guest, set_up, tear_down)
+{
+	PUT(PSB(0x360, 1000), PIP(1), TIP(0x020), OVF, FUP(0x100), TIP(0x020), TSC(2000),
+	    FUP(0x021), PIP(0), TIP(0x020), PGD);
+	check("begin 360 @1000\n"
+	      "360-360 1 disabled fff @1000 guest\n"
+	      "begin 20 @2000\n"
+	      "20-21 2 disabled fff @2000\n");
+}
+
 /* The CPU has erratum SKL014. */
 TEST_WITH(address_filter, set_up, tear_down)
 {

@@ -30,7 +30,7 @@ static const struct {
 	{ 0x300, 1, CODE_NO_BRANCH, { 0x90 } },
 	{ 0x301, 1, CODE_RETURN, { 0xc3 } },
 	{ 0x340, 2, CODE_JUMP, { 0xeb, 0xfe } },
-	{ 0x360, 3, CODE_OTHER, { 0x0f, 0x01, 0xc2 } }, /* vmlaunch */
+	{ 0x360, 3, CODE_VM_ENTRY, { 0x0f, 0x01, 0xc2 } }, /* vmlaunch */
 };
 
 static uint8_t memory[SIZE];
@@ -147,7 +147,7 @@ static void put_bytes(const char *bytes, size_t size)
 	assert_return_code(pt_enc_sync_set(encoder, offset + size), 0);
 }
 
-static void put_psb(int at, uint64_t tsc)
+static void put_psb(int at, uint64_t tsc, bool guest)
 {
 	struct trace_segment *segment = &segments[nr_segments++];
 
@@ -162,6 +162,8 @@ static void put_psb(int at, uint64_t tsc)
 	/* In the order of current CPUs. */
 	if (at >= 0)
 		PUT(MODE, FUP((uint64_t)at));
+	if (guest)
+		PUT(PIP(1));
 	PUT(TSC(tsc), CBR(20), PACKET(ppt_psbend));
 }
 
@@ -171,7 +173,7 @@ void put_steps(const struct made_step *steps, size_t nr)
 		if (steps[i].bytes)
 			put_bytes(steps[i].bytes, steps[i].nr_bytes);
 		else if (steps[i].packet.type == ppt_psb)
-			put_psb(steps[i].at, steps[i].tsc);
+			put_psb(steps[i].at, steps[i].tsc, steps[i].guest);
 		else
 			put_packet(steps[i].packet);
 	}

@@ -30,6 +30,7 @@ struct made_step {
 	size_t nr_bytes;
 	int at; /* of PSB+; negative: tracing is off */
 	uint64_t tsc;
+	bool guest;
 };
 
 #define PACKET(kind, ...)                                                                          \
@@ -47,6 +48,7 @@ struct made_step {
 #define CBR(value) PACKET(ppt_cbr, .cbr = { .ratio = (value) })
 #define CYC(cycles) PACKET(ppt_cyc, .cyc = { .value = (cycles) })
 #define MODE PACKET(ppt_mode, .mode = { .leaf = pt_mol_exec, .bits.exec.csl = 1 })
+#define PIP(guest) PACKET(ppt_pip, .pip = { .cr3 = 0x1000, .nr = (guest) })
 #define TSX(in, aborted)                                                                           \
 	PACKET(ppt_mode,                                                                           \
 	       .mode = { .leaf = pt_mol_tsx, .bits.tsx = { .intx = (in), .abrt = (aborted) } })
@@ -58,6 +60,10 @@ struct made_step {
 #define PSB(place, time)                                                                           \
 	{                                                                                          \
 		.packet = { .type = ppt_psb }, .at = (place), .tsc = (time)                        \
+	}
+#define PSB_GUEST(place, time)                                                                     \
+	{                                                                                          \
+		.packet = { .type = ppt_psb }, .at = (place), .tsc = (time), .guest = true         \
 	}
 #define PUT(...)                                                                                   \
 	do {                                                                                       \

@@ -171,6 +171,15 @@ class Stacks(CallsTest):
         self.assertEqual(self.show(track="CPU 1 interrupts off"), ["entry_SYSCALL_64 1004-1005", "entry_SYSCALL_64 1008-1109"])
         self.assertEqual(self.names(), ["u_main", "  entry_SYSCALL_64", "    sys_sigreturn", "u_handler"])
 
+    def test_virtual_machine(self):
+        """It has the CPU, with interrupts on for the host. Where it exits, the host's code goes on."""
+        self.play("begin vcpu_enter_guest; run 1 OFF; back = call vmx_vcpu_run; run 1; end VM_ENTRY; wait 5000; begin vmx_vmexit; "
+                  "run 1; ret back; run 1; run 1 ON; end")
+        self.assertEqual(self.show(), ["vcpu_enter_guest 1001-6011", "  vmx_vcpu_run 1003-6006", "  vmx_vmexit 6006-6008"])
+        self.assertEqual(self.show(track="CPU 1 trace"), ["virtual machine 1005-6006"])
+        self.assertEqual(self.show(track="CPU 1 interrupts off"), ["vcpu_enter_guest 1002-1005", "vmx_vmexit 6006-6010"])
+        self.assertEqual(self.show(track="CPU 1 interrupts on or off"), ["[not known] 1001-1002"])
+
     def leave(self, function, how):
         p = self.program
         p.begin(function)

@@ -123,6 +123,7 @@ static inline void feeder_insn(struct feeder *feeder, struct decode_item *item,
 		[CODE_COND] = DECODE_JUMP,     [CODE_CALL] = DECODE_CALL,
 		[CODE_RETURN] = DECODE_RETURN, [CODE_SYSCALL] = DECODE_SYSCALL,
 		[CODE_SYSRET] = DECODE_SYSRET, [CODE_IRET] = DECODE_IRET,
+		[CODE_VM_ENTRY] = DECODE_JUMP,
 	};
 	unsigned int length = words[0], irqs = words[1], branch = words[3];
 	struct code_block *block = &feeder->blocks[feeder->nr];

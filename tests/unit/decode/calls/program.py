@@ -15,6 +15,7 @@ USER = 0x401000
 SIZE = 0x200  # of a function
 # As enum code_branch, irq_change and decode_end.
 STRAIGHT, JUMP, _, CALL, RETURN, SYSCALL, SYSRET, IRET = range(8)
+VM_ENTRY = 10
 SAME, OFF, ON, RESTORED = range(4)
 INTERRUPTED, ABORTED, DISABLED = 6, 8, 10
 INSN = 4  # length of each
