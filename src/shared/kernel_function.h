@@ -34,6 +34,8 @@ enum kernel_function_meaning {
 	KERNEL_WAITS = 1 << 19,	    /* the token is what it waits for */
 	KERNEL_WAKES = 1 << 20,	    /* implements wakeups: its caller matters */
 	KERNEL_SCHEDULER = 1 << 21, /* gives up the CPU: its caller matters */
+	/* Enables interrupts at its end: what hits it was held off. */
+	KERNEL_ENABLES_LAST = 1 << 22,
 };
 
 struct kernel_function {

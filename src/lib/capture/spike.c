@@ -51,7 +51,6 @@ struct perf_poke_spike spike_of(const struct config *config, const struct trigge
 		.late_policy = seen->late.comm[0] ? (int)seen->late.policy : -1,
 		.late_priority = (int)seen->late.rt_priority,
 		.late_nice = seen->late.nice,
-		.overrun = seen->overrun,
 	};
 
 	memcpy(spike.comm, seen->comm, sizeof(spike.comm));
@@ -82,17 +81,23 @@ static void find_late(struct perf_poke_spike *spike)
 	}
 }
 
-/* A pending timer fires right after the instruction that enables interrupts. */
+/* A pending timer fires right after the instruction that enables interrupts. Where the code does
+ * not show it, and in the idle task, which waits with the same instruction, it is unknown. */
 static int irqs_off(const struct capture_env *env, const struct perf_poke_spike *spike)
 {
+	bool at_spike = spike->kind == PERF_POKE_TRIGGER_IRQ;
+	const struct perf_poke_frame *hit = NULL;
 	uint8_t code[TRIGGER_CODE_SIZE];
 
-	if (!spike->nr_frames || spike->kind != PERF_POKE_TRIGGER_IRQ)
+	if (at_spike && spike->nr_frames && !spike->idle)
+		hit = spike->stack[0];
+	else if (!at_spike && spike->nr_holder_frames && spike->holder_interrupted)
+		hit = spike->holder[0];
+	if (!hit)
 		return -1;
-	if (spike->stack[0]->user)
+	if (hit->user)
 		return 0;
-	return trigger_code(env->trigger, spike->stack[0]->address, code) ? -1
-									  : stack_held_off(code);
+	return trigger_code(env->trigger, hit->address, code) ? -1 : stack_held_off(code, hit);
 }
 
 static const struct perf_poke_frame *const *name_stack(const struct capture_env *env,

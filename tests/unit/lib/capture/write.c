@@ -41,6 +41,15 @@ bool __wrap_trigger_stacks(const struct trigger *trigger, uint64_t sequence,
 	return true;
 }
 
+int __wrap_trigger_code(const struct trigger *trigger, uint64_t address,
+			uint8_t code[TRIGGER_CODE_SIZE])
+{
+	static const uint8_t sti[TRIGGER_CODE_SIZE] = { [10] = 0xfb, 0x0f, 0x1f, 0x44 };
+
+	memcpy(code, sti, sizeof(sti));
+	return 0;
+}
+
 bool __wrap_trigger_has_noise(const struct trigger *trigger)
 {
 	return true;
@@ -302,28 +311,43 @@ TEST_WITH(waits_for_the_late_thread, make_output, remove_output)
 	check_latencies(PERF_POKE_TRIGGER_USER, true, 0);
 }
 
-static int irqs_off(enum perf_poke_trigger_kind kind, int user_frames)
+static int irqs_off(enum perf_poke_trigger_kind kind, bool idle,
+		    const struct trigger_stacks *stacks)
 {
 	struct capture *capture = fake_capture(7);
 	int irqs_off;
 
-	seen = (struct trigger_stacks){ .spike.user_size = user_frames * (int)sizeof(uint64_t),
-					.spike.user = { 0x10 } };
+	seen = *stacks;
 	env.trigger = (struct trigger *)&seen;
 	capture->spike.kind = kind;
+	capture->spike.idle = idle;
 	capture_write(&env, capture);
-	assert_int_equal(capture->spike.nr_frames, user_frames);
 	irqs_off = capture->spike.irqs_off;
 	capture_free(&env, capture);
 	return irqs_off;
 }
 
-/* User space runs with interrupts on; unknown without a stack, and for a late thread. */
+/* User space runs with interrupts on; unknown without a stack, and in the idle task. Of a late
+ * thread, the code that the timer's interrupt hit counts. */
 TEST_WITH(knows_if_interrupts_were_off, make_output, remove_output)
 {
-	assert_int_equal(irqs_off(PERF_POKE_TRIGGER_IRQ, 1), 0);
-	assert_int_equal(irqs_off(PERF_POKE_TRIGGER_IRQ, 0), -1);
-	assert_int_equal(irqs_off(PERF_POKE_TRIGGER_THREAD, 1), -1);
+	const struct trigger_stacks none = {};
+	const struct trigger_stacks user = { .spike.user_size = 8, .spike.user = { 0x10 } };
+	const struct trigger_stacks kernel = { .spike.kernel_size = 8, .spike.kernel = { 0x10 } };
+	const struct trigger_stacks holder = {
+		.spike.user_size = 8,
+		.spike.user = { 0x10 },
+		.holder = { .since_ns = 1, .interrupted_size = 8, .interrupted = { 0x10 } },
+	};
+
+	assert_int_equal(irqs_off(PERF_POKE_TRIGGER_IRQ, false, &user), 0);
+	assert_int_equal(irqs_off(PERF_POKE_TRIGGER_IRQ, false, &none), -1);
+	assert_int_equal(irqs_off(PERF_POKE_TRIGGER_THREAD, false, &user), -1);
+#ifdef __x86_64__
+	assert_int_equal(irqs_off(PERF_POKE_TRIGGER_IRQ, false, &kernel), 1);
+	assert_int_equal(irqs_off(PERF_POKE_TRIGGER_IRQ, true, &kernel), -1);
+	assert_int_equal(irqs_off(PERF_POKE_TRIGGER_THREAD, false, &holder), 1);
+#endif
 }
 
 #define HIT 0x10
