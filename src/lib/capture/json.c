@@ -60,8 +60,8 @@ static struct json_object *workload_json(const struct capture_env *env)
 	return json;
 }
 
-/* Processor name from /proc/cpuinfo; not on all architectures. */
-static void put_cpu_model(struct json_object *to)
+/* The processor's name, and whether a hypervisor says that it is one; not on all architectures. */
+static void put_processor(struct json_object *to)
 {
 	_cleanup_fclose_ FILE *file = fopen("/proc/cpuinfo", "re");
 	_cleanup_free_ char *line = NULL;
@@ -70,11 +70,13 @@ static void put_cpu_model(struct json_object *to)
 	while (file && getline(&line, &size, file) > 0) {
 		char *value = strchr(line, ':');
 
-		if (strncmp(line, "model name", 10) || !value)
-			continue;
+		if (!value)
+			return;
 		value[strcspn(value, "\n")] = '\0';
-		json_add_text(to, "cpu", value + 1 + strspn(value + 1, " \t"));
-		return;
+		if (!strncmp(line, "model name", 10))
+			json_add_text(to, "cpu", value + 1 + strspn(value + 1, " \t"));
+		else if (!strncmp(line, "flags", 5))
+			json_add_bool(to, "hypervisor", !!strstr(value, " hypervisor"));
 	}
 }
 
@@ -89,7 +91,7 @@ static void put_system(struct json_object *json)
 	json_add_text(kernel, "version", names.version);
 	json_add_text(machine, "hostname", names.nodename);
 	json_add_text(machine, "arch", names.machine);
-	put_cpu_model(machine);
+	put_processor(machine);
 	json_add_int(machine, "cpus_online", sysconf(_SC_NPROCESSORS_ONLN));
 	json_add(json, "kernel", kernel);
 	json_add(json, "machine", machine);
