@@ -71,7 +71,10 @@ static void put_stacks(struct facts *facts, const struct perf_poke_spike *spike)
 {
 	put_stack(&facts->stack, spike->stack, spike->nr_frames);
 	facts->stack.tid = spike->stack_tid;
-	facts->stack.irqs_on = !spike->irqs_off;
+	*(facts_is_thread(facts) ? &facts->holder.irqs : &facts->stack.irqs) =
+		spike->irqs_off < 0 ? IRQS_NOT_KNOWN
+		: spike->irqs_off   ? IRQS_WERE_OFF
+				    : IRQS_WERE_ON;
 	put_stack(&facts->holder, spike->holder, spike->nr_holder_frames);
 	facts->holder.tid = spike->holder_tid;
 	facts->holder.interrupted = spike->holder_interrupted;
@@ -104,6 +107,8 @@ static void put_hardware(struct hardware_facts *hardware, const struct capture_f
 	hardware->late_steal_ns = capture_file_number(file, "hardware.late_steal_ns", UINT64_MAX);
 	hardware->nmis = capture_file_number(file, "hardware.nmis", UINT64_MAX);
 	hardware->throttles = capture_file_number(file, "hardware.throttles", UINT64_MAX);
+	hardware->hypervisor = capture_file_number(file, "machine.hypervisor", UINT64_MAX);
+	hardware->is_x86 = !strcmp(capture_file_text(file, "machine.arch"), "x86_64");
 	put_idle_states(hardware, file);
 }
 

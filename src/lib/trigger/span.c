@@ -7,7 +7,7 @@
 
 #include "units.h"
 
-#define OVERRUN "," TRIGGER_OVERRUN
+#define OVERRUN ",overrun"
 #define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
 
 static const struct span_row {

@@ -184,6 +184,39 @@ static const struct usage *longest_usage(const struct findings *findings)
 	return found;
 }
 
+/* The longest time for which the CPU was idle, without interrupts. `span`: of a function that waits
+ * for them, or SPAN_NONE. */
+static uint64_t longest_idle(const struct findings *findings, uint32_t span)
+{
+	const struct lane *tasks = &findings->spans->lanes[LANE_TASKS],
+			  *code = findings_code(findings);
+	uint32_t nr = findings->spans->has_functions ? 0 : code->nr;
+	uint64_t longest = 0;
+
+	if (span != SPAN_NONE)
+		return span_within(&code->spans[span], findings->late_begin, findings->late_end);
+	for (uint32_t i = 0, k = 0; i < tasks->nr; i++) {
+		struct span left = tasks->spans[i];
+
+		while (left.kind == SPAN_IDLE && left.begin < left.end) {
+			struct span piece = left;
+			uint64_t time_ns;
+
+			while (k < nr && code->spans[k].end <= left.begin)
+				k++;
+			if (k < nr && code->spans[k].begin < left.end) {
+				piece.end = code->spans[k].begin;
+				left.begin = code->spans[k].end;
+			} else {
+				left.begin = left.end;
+			}
+			time_ns = span_within(&piece, findings->late_begin, findings->late_end);
+			longest = time_ns > longest ? time_ns : longest;
+		}
+	}
+	return longest;
+}
+
 static void blame_usage(struct cause *cause, const struct findings *findings,
 			const struct facts *facts, const struct usage *usage)
 {
@@ -202,9 +235,18 @@ static void blame_usage(struct cause *cause, const struct findings *findings,
 	cause->time_ns = usage->late_ns;
 	cause->name = usage->name;
 	cause->span = find_span(findings, usage->kind, usage->name, &cause->count);
+	/* To leave one idle period, the CPU may need long; several are no delay. */
+	if (cause->kind == CAUSE_IDLE) {
+		uint64_t longest_ns = longest_idle(findings, cause->span);
+
+		cause->time_ns = longest_ns < usage->late_ns ? longest_ns : usage->late_ns;
+		if (!cause_explains(findings, cause->time_ns))
+			cause->kind = CAUSE_MIXED;
+	}
 	/* If functions and interrupts-off spans are known, a running thread does not delay a timer,
-	 * nor does an exception. They do delay a thread. */
-	if ((cause->kind == CAUSE_THREAD || cause->kind == CAUSE_EXCEPTION) &&
+	 * nor does an exception or a softirq. They do delay a thread. */
+	if ((cause->kind == CAUSE_THREAD || cause->kind == CAUSE_EXCEPTION ||
+	     cause->kind == CAUSE_SOFTIRQ) &&
 	    findings->spans->has_irqs_off && !facts_is_thread(facts))
 		cause->kind = CAUSE_NONE;
 	if (!cause_explains(findings, usage->late_ns))
@@ -348,25 +390,13 @@ static void find_queuer(struct cause *cause, const struct findings *findings,
 	}
 }
 
-/* Events do not show functions. But a delayed timer interrupt hits the instruction that enables
- * interrupts: the code there kept them off. */
-static void blame_stack(struct cause *cause, const struct findings *findings,
-			const struct facts *facts)
+/* Events do not show functions. The stack at the spike shows where a blamed interrupt ended. */
+static void find_frame(struct cause *cause, const struct findings *findings,
+		       const struct facts *facts)
 {
-	size_t culprit = spike_stack_culprit(&facts->stack);
-
-	if (findings->spans->has_functions || facts_is_thread(facts) || culprit == STACK_NONE)
-		return;
-	if (cause->kind == CAUSE_IDLE && spike_stack_is_idle(&facts->stack))
-		return;
-	if ((cause->kind == CAUSE_INTERRUPT || cause->kind == CAUSE_SOFTIRQ) &&
-	    !goes_on(cause, findings, facts))
-		return;
-	if (cause->kind == CAUSE_THREAD || cause->kind == CAUSE_IDLE) {
-		cause->kind = CAUSE_IRQS_OFF;
-		cause->name = names_add(findings->spans->names, facts->stack.frames[culprit].name);
-	}
-	cause->frame = culprit;
+	if (!findings->spans->has_functions && !facts_is_thread(facts) &&
+	    cause->kind == CAUSE_INTERRUPT && goes_on(cause, findings, facts))
+		cause->frame = spike_stack_culprit(&facts->stack);
 }
 
 /* These precede interrupts-off, which is unknown or includes them. */
@@ -450,7 +480,8 @@ int cause_find(struct cause *cause, const struct findings *findings, const struc
 	else if (usage)
 		blame_usage(cause, findings, facts, usage);
 	blame_task(cause, findings, facts);
-	blame_stack(cause, findings, facts);
+	find_frame(cause, findings, facts);
+	irq_latency_blame(cause, findings, facts);
 	if (!r && cause->kind == CAUSE_THREAD)
 		r = find_mostly_of_all(cause, findings);
 	if (cause->kind == CAUSE_THREAD)
@@ -469,13 +500,21 @@ int cause_find(struct cause *cause, const struct findings *findings, const struc
 const char *cause_kind_name(enum cause_kind kind)
 {
 	static const char *const names[] = {
-		[CAUSE_NONE] = "none",		 [CAUSE_POKED] = "poked",
-		[CAUSE_IRQS_OFF] = "irqs_off",	 [CAUSE_INTERRUPT] = "interrupt",
-		[CAUSE_SOFTIRQ] = "softirq",	 [CAUSE_NMI] = "nmi",
-		[CAUSE_EXCEPTION] = "exception", [CAUSE_IDLE] = "idle",
-		[CAUSE_THREAD] = "thread",	 [CAUSE_UNTRACED] = "untraced",
-		[CAUSE_LOST] = "lost",		 [CAUSE_MIXED] = "mixed",
+		[CAUSE_NONE] = "none",
+		[CAUSE_POKED] = "poked",
+		[CAUSE_IRQS_OFF] = "irqs_off",
+		[CAUSE_INTERRUPT] = "interrupt",
+		[CAUSE_SOFTIRQ] = "softirq",
+		[CAUSE_NMI] = "nmi",
+		[CAUSE_EXCEPTION] = "exception",
+		[CAUSE_IDLE] = "idle",
+		[CAUSE_THREAD] = "thread",
+		[CAUSE_UNTRACED] = "untraced",
+		[CAUSE_LOST] = "lost",
+		[CAUSE_MIXED] = "mixed",
 		[CAUSE_ASLEEP] = "asleep",
+		[CAUSE_OUTSIDE] = "outside",
+		[CAUSE_IRQS_OFF_OR_OUTSIDE] = "irqs_off_or_outside",
 	};
 	_Static_assert(ARRAY_SIZE(names) == CAUSE_NR, "each has a name");
 

@@ -14,11 +14,13 @@ enum cause_kind {
 	CAUSE_NMI,
 	CAUSE_EXCEPTION,
 	CAUSE_IDLE,
-	CAUSE_THREAD,	/* a task ran; nothing more is recorded */
-	CAUSE_UNTRACED, /* code that is not traced */
-	CAUSE_LOST,	/* the trace has a gap */
-	CAUSE_MIXED,	/* nothing took at least half of it */
-	CAUSE_ASLEEP,	/* the late thread slept: facts->thread has where and why */
+	CAUSE_THREAD,		   /* a task ran; nothing more is recorded */
+	CAUSE_UNTRACED,		   /* code that is not traced */
+	CAUSE_LOST,		   /* the trace has a gap */
+	CAUSE_MIXED,		   /* nothing took at least half of it */
+	CAUSE_ASLEEP,		   /* the late thread slept: facts->thread has where and why */
+	CAUSE_OUTSIDE,		   /* nothing that the CPU executed delayed the interrupt */
+	CAUSE_IRQS_OFF_OR_OUTSIDE, /* it cannot be told apart */
 	CAUSE_NR,
 };
 
@@ -32,7 +34,11 @@ struct cause {
 	uint32_t mostly_span;	     /* its longest run, or SPAN_NONE */
 	const struct sender *sender; /* of the interrupt; NULL: unknown */
 	size_t frame;		     /* blamed frame of the stack, or STACK_NONE */
-	uint64_t insns, cycles;	     /* of the span; 0: unknown */
+	uint64_t steal_ns;	     /* of CAUSE_OUTSIDE; 0: it is not steal time */
+	/* Events show that interrupts were on then, and by what; 0: none does. */
+	uint64_t irqs_on;
+	uint32_t irqs_on_by;
+	uint64_t insns, cycles; /* of the span; 0: unknown */
 };
 
 int cause_find(struct cause *cause, const struct findings *findings,
@@ -53,6 +59,22 @@ const struct spike_stack *cause_switched(const struct cause *cause, const struct
  * out: either may have taken long. */
 bool cause_went_on(const struct cause *cause, const struct findings *findings,
 		   const struct facts *facts);
+
+/* Corrects the cause of a late interrupt that was found by the spans of its CPU. */
+void irq_latency_blame(struct cause *cause, const struct findings *findings,
+		       const struct facts *facts);
+
+/* Whether nothing but code with interrupts off could have delayed the interrupt that hit the
+ * stack. */
+bool irq_latency_is_certain(const struct facts *facts);
+
+/* For the stack of CAUSE_IRQS_OFF and of CAUSE_IRQS_OFF_OR_OUTSIDE. */
+void irq_latency_put_off(FILE *file, const struct cause *cause, const struct findings *findings,
+			 const struct facts *facts);
+
+/* For CAUSE_OUTSIDE. */
+void irq_latency_put_outside(FILE *file, const struct cause *cause, const struct findings *findings,
+			     const struct facts *facts);
 
 /* Such as `irqs_off`. */
 const char *cause_kind_name(enum cause_kind kind);

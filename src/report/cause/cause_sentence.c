@@ -94,20 +94,15 @@ static void put_frame(FILE *file, const struct cause *cause, const struct facts 
 static void put_irqs_off(FILE *file, const struct cause *cause, const struct findings *findings,
 			 const struct facts *facts)
 {
-	const struct lane *tasks = &findings->spans->lanes[LANE_TASKS];
-	uint32_t task = lane_at(tasks, facts->spike.actual_ns);
-
-	if (cause->frame == STACK_NONE) {
-		fprintf(file, "%s in ", FORMAT_TIME(cause->time_ns));
-		put_function(file, findings_name(findings, cause->name));
-		fputs(" with interrupts off", file);
-		put_mostly(file, cause, findings);
-		put_around(file, cause, findings, ", called from ");
+	if (cause->frame != STACK_NONE) {
+		irq_latency_put_off(file, cause, findings, facts);
 		return;
 	}
-	fprintf(file, "%s with interrupts off while %s ran", FORMAT_TIME(cause->time_ns),
-		task == SPAN_NONE ? "it" : findings_name(findings, tasks->spans[task].name));
-	put_frame(file, cause, facts, ", until they were enabled in ");
+	fprintf(file, "%s in ", FORMAT_TIME(cause->time_ns));
+	put_function(file, findings_name(findings, cause->name));
+	fputs(" with interrupts off", file);
+	put_mostly(file, cause, findings);
+	put_around(file, cause, findings, ", called from ");
 }
 
 static void put_interrupt(FILE *file, const struct cause *cause, const struct findings *findings,
@@ -207,8 +202,6 @@ static void put_thread(FILE *file, const struct cause *cause, const struct findi
 		put_path(file, findings);
 	else if (stack)
 		put_stack(file, cause, findings, facts);
-	else if (!facts_is_thread(facts) && spike_stack_open(&facts->stack) != STACK_NONE)
-		spike_stack_put_open(file, &facts->stack);
 	else
 		fputs(facts_is_thread(facts) ? "; what it executed is not recorded"
 					     : "; events do not show whether interrupts were off",
@@ -239,6 +232,7 @@ static void put_cause(FILE *file, const struct cause *cause, const struct findin
 {
 	switch (cause->kind) {
 	case CAUSE_IRQS_OFF:
+	case CAUSE_IRQS_OFF_OR_OUTSIDE:
 		put_irqs_off(file, cause, findings, facts);
 		break;
 	case CAUSE_INTERRUPT:
@@ -277,6 +271,9 @@ static void put_cause(FILE *file, const struct cause *cause, const struct findin
 		break;
 	case CAUSE_MIXED:
 		put_mixed(file, cause, findings, facts);
+		break;
+	case CAUSE_OUTSIDE:
+		irq_latency_put_outside(file, cause, findings, facts);
 		break;
 	case CAUSE_ASLEEP:
 		late_thread_put_asleep(file, facts->thread, findings->spans->names);
@@ -359,7 +356,7 @@ char *cause_sentence(const struct cause *cause, const struct findings *findings,
 			late_thread_put_why(file, facts->thread, findings->spans->names, facts,
 					    facts->thread->rivals.nr &&
 						    cause->kind == CAUSE_THREAD);
-		if (cause->kind != CAUSE_ASLEEP)
+		if (cause->kind != CAUSE_ASLEEP && !cause->steal_ns)
 			hardware_put(file, &facts->hardware, &findings->spans->power,
 				     facts->spike.expected_ns, facts->spike.latency_ns);
 	}

@@ -156,7 +156,7 @@ static void set_kind(struct fingerprint *to, const char *kind)
 static void make_irqs_off(struct fingerprint *to, const struct cause *cause,
 			  const struct findings *findings, const struct facts *facts)
 {
-	set_kind(to, "irqs-off");
+	set_kind(to, cause->kind == CAUSE_IRQS_OFF ? "irqs-off" : "irqs-off-or-outside");
 	if (cause->frame != STACK_NONE)
 		add_stack(to, &facts->stack, cause->frame);
 	else if (cause->span != SPAN_NONE)
@@ -255,26 +255,35 @@ static void make_thread(struct fingerprint *to, const struct cause *cause,
 }
 
 /* Nothing that the CPU executed delayed the interrupt. */
-static void make_outside(struct fingerprint *to, const struct facts *facts)
+static void make_outside(struct fingerprint *to, const struct cause *cause,
+			 const struct facts *facts)
 {
+	const char *blamed = hardware_blamed(&facts->hardware, facts->spike.latency_ns);
+
 	set_kind(to, "outside");
-	add_frame(to, hardware_blamed(&facts->hardware, facts->spike.latency_ns));
+	if (cause->steal_ns)
+		blamed = "steal";
+	else if (!strcmp(blamed, "steal"))
+		blamed = "";
+	add_frame(to, blamed);
 }
 
 /* Without a trace, or with one that is too short. */
 static void make_none(struct fingerprint *to, const struct cause *cause,
 		      const struct findings *findings, const struct facts *facts)
 {
-	size_t culprit = facts_is_thread(facts) ? STACK_NONE : spike_stack_culprit(&facts->stack);
+	size_t culprit = facts_is_thread(facts) || facts->spike.idle
+				 ? STACK_NONE
+				 : spike_stack_culprit(&facts->stack);
 
 	if (!facts_have_trace(facts) && culprit != STACK_NONE) {
-		set_kind(to, "irqs-off");
+		set_kind(to, irq_latency_is_certain(facts) ? "irqs-off" : "irqs-off-or-outside");
 		add_stack(to, &facts->stack, culprit);
 	} else if (!facts_is_thread(facts) &&
 		   !cause_explains(findings, findings->irqs_perhaps_off_ns) &&
 		   (cause->name ||
 		    (!facts_have_trace(facts) && spike_stack_open(&facts->stack) != STACK_NONE))) {
-		make_outside(to, facts);
+		make_outside(to, cause, facts);
 	} else {
 		set_kind(to, "unknown");
 	}
@@ -371,6 +380,7 @@ static void make_kind(struct fingerprint *to, const struct cause *cause,
 		return;
 	switch (cause->kind) {
 	case CAUSE_IRQS_OFF:
+	case CAUSE_IRQS_OFF_OR_OUTSIDE:
 		make_irqs_off(to, cause, findings, facts);
 		break;
 	case CAUSE_INTERRUPT:
@@ -385,10 +395,14 @@ static void make_kind(struct fingerprint *to, const struct cause *cause,
 		make_idle(to, findings, facts);
 		break;
 	case CAUSE_THREAD:
-		if (!facts_is_thread(facts) && spike_stack_open(&facts->stack) != STACK_NONE)
-			make_outside(to, facts);
-		else
+		/* It need not be its fault that an interrupt was late. */
+		if (facts_is_thread(facts))
 			make_thread(to, cause, findings, facts);
+		else
+			set_kind(to, "unknown");
+		break;
+	case CAUSE_OUTSIDE:
+		make_outside(to, cause, facts);
 		break;
 	case CAUSE_ASLEEP:
 		make_asleep(to, findings, facts->thread);

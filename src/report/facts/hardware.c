@@ -42,19 +42,20 @@ void hardware_put(FILE *file, const struct hardware_facts *facts, const struct p
 		  uint64_t expected_ns, uint64_t latency_ns)
 {
 	const struct idle_state *state = state_left(facts, power);
+	uint64_t begin = power->entered > expected_ns ? power->entered : expected_ns;
 
-	if (state && power->left > expected_ns && explains(power->left - expected_ns, latency_ns))
+	if (state && power->left > begin && explains(power->left - begin, latency_ns))
 		fprintf(file, "; the CPU left %s after %s of that (exit latency %s)", state->name,
-			FORMAT_TIME(power->left - expected_ns), FORMAT_TIME(state->exit_ns));
+			FORMAT_TIME(power->left - begin), FORMAT_TIME(state->exit_ns));
 	if (!facts->since_ns)
 		return;
 	if (explains(facts->late_steal_ns, latency_ns))
-		fprintf(file, "; the hypervisor ran something else for %s of that (steal)",
+		fprintf(file, "; up to %s of that is steal time",
 			FORMAT_TIME(facts->late_steal_ns < latency_ns ? facts->late_steal_ns
 								      : latency_ns));
 	else if (steal_is_wide(facts, latency_ns))
-		fprintf(file, "; the hypervisor ran something else for %s (steal) in the %s",
-			FORMAT_TIME(facts->steal_ns), FORMAT_TIME(facts->since_ns));
+		fprintf(file, "; %s of steal time in the %s", FORMAT_TIME(facts->steal_ns),
+			FORMAT_TIME(facts->since_ns));
 	if (is_counted(facts->smis))
 		fprintf(file, "; %" PRIu64 " SMI%s in the %s", facts->smis,
 			facts->smis == 1 ? "" : "s", FORMAT_TIME(facts->since_ns));
@@ -64,6 +65,12 @@ void hardware_put(FILE *file, const struct hardware_facts *facts, const struct p
 	if (steal_is_wide(facts, latency_ns) || is_counted(facts->smis) ||
 	    is_counted(facts->throttles))
 		fputs(" since the session was armed", file);
+}
+
+void hardware_put_steal(FILE *file, uint64_t steal_ns, uint64_t latency_ns)
+{
+	fprintf(file, "the hypervisor ran something else for %s of that (steal)",
+		FORMAT_TIME(steal_ns < latency_ns ? steal_ns : latency_ns));
 }
 
 const char *hardware_blamed(const struct hardware_facts *facts, uint64_t latency_ns)

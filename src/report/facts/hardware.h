@@ -4,6 +4,7 @@
 #define REPORT_HARDWARE_H
 
 #include <json-c/json.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,6 +18,8 @@ struct hardware_facts {
 	/* Part of steal_ns since the scheduler's last update before the spike: at a wakeup, a
 	 * switch or a tick. */
 	uint64_t late_steal_ns;
+	uint64_t hypervisor; /* 1: a virtual machine; 0: none; UINT64_MAX: unknown */
+	bool is_x86;
 	struct idle_state {
 		char name[24];
 		uint64_t exit_ns; /* its maximum exit latency */
@@ -26,14 +29,18 @@ struct hardware_facts {
 
 /* From tracepoints of the CPU. Zero-initialised means none. */
 struct power {
-	uint64_t state; /* last idle state entered */
-	uint64_t left;	/* time of leaving it; 0: not left yet */
+	uint64_t state;	  /* last idle state entered */
+	uint64_t entered; /* when */
+	uint64_t left;	  /* time of leaving it; 0: not left yet */
 	uint64_t frequency_khz;
 };
 
 /* Writes possible hardware causes of the latency, each after a `; `. */
 void hardware_put(FILE *file, const struct hardware_facts *facts, const struct power *power,
 		  uint64_t expected_ns, uint64_t latency_ns);
+
+/* If it is certain that steal time explains the latency: how much. */
+void hardware_put_steal(FILE *file, uint64_t steal_ns, uint64_t latency_ns);
 
 /* The idle state that the CPU left last, or "". */
 const char *hardware_state_left(const struct hardware_facts *facts, const struct power *power);

@@ -46,7 +46,7 @@ size_t spike_stack_culprit(const struct spike_stack *stack)
 {
 	size_t found = find_turning_on(stack);
 
-	if (stack->irqs_on && !behind_interrupt(stack))
+	if (stack->irqs == IRQS_WERE_ON && !behind_interrupt(stack))
 		return STACK_NONE;
 	return found != STACK_NONE && kernel_function_find(stack->frames[found].name, KERNEL_PASSES)
 		       ? STACK_NONE
@@ -102,7 +102,8 @@ size_t spike_stack_open(const struct spike_stack *stack)
 {
 	size_t found = find_turning_on(stack);
 
-	if (stack->nr && (stack->frames[0].user || (stack->irqs_on && !behind_interrupt(stack))))
+	if (stack->nr &&
+	    (stack->frames[0].user || (stack->irqs == IRQS_WERE_ON && !behind_interrupt(stack))))
 		return 0;
 	if (found == STACK_NONE)
 		return STACK_NONE;
@@ -146,13 +147,6 @@ bool spike_stack_went_on(const struct spike_stack *stack, const struct spike_sta
 	       end < spike_stack_common(stack, before);
 }
 
-bool spike_stack_is_idle(const struct spike_stack *stack)
-{
-	size_t found = find_turning_on(stack);
-
-	return found != STACK_NONE && kernel_function_find(stack->frames[found].name, KERNEL_IDLE);
-}
-
 void spike_stack_put_frame(FILE *file, const struct spike_frame *frame)
 {
 	bool named = frame->function || (frame->user && frame->module[0]);
@@ -177,15 +171,6 @@ void spike_stack_put_callers(FILE *file, const struct spike_stack *stack, size_t
 		fputs(nr++ ? " < " : before, file);
 		spike_stack_put_frame(file, &stack->frames[i]);
 	}
-}
-
-void spike_stack_put_open(FILE *file, const struct spike_stack *stack)
-{
-	const struct spike_frame *frame = &stack->frames[spike_stack_open(stack)];
-
-	fprintf(file, "; the interrupt came in %s", frame->user ? "user space, in " : "");
-	spike_stack_put_frame(file, frame);
-	fputs(", so hardware, firmware or a hypervisor delayed it, not kernel code", file);
 }
 
 /* For a system call: the user-space code that made it. */

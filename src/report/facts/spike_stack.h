@@ -18,20 +18,27 @@ struct spike_frame {
 	bool function; /* of the kernel */
 };
 
+/* Interrupts before the one that took the stack, as the code there shows it. */
+enum irqs_before {
+	IRQS_NOT_KNOWN,
+	IRQS_WERE_ON,
+	IRQS_WERE_OFF, /* the interrupt came as soon as they were enabled */
+};
+
 /* Innermost first. */
 struct spike_stack {
 	struct spike_frame frames[STACK_FRAMES_MAX];
 	size_t nr;
-	int tid;	  /* owner of the stack */
-	bool irqs_on;	  /* interrupts were on, according to the code; false: unknown */
+	int tid; /* owner of the stack */
+	enum irqs_before irqs;
 	bool interrupted; /* for a late thread: interrupted by the timer; otherwise switched out
 			     there */
 };
 
 #define STACK_NONE SIZE_MAX
 
-/* The frame that kept interrupts off and delayed the timer: the one that enabled them again,
- * without helpers. STACK_NONE: interrupts were on, as in user space, or unknown. */
+/* The frame that kept interrupts off and delayed the timer, if they were off: the one that enabled
+ * them again, without helpers. STACK_NONE: they were on, as in user space. */
 size_t spike_stack_culprit(const struct spike_stack *stack);
 
 /* The frame in which the task was switched out, outside the scheduler. STACK_NONE: unknown. */
@@ -52,9 +59,6 @@ size_t spike_stack_common(const struct spike_stack *stack, const struct spike_st
  * `before`. */
 bool spike_stack_went_on(const struct spike_stack *stack, const struct spike_stack *before);
 
-/* Whether the interrupted function waits for interrupts. */
-bool spike_stack_is_idle(const struct spike_stack *stack);
-
 /* Such as `acme_flush() [acme]`. */
 void spike_stack_put_frame(FILE *file, const struct spike_frame *frame);
 
@@ -62,9 +66,6 @@ void spike_stack_put_frame(FILE *file, const struct spike_frame *frame);
  * user). */
 void spike_stack_put_callers(FILE *file, const struct spike_stack *stack, size_t frame,
 			     const char *before);
-
-/* For a frame found by spike_stack_open(): the interrupt itself was late. */
-void spike_stack_put_open(FILE *file, const struct spike_stack *stack);
 
 /* Whether the task was switched out as soon as the kernel enabled preemption. */
 bool spike_stack_preempted(const struct spike_stack *stack);

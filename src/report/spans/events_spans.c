@@ -243,6 +243,7 @@ static int on_power(const struct reader *reader)
 		power->left = reader->event->time;
 	} else {
 		power->state = state;
+		power->entered = reader->event->time;
 		power->left = 0;
 	}
 	return 0;

@@ -83,7 +83,7 @@ def frame(symbol):
 def stack_capture(path, culprit="acme_flush", latency_us=83, cpu=1, host="one", second=0, below=None, **facts):
     """A capture without a trace: the stack at the spike tells the cause. The culprit was called by `below`, if that is given."""
     stack = [frame(name) for name in ("_raw_spin_unlock_irqrestore", f"{culprit}.isra.0", *filter(None, [below]), "acme_write", "vfs_write", "__x64_sys_write")]
-    about = {"schema": 1, "threshold_ns": 30000, "history_ns": 0, "recorder": {"kind": "none"}, "machine": {"hostname": host},
+    about = {"schema": 1, "threshold_ns": 30000, "history_ns": 0, "recorder": {"kind": "none"}, "machine": {"hostname": host, "hypervisor": False},
              "spike": {"time_ns": 3000000000 + latency_us * 1000, "cpu": cpu, "latency_ns": latency_us * 1000, "expected_ns": 3000000000,
                        "actual_ns": 3000000000 + latency_us * 1000, "pid": 7, "tid": 7, "comm": "stress", "stack": stack, "irqs_off": True,
                        "wall_time": f"2026-11-21T09:30:{second:02}.000000Z", **facts}}

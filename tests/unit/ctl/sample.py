@@ -28,7 +28,7 @@ STACK = ("late_timer_irqs_off", "work_for_cpu_fn", "process_one_work", "worker_t
 def elsewhere(folder):
     folder.mkdir()
     (folder / "capture.json").write_text(json.dumps({
-        "schema": 1, "threshold_ns": 30000000, "history_ns": 0, "recorder": {"kind": "none"},
+        "schema": 1, "threshold_ns": 30000000, "history_ns": 0, "recorder": {"kind": "none"}, "machine": {"hypervisor": False},
         "spike": {"time_ns": 2060000000, "cpu": 1, "latency_ns": 60000000, "expected_ns": 2000000000, "actual_ns": 2060000000,
                   "irqs_off": True, "stack": [{"symbol": name, "user": False} for name in STACK]}}))
     return folder

@@ -176,7 +176,7 @@ TEST_IN_FOLDER(names_frames)
 	}
 	assert_string_equal(facts.stack.frames[0].module, "acme");
 	assert_int_equal(facts.stack.tid, 9);
-	assert_true(facts.stack.irqs_on);
+	assert_int_equal(facts.stack.irqs, IRQS_WERE_ON);
 	assert_int_equal(facts.holder.nr, 0);
 	assert_int_equal(
 		read_text(&facts,
@@ -184,7 +184,7 @@ TEST_IN_FOLDER(names_frames)
 					 "'foo'", "null") "]}",
 				 "")),
 		0);
-	assert_false(facts.stack.irqs_on);
+	assert_int_equal(facts.stack.irqs, IRQS_NOT_KNOWN);
 	assert_int_equal(facts.holder.nr, 1);
 	assert_int_equal(facts.holder.tid, 7);
 	assert_true(facts.holder.interrupted);

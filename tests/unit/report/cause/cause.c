@@ -71,6 +71,10 @@ static void names_idle(FILE *file)
 	    ENTER(60000, SPAN_IDLE, "intel_idle"), RETURN(196000), ON(197000));
 	SAY(false, IDLE(0, "swapper/1"), ENTER(199000, SPAN_INTERRUPT, "local_timer"));
 	SAY(true, IDLE(0, "swapper/1"), ENTER(199000, SPAN_INTERRUPT, "local_timer"));
+	/* Several idle periods delay nothing. */
+	SAY(false, IDLE(0, "swapper/1"), ENTER(130000, SPAN_INTERRUPT, "reschedule"),
+	    RETURN(131000), ENTER(166000, SPAN_INTERRUPT, "reschedule"), RETURN(167000),
+	    ENTER(199000, SPAN_INTERRUPT, "local_timer"));
 }
 
 static void tells_what_is_missing(FILE *file)
@@ -100,7 +104,8 @@ static void tells_what_events_do_not_show(FILE *file)
 		name, "", false, true                                                              \
 	}
 
-static bool account_irqs_on;
+static enum irqs_before irqs = IRQS_WERE_OFF;
+static struct hardware_facts hardware = { .is_x86 = true, .late_steal_ns = UINT64_MAX };
 
 /* For events with a stack at the spike. */
 #define SAY_STACK(these, ...)                                                                      \
@@ -109,7 +114,8 @@ static bool account_irqs_on;
                                                                                                    \
 		assert_int_equal(TIMELINE(&account, false, __VA_ARGS__), 0);                       \
 		account.facts.stack.nr = ARRAY_SIZE(these);                                        \
-		account.facts.stack.irqs_on = account_irqs_on;                                     \
+		account.facts.stack.irqs = irqs;                                                   \
+		account.facts.hardware = hardware;                                                 \
 		memcpy(account.facts.stack.frames, these, sizeof(these));                          \
 		say(file, &account);                                                               \
 	} while (0)
@@ -156,22 +162,87 @@ static void names_what_the_interrupt_came_upon(FILE *file)
 						    FRAME("do_idle") };
 
 	SAY_STACK(flush, TASK(0, "stress 7"));
-	SAY_STACK(user, TASK(0, "stress 7"));
-	SAY_STACK(passing, TASK(0, "stress 7"));
-	account_irqs_on = true;
-	SAY_STACK(flush, TASK(0, "stress 7"));
-	account_irqs_on = false;
 	SAY_STACK(nested, TASK(0, "stress 7"));
 	SAY_STACK(preempted, TASK(0, "stress 7"));
 	SAY_STACK(scheduling, TASK(0, "stress 7"));
 	SAY_STACK(entry, TASK(0, "stress 7"));
 	SAY_STACK(gone, TASK(0, "stress 7"));
+	SAY_STACK(flush, TASK(0, "stress 7"), ENTER(130000, SPAN_SOFTIRQ, "NET_RX"));
+	irqs = IRQS_WERE_ON;
+	SAY_STACK(flush, TASK(0, "stress 7"));
+	SAY_STACK(user, TASK(0, "stress 7"));
+	SAY_STACK(passing, TASK(0, "stress 7"));
+	irqs = IRQS_NOT_KNOWN;
+	SAY_STACK(flush, TASK(0, "stress 7"));
 	SAY_STACK(idle, IDLE(0, "swapper/1"));
 	SAY_STACK(queue, IDLE(0, "swapper/1"));
+	irqs = IRQS_WERE_OFF;
 	/* The stack is of the interrupt only if that has not ended. */
 	SAY_STACK(flush, TASK(0, "stress 7"), ENTER(110000, SPAN_INTERRUPT, "call_function_single"),
-		  RETURN(190000));
+		  RETURN(198000));
 	SAY_STACK(flush, TASK(0, "stress 7"), ENTER(110000, SPAN_SOFTIRQ, "NET_RX"));
+}
+
+/* Others may have stopped the CPU while interrupts were off. */
+static void tells_what_cannot_be_told_apart(FILE *file)
+{
+	static const struct spike_frame flush[] = {
+		FRAME("_raw_spin_unlock_irqrestore"),
+		{ "acme_flush", "acme", false, true },
+	};
+	static const struct hardware_facts rows[] = {
+		{ .hypervisor = 1, .late_steal_ns = UINT64_MAX },
+		{ .hypervisor = UINT64_MAX, .late_steal_ns = UINT64_MAX },
+		{ .since_ns = 1000000, .smis = 1, .late_steal_ns = UINT64_MAX },
+		{ .since_ns = 1000000, .hypervisor = 1, .late_steal_ns = 0 },
+		/* Some of it may be from before the timer was due. */
+		{ .since_ns = 1000000, .hypervisor = 1, .late_steal_ns = 60000 },
+		{ .since_ns = 1000000, .hypervisor = 1, .late_steal_ns = 90000 },
+		{ .since_ns = 1000000, .hypervisor = 1, .late_steal_ns = 290000 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		hardware = rows[i];
+		SAY_STACK(flush, TASK(60000, "stress 7"));
+	}
+	hardware = (struct hardware_facts){ .is_x86 = true, .late_steal_ns = UINT64_MAX };
+}
+
+/* A pending timer does not let others go first. */
+static void knows_when_interrupts_were_on(FILE *file)
+{
+	static const struct spike_frame flush[] = { FRAME("acme_flush") };
+	static const struct {
+		enum span_kind kind;
+		const char *name;
+		uint64_t begin, end;
+	} rows[] = {
+		{ SPAN_INTERRUPT, "irq 36 virtio1-req.0", 130000, 131000 },
+		{ SPAN_INTERRUPT, "irq 36 virtio1-req.0", 170000, 171000 },
+		/* Both were pending. */
+		{ SPAN_INTERRUPT, "reschedule", 198000, 199000 },
+		{ SPAN_INTERRUPT, "irq 36 virtio1-req.0", 198000, 199000 },
+		/* Nothing was pending when it had ended. */
+		{ SPAN_INTERRUPT, "reschedule", 170000, 171000 },
+		{ SPAN_INTERRUPT, "irq 36 virtio1-req.0", 110000, 180000 },
+		{ SPAN_SOFTIRQ, "NET_RX", 110000, 198000 },
+		{ SPAN_SOFTIRQ, "NET_RX", 110000, 120000 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		SAY_STACK(flush, TASK(0, "stress 7"),
+			  ENTER(rows[i].begin, rows[i].kind, rows[i].name), RETURN(rows[i].end),
+			  ENTER(199500, SPAN_INTERRUPT, "local_timer"));
+	/* Nor another task. */
+	SAY_STACK(flush, TASK(0, "other 8"), { LANE_TASKS, 170000, SPAN_THREAD, NULL },
+		  TASK(170000, "stress 7"), ENTER(199500, SPAN_INTERRUPT, "local_timer"));
+	SAY_STACK(flush, TASK(0, "other 8"), { LANE_TASKS, 199000, SPAN_THREAD, NULL },
+		  TASK(199000, "stress 7"), ENTER(199500, SPAN_INTERRUPT, "local_timer"));
+	/* Other architectures do not order them. */
+	hardware.is_x86 = false;
+	SAY_STACK(flush, TASK(0, "stress 7"), ENTER(198000, SPAN_INTERRUPT, "irq 36 virtio1-req.0"),
+		  RETURN(199000), ENTER(199500, SPAN_INTERRUPT, "irq 11 arch_timer"));
+	hardware.is_x86 = true;
 }
 
 static void names_where_a_thread_was_switched_from(FILE *file)
@@ -460,7 +531,8 @@ static void names_who_sent(FILE *file)
 
 GOLDEN(PART(names_who_turned_interrupts_off), PART(names_what_interrupts), PART(names_idle),
        PART(tells_what_is_missing), PART(tells_what_events_do_not_show),
-       PART(names_what_the_interrupt_came_upon), PART(names_where_a_thread_was_switched_from),
+       PART(names_what_the_interrupt_came_upon), PART(tells_what_cannot_be_told_apart),
+       PART(knows_when_interrupts_were_on), PART(names_where_a_thread_was_switched_from),
        PART(names_who_had_the_cpu), PART(names_what_was_hit_in_user_space),
        PART(names_what_was_reported), PART(names_who_made_a_noise),
        PART(blames_the_hardware_for_a_noise), PART(names_what_is_not_late),

@@ -138,6 +138,7 @@ static void put_stack(struct spike_stack *stack, const char *const *names, size_
 static void give_stack(struct account *account, const char *const *names, size_t nr)
 {
 	put_stack(&account->facts.stack, names, nr);
+	account->facts.stack.irqs = IRQS_WERE_OFF;
 }
 
 TEST(is_the_same_of_two_recorders_and_two_kernels)
@@ -241,6 +242,7 @@ TEST(names_what_a_softirq_runs)
 				  CALL(111000, "acme_tasklet"), RETURN(150000),
 				  CALL(150000, "acme_tasklet"), RETURN(189000), RETURN(190000)),
 			 0);
+	account.facts.spike.kind = PERF_POKE_TRIGGER_THREAD;
 	fingerprint_of(&events, &account);
 	check_text(&events, "v3 softirq acme_tasklet<[TASKLET]");
 	assert_int_equal(TIMELINE(&account, true, TASK(0, "stress 7"), CALL(0, "foo"),
@@ -251,6 +253,7 @@ TEST(names_what_a_softirq_runs)
 				  CALL(150000, "acme_tasklet"), RETURN(189000), RETURN(189900),
 				  RETURN(189950), RETURN(190000)),
 			 0);
+	account.facts.spike.kind = PERF_POKE_TRIGGER_THREAD;
 	fingerprint_of(&pt, &account);
 	assert_string_equal(pt.id, events.id);
 
@@ -260,6 +263,7 @@ TEST(names_what_a_softirq_runs)
 				  CALL(110000, "0xffffffffc0001234"), RETURN(190000),
 				  RETURN(190000)),
 			 0);
+	account.facts.spike.kind = PERF_POKE_TRIGGER_THREAD;
 	fingerprint_of(&events, &account);
 	check_text(&events, "v3 softirq [TASKLET]");
 }
@@ -297,6 +301,7 @@ TEST(names_softirqs_devices_and_threads)
 	assert_int_equal(TIMELINE(&account, false, TASK(0, "stress 7"),
 				  ENTER(110000, SPAN_SOFTIRQ, "NET_RX"), RETURN(190000)),
 			 0);
+	account.facts.spike.kind = PERF_POKE_TRIGGER_THREAD;
 	fingerprint_of(&found, &account);
 	check_text(&found, "v3 softirq [NET_RX]");
 	assert_true(!strncmp(found.id, "softirq/NET_RX:", 15));

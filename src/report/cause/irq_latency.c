@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What delayed a timer's interrupt, if functions are not recorded: code with interrupts off, or
+ * nothing that this CPU executed. */
+#include "cause/cause.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "text.h"
+#include "units.h"
+
+/* A shorter time at the end of the latency, a tenth of it, counts as none. */
+#define SLACK 10
+
+/* On x86, local interrupts that are pending come by their vectors, the highest first. Those of
+ * devices are below the local timer's: when one comes, the timer's is not pending. */
+static bool is_below_timer(const struct facts *facts, const char *name)
+{
+	return facts->hardware.is_x86 && (has_prefix(name, "irq ") || !strcmp(name, "local_timer"));
+}
+
+/* When this span shows for the last time that interrupts were on and the timer's was not pending: 0
+ * if never. Interrupts above the timer's, and a switch of tasks, come right before it at the same
+ * moment, so they count only if some time passes after them. */
+static uint64_t shows_on(const struct span *span, const struct findings *findings,
+			 const struct facts *facts)
+{
+	uint64_t end = findings->irq_begin;
+	uint64_t settled = end - (end - findings->late_begin) / SLACK;
+	const char *name = findings_name(findings, span->name);
+	uint64_t at = 0;
+
+	switch ((enum span_kind)span->kind) {
+	case SPAN_INTERRUPT:
+		at = span->end < settled	   ? span->end
+		     : is_below_timer(facts, name) ? span->begin
+						   : 0;
+		break;
+	case SPAN_SOFTIRQ:
+		/* The kernel enables interrupts before the first and disables them after the last.
+		 */
+		at = span->end < end ? span->end : span->begin;
+		break;
+	case SPAN_THREAD:
+	case SPAN_IDLE:
+		at = span->begin < settled ? span->begin : 0;
+		break;
+	default:
+		break;
+	}
+	return at > findings->late_begin && at < end ? at : 0;
+}
+
+/* Finds the last moment at which interrupts are known to have been on. */
+static void find_irqs_on(struct cause *cause, const struct findings *findings,
+			 const struct facts *facts)
+{
+	static const enum lane_number lanes[] = { LANE_CODE, LANE_TASKS };
+
+	for (size_t i = 0; i < ARRAY_SIZE(lanes); i++) {
+		const struct lane *lane = &findings->spans->lanes[lanes[i]];
+
+		for (uint32_t j = 0; j < lane->nr && lane->spans[j].begin < findings->irq_begin;
+		     j++) {
+			uint64_t at = shows_on(&lane->spans[j], findings, facts);
+
+			if (at <= cause->irqs_on)
+				continue;
+			cause->irqs_on = at;
+			cause->irqs_on_by = lane->spans[j].name;
+		}
+	}
+}
+
+/* The scheduler notes steal time when it switches tasks, or later: what may be from before the
+ * latency does not count. */
+static uint64_t certain_steal(const struct findings *findings, const struct facts *facts)
+{
+	const struct lane *tasks = &findings->spans->lanes[LANE_TASKS];
+	uint32_t task = lane_at(tasks, findings->late_begin);
+	uint64_t steal_ns = facts->hardware.late_steal_ns, before_ns = 0;
+
+	if (!facts->hardware.since_ns || steal_ns == UINT64_MAX)
+		return 0;
+	if (task != SPAN_NONE && task == lane_at(tasks, facts->spike.actual_ns))
+		before_ns = findings->late_begin - tasks->spans[task].begin;
+	return steal_ns > before_ns ? steal_ns - before_ns : 0;
+}
+
+bool irq_latency_is_certain(const struct facts *facts)
+{
+	const struct hardware_facts *hardware = &facts->hardware;
+
+	return facts->stack.irqs == IRQS_WERE_OFF && !hardware->hypervisor &&
+	       !*hardware_blamed(hardware, facts->spike.latency_ns);
+}
+
+void irq_latency_blame(struct cause *cause, const struct findings *findings,
+		       const struct facts *facts)
+{
+	/* The idle task waits for the interrupt. */
+	size_t culprit = facts->spike.idle ? STACK_NONE : spike_stack_culprit(&facts->stack);
+	uint64_t off_ns;
+
+	if (facts_is_thread(facts))
+		return;
+	if (cause_explains(findings, certain_steal(findings, facts))) {
+		cause->kind = CAUSE_OUTSIDE;
+		cause->steal_ns = certain_steal(findings, facts);
+	}
+	if (findings->spans->has_functions || cause->steal_ns)
+		return;
+	find_irqs_on(cause, findings, facts);
+	off_ns = findings->irq_begin - (cause->irqs_on ?: findings->late_begin);
+	/* Whatever ran before would have been interrupted. */
+	if (cause->irqs_on && !cause_explains(findings, off_ns))
+		cause->kind = CAUSE_OUTSIDE;
+	/* Softirqs and tasks run with interrupts on, unless they disable them. */
+	if (cause->kind != CAUSE_THREAD && cause->kind != CAUSE_SOFTIRQ &&
+	    cause->kind != CAUSE_MIXED)
+		return;
+	if (culprit == STACK_NONE) {
+		if (spike_stack_open(&facts->stack) != STACK_NONE)
+			cause->kind = CAUSE_OUTSIDE;
+		return;
+	}
+	cause->kind = irq_latency_is_certain(facts) ? CAUSE_IRQS_OFF : CAUSE_IRQS_OFF_OR_OUTSIDE;
+	cause->time_ns = off_ns;
+	cause->name = names_add(findings->spans->names, facts->stack.frames[culprit].name);
+	cause->frame = culprit;
+}
+
+static const char *task_of(const struct findings *findings, const struct facts *facts)
+{
+	const struct lane *tasks = &findings->spans->lanes[LANE_TASKS];
+	uint32_t task = lane_at(tasks, facts->spike.actual_ns);
+
+	return task == SPAN_NONE ? "it" : findings_name(findings, tasks->spans[task].name);
+}
+
+static const char *outsiders(const struct hardware_facts *hardware)
+{
+	if (!hardware->hypervisor)
+		return "hardware or firmware";
+	return hardware->hypervisor == 1 ? "hardware, firmware or the hypervisor"
+					 : "hardware, firmware or a hypervisor";
+}
+
+void irq_latency_put_off(FILE *file, const struct cause *cause, const struct findings *findings,
+			 const struct facts *facts)
+{
+	bool maybe = cause->kind == CAUSE_IRQS_OFF_OR_OUTSIDE;
+
+	fprintf(file, "%s%s with interrupts off while %s ran, until they were enabled in ",
+		maybe ? "either " : "", FORMAT_TIME(cause->time_ns), task_of(findings, facts));
+	spike_stack_put_frame(file, &facts->stack.frames[cause->frame]);
+	spike_stack_put_callers(file, &facts->stack, cause->frame, ", called from ");
+	if (maybe && facts->hardware.hypervisor == 1)
+		fputs(", or the hypervisor ran something else", file);
+	else if (maybe)
+		fprintf(file, ", or %s delayed the interrupt", outsiders(&facts->hardware));
+}
+
+void irq_latency_put_outside(FILE *file, const struct cause *cause, const struct findings *findings,
+			     const struct facts *facts)
+{
+	const struct spike_stack *stack = &facts->stack;
+	size_t hit = spike_stack_open(stack);
+
+	if (hit == STACK_NONE)
+		hit = spike_stack_culprit(stack);
+	if (cause->steal_ns)
+		hardware_put_steal(file, cause->steal_ns, facts->spike.latency_ns);
+	else
+		fprintf(file, "%s delayed it, not kernel code", outsiders(&facts->hardware));
+	fprintf(file, ": the interrupt came while %s ran", task_of(findings, facts));
+	if (hit != STACK_NONE) {
+		fprintf(file, ", in %s", stack->frames[hit].user ? "user space, in " : "");
+		spike_stack_put_frame(file, &stack->frames[hit]);
+	}
+	if (cause->irqs_on)
+		fprintf(file, "; interrupts were on %s into that, as %s shows",
+			FORMAT_TIME(cause->irqs_on - findings->late_begin),
+			findings_name(findings, cause->irqs_on_by));
+}
