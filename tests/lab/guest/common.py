@@ -144,7 +144,7 @@ def in_folder(path):
 
 
 Branch = collections.namedtuple("Branch", "flags from_ip from_symbol to_ip to_symbol")
-LINE = re.compile(r"^ *(?P<time>[\d.]+): +(?P<flags>[a-z][a-z ]*?) +(?P<from>[0-9a-f]+) (?P<from_sym>\S+) => +(?P<to>[0-9a-f]+) (?P<to_sym>\S+)\s*$")
+LINE = re.compile(r"^ *((?P<time>[\d.]+): +)?(?P<flags>[a-z][a-z ]*?) +(?P<from>[0-9a-f]+) (?P<from_sym>\S+) => +(?P<to>[0-9a-f]+) (?P<to_sym>\S+)\s*$")
 
 
 EVENT = re.compile(r"(bpf_trace:bpf_trace_printk|ipi:ipi_send_cpu(mask)?|csd:csd_queue_cpu|workqueue:workqueue_queue_work): "
@@ -176,7 +176,7 @@ class Decoded:
             if not match:
                 self.errors.append(line)
                 continue
-            self.times.append(int(match["time"].replace(".", "")))
+            self.times.append(int((match["time"] or "0").replace(".", "")))  # none in a trace without
             # perf 7.3 reports the begin of a trace as a jump.
             flags = match["flags"].strip().removesuffix(" jmp")
             branch = Branch(flags, int(match["from"], 16), match["from_sym"], int(match["to"], 16), match["to_sym"])
