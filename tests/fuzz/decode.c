@@ -141,7 +141,7 @@ static uint64_t mix(uint64_t sum, uint64_t value)
 
 static uint64_t add(uint64_t sum, const struct decode_item *item)
 {
-	require(item->kind <= DECODE_ERROR && item->end <= DECODE_LOST);
+	require(item->kind <= DECODE_ERROR && item->end <= DECODE_NO_CODE);
 	require(item->kind != DECODE_ERROR || item->error < 0);
 	sum = mix(mix(mix(sum, item->time), item->to), item->from);
 	sum = mix(mix(mix(sum, (uint64_t)item->cpu), (uint64_t)item->tid), item->cycles);

@@ -206,12 +206,24 @@ bool blocks_move(struct blocks *blocks)
 	return branched;
 }
 
+static void count_step(struct blocks_steps *steps, uint64_t step_ns)
+{
+	unsigned int i = 63 - (unsigned int)__builtin_clzll(step_ns);
+
+	if (i >= BLOCKS_STEPS)
+		i = BLOCKS_STEPS - 1;
+	steps->nr[i]++;
+	steps->sum_ns[i] += step_ns;
+}
+
 int blocks_set_time(struct blocks *blocks, uint64_t tsc)
 {
 	uint64_t now = tsc ? trace_clock_ns(blocks->clock, tsc) : 0;
 
 	if (now <= blocks->now)
 		return 0;
+	if (blocks->flowing)
+		count_step(&blocks->counts.steps, now - blocks->now);
 	blocks->now = now;
 	if (now < blocks->check)
 		return 0;
@@ -390,6 +402,7 @@ static int fail(struct blocks *blocks, const struct pt_block *block)
 	item->from = blocks->missing = at.ip;
 	item->offset = blocks->segment.offset + blocks_position(blocks);
 	item->error = (int16_t)error;
+	item->end = pt_errcode(error) == pte_nomap ? DECODE_NO_CODE : DECODE_LOST;
 	if (!blocks->counts.errors++)
 		blocks->counts.first_error = *item;
 	return 0;

@@ -22,7 +22,14 @@ struct blocks_env {
 	uint64_t marks[DECODE_MARKS];
 };
 
+/* Distances of times while code ran, by their binary logarithm: how exact times are. */
+#define BLOCKS_STEPS 40
+struct blocks_steps {
+	uint64_t nr[BLOCKS_STEPS], sum_ns[BLOCKS_STEPS];
+};
+
 struct blocks_counts {
+	struct blocks_steps steps;
 	uint64_t errors, overflows;
 	struct decode_item first_error; /* the first error, if any */
 	uint32_t cycles; /* to be added to the first item of the next segment with a count */

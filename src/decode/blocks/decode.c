@@ -32,6 +32,7 @@ struct decode {
 	struct stream *streams;
 	size_t nr_streams;
 	struct decode_stats stats;
+	struct blocks_steps steps;
 };
 
 static int map_file(struct decode *decode, char **why)
@@ -176,6 +177,10 @@ static void count(struct decode *decode, const struct stream *stream)
 	}
 	if (!chunk->last)
 		return;
+	for (size_t i = 0; i < BLOCKS_STEPS; i++) {
+		decode->steps.nr[i] += chunk->counts.steps.nr[i];
+		decode->steps.sum_ns[i] += chunk->counts.steps.sum_ns[i];
+	}
 	stats->errors += chunk->counts.errors;
 	stats->overflows += chunk->counts.overflows;
 	if (chunk->counts.errors)
@@ -337,8 +342,24 @@ static void count_lost(const struct decode *decode, struct decode_stats *stats)
 	}
 }
 
+/* The median, of equal ones of a bucket their mean. */
+static uint64_t median_step(const struct blocks_steps *steps)
+{
+	uint64_t all = 0, nr = 0;
+
+	for (size_t i = 0; i < BLOCKS_STEPS; i++)
+		all += steps->nr[i];
+	for (size_t i = 0; i < BLOCKS_STEPS; i++) {
+		nr += steps->nr[i];
+		if (nr && 2 * nr >= all)
+			return steps->sum_ns[i] / steps->nr[i];
+	}
+	return 0;
+}
+
 void decode_stats(const struct decode *decode, struct decode_stats *stats)
 {
 	*stats = decode->stats;
+	stats->step_ns = median_step(&decode->steps);
 	count_lost(decode, stats);
 }

@@ -45,6 +45,8 @@ struct decode_stats {
 	/* Losses of trace and of records in the window, as recorded by the kernel. */
 	uint64_t truncated, lost_records;
 	char first_error[128]; /* position and error; "": none */
+	uint64_t step_ns;      /* half of all times are that far from the one before, or farther; 0:
+				  there are none */
 };
 
 /* Whether this program was built with libipt. */

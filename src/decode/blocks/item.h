@@ -30,6 +30,7 @@ enum decode_end {
 	DECODE_ASYNC_DISABLED,
 	DECODE_OVERFLOW, /* an overflow lost everything up to the next item */
 	DECODE_LOST,	 /* likewise, lost by the kernel or by the reader of the trace */
+	DECODE_NO_CODE,	 /* of an error: the code is not in the capture */
 };
 
 /* Where the CPU is without a trace, according to Event Trace. */

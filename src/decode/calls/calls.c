@@ -158,6 +158,12 @@ void calls_add(struct calls *calls, const struct decode_item *items, size_t nr)
 	}
 }
 
+uint64_t calls_errors(const struct calls *calls, const struct decode_item **first)
+{
+	*first = &calls->first_error;
+	return calls->errors;
+}
+
 int calls_finish(struct calls *calls, uint64_t *at, uint64_t *gaps)
 {
 	struct moment end = { .time = calls->last, .at = calls->last };

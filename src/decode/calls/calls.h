@@ -31,6 +31,9 @@ void calls_free(struct calls *calls);
 /* Items as decode_next() returns them. */
 void calls_add(struct calls *calls, const struct decode_item *items, size_t nr);
 
+/* Errors in the timeline's window: their number so far, and the first one. */
+uint64_t calls_errors(const struct calls *calls, const struct decode_item **first);
+
 /* Ends the trace. Finish the timeline at *at afterwards. *gaps: their number in the trace. Returns
  * 0, or a negative errno if anything failed. */
 int calls_finish(struct calls *calls, uint64_t *at, uint64_t *gaps) _must_check_;

@@ -25,7 +25,9 @@ int cpu_names_new(struct cpu_names *cpu_names, struct names *names)
 	*cpu_names = (struct cpu_names){
 		.process = names_add(names, "CPUs"),
 		.category = names_add(names, "cpu"),
-		.lost = names_add(names, "[lost]"),
+		.lost = { [LOSS_OF_TRACE] = names_add(names, TRACK_LOST),
+			  [LOSS_OF_CODE] = names_add(names, TRACK_NO_CODE),
+			  [LOSS_BY_ERROR] = names_add(names, TRACK_UNDECODED) },
 		.irqs_unknown = names_add(names, "[not known]"),
 		.untraced = { [UNTRACED_CODE] = names_add(names, "[not traced]"),
 			      [UNTRACED_SMI] = names_add(names, "SMI"),

@@ -23,6 +23,9 @@ struct threads {
 	struct thread *first;
 };
 
+/* Why it is unknown what was executed. */
+enum loss { LOSS_OF_TRACE, LOSS_OF_CODE, LOSS_BY_ERROR, LOSS_NR };
+
 enum irqs {
 	IRQS_ON, /* also before the trace begins */
 	IRQS_OFF,
@@ -39,6 +42,7 @@ struct cpu {
 	uint64_t ended;		    /* end of the trace, while off */
 	bool off, sequential, left; /* left: ended by a return to untraced code */
 	uint8_t untraced;	    /* enum untraced, while off */
+	uint8_t loss;		    /* enum loss, since the last item */
 	/* enum irqs, now and before each nested interrupt */
 	uint8_t irqs, saved[CPU_NESTING_MAX];
 	size_t nesting;
@@ -46,7 +50,8 @@ struct cpu {
 };
 
 struct cpu_names {
-	uint32_t process, category, lost, irqs_unknown, latency, late, spike;
+	uint32_t process, category, irqs_unknown, latency, late, spike;
+	uint32_t lost[LOSS_NR];
 	uint32_t untraced[UNTRACED_NR];
 };
 

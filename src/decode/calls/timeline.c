@@ -142,6 +142,11 @@ static void close_window(struct timeline *timeline, uint64_t at)
 	timeline->closed = true;
 }
 
+bool timeline_has(const struct timeline *timeline, uint64_t time)
+{
+	return time >= timeline->opts.begin && time <= timeline->opts.end;
+}
+
 uint64_t timeline_quiet_until(const struct timeline *timeline)
 {
 	const struct timeline_opts *opts = &timeline->opts;

@@ -59,6 +59,12 @@ enum track_kind {
 	TRACK_THREAD = TRACK_NR_OF_CPU,
 };
 
+/* Slices of TRACK_TRACE in which it is unknown what was executed: the trace was lost, its code is
+ * not in the capture, or does not fit. */
+#define TRACK_LOST "[lost]"
+#define TRACK_NO_CODE "[no code]"
+#define TRACK_UNDECODED "[not decoded]"
+
 struct track_id {
 	enum track_kind kind;
 	int cpu;		  /* -1: a thread's track */
@@ -102,6 +108,9 @@ struct track;
 int timeline_new(struct timeline **ret, const struct timeline_opts *opts,
 		 struct names *names) _must_check_;
 void timeline_free(struct timeline *timeline);
+
+/* Whether a time is in the window. */
+bool timeline_has(const struct timeline *timeline, uint64_t time);
 
 /* Creates a track. NULL if out of memory, which timeline_finish() reports. */
 struct track *timeline_track(struct timeline *timeline, const struct track_id *id);

@@ -15,7 +15,7 @@ struct track_spans {
 	struct {
 		uint32_t insns, cycles, continued, unfinished, before;
 	} key;
-	uint32_t lost;
+	uint32_t lost[3];
 	int r;
 };
 
@@ -38,7 +38,9 @@ int track_spans_new(struct track_spans **ret, struct spans *spans, int cpu)
 	sink->key.continued = names_add(names, "continued");
 	sink->key.unfinished = names_add(names, "unfinished");
 	sink->key.before = names_add(names, "began before the trace");
-	sink->lost = names_add(names, "[lost]");
+	sink->lost[0] = names_add(names, TRACK_LOST);
+	sink->lost[1] = names_add(names, TRACK_NO_CODE);
+	sink->lost[2] = names_add(names, TRACK_UNDECODED);
 	*ret = sink;
 	return 0;
 }
@@ -118,7 +120,11 @@ static enum span_kind kind_of(struct track_spans *sink, enum lane_number lane, u
 	case LANE_NR:
 		break;
 	}
-	return name == sink->lost ? SPAN_LOST : SPAN_UNTRACED;
+	for (size_t i = 0; i < ARRAY_SIZE(sink->lost); i++) {
+		if (name == sink->lost[i])
+			return SPAN_LOST;
+	}
+	return SPAN_UNTRACED;
 }
 
 static void take_args(const struct track_spans *sink, struct span *span,

@@ -4,7 +4,7 @@
 Usage: calls.py FEED"""
 import unittest
 
-from program import CALL, INSN, IRET, RETURN, SIZE, SYSCALL, CallsTest
+from program import CALL, INSN, IRET, LOST, NO_CODE, RETURN, SIZE, SYSCALL, CallsTest
 
 
 class Stacks(CallsTest):
@@ -229,6 +229,18 @@ class Gaps(CallsTest):
         self.play("begin a; call b; run 1; wait 10; begin_at a+200; run 1; end")
         self.assertEqual(self.names(), ["a", "  b"])
         self.assertEqual(self.gaps, 1)
+
+    def test_why_it_is_lost(self):
+        p = self.program
+        p.play("begin a; run 2")
+        for kind in NO_CODE, LOST, None:
+            if kind:
+                p.error(kind)
+            p.ip += 40
+            p.play("wait 10; run 2")
+        p.end()
+        self.assertEqual(self.names(track="CPU 1 trace"), ["[no code]", "[not decoded]", "[lost]"])
+        self.assertEqual(self.gaps, 3)
 
     def test_lost_in_interrupt(self):
         p = self.program

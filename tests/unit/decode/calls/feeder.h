@@ -7,6 +7,7 @@
  *	begin TIME CPU PID TID TO
  *	insn TIME CPU PID TID IP LENGTH IRQS CYCLES BRANCH TO
  *	event TIME CPU PID TID FROM END TO
+ *	error TIME CPU PID TID FROM END 0
  *
  * with numbers as hexadecimal digits; names of a task before what it does, in their order. IRQS,
  * BRANCH and END are the values of enum irq_change, code_branch and decode_end. A branch to 0 is
@@ -180,6 +181,8 @@ static inline void feeder_line(struct feeder *feeder, const char *line)
 		feeder_must(sscanf(line + at, "%x %" SCNx64, words, &item->to) == 2, line);
 		item->end = (uint8_t)words[0];
 	}
+	if (!strcmp(kind, "error"))
+		item->kind = DECODE_ERROR;
 	if (++feeder->nr == FEEDER_ITEMS)
 		feeder_flush(feeder);
 }

@@ -18,6 +18,7 @@ STRAIGHT, JUMP, _, CALL, RETURN, SYSCALL, SYSRET, IRET = range(8)
 VM_ENTRY = 10
 SAME, OFF, ON, RESTORED = range(4)
 INTERRUPTED, ABORTED, DISABLED = 6, 8, 10
+LOST, NO_CODE = 12, 13
 INSN = 4  # length of each
 NAMES = ("symbol", "comm")
 LANES = "functions", "tasks", "interrupts off", "interrupts on or off", "trace"
@@ -60,6 +61,9 @@ class Program:
         """Without code; execution was at the current address."""
         self.lines.append(f"event {self.where()} {self.ip:x} {end:x} {target:x}")
         self.ip = target
+
+    def error(self, kind):
+        self.lines.append(f"error {self.where()} {self.ip:x} {kind:x} 0")
 
     def run(self, count, irqs=SAME):
         for _ in range(count):
