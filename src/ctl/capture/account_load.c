@@ -113,7 +113,10 @@ static int load_trace(struct account *account, struct console *con, const char *
 	ending_catch(&ending);
 	r = decoding_run(con, &decoding, &track_spans_ops, sink, account->spans->names, &result);
 	ending_release(&ending);
-	account->errors = result.stats.errors;
+	account->errors = result.errors;
+	snprintf(account->first_error, sizeof(account->first_error), "%s", result.first_error);
+	account->error_help = result.error_help;
+	account->spans->step_ns = result.stats.step_ns;
 	account->after_insns = result.after_insns;
 	account->after_ns = result.after_ns;
 	return r;

@@ -26,6 +26,7 @@ static void put_texts(struct facts *facts, const struct capture_file *file)
 
 	printable(facts->spike.comm);
 	printable(facts->spike.label);
+	COPY(facts->trigger, capture_file_text(file, "spike.trigger"));
 	COPY(facts->function,
 	     spike->function_name ?: capture_file_text(file, "spike.function_address"));
 	COPY(facts->wall_time, capture_file_text(file, "spike.wall_time"));

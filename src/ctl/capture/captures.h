@@ -96,6 +96,10 @@ struct decoding_result {
 	uint64_t end; /* position on the axis */
 	/* Executed on the spike's CPU after the spike, and for how long. */
 	uint64_t after_insns, after_ns;
+	/* Of the decoder, in the window; the first one, and what helps, or "". */
+	uint64_t errors;
+	char first_error[160];
+	const char *error_help;
 	struct decode_stats stats;
 };
 
@@ -213,6 +217,7 @@ struct view_options {
 	const char *cpus; /* a list; NULL: the spike's CPU, unless all_cpus */
 	enum view_insns insns;
 	const char *buildid_dir; /* or NULL */
+	const char *symfs;	 /* or NULL */
 	char **rest;		 /* more arguments, NULL-terminated; or NULL */
 };
 

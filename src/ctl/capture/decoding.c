@@ -97,6 +97,29 @@ static int follow(struct decode *decode, const struct facts *facts, struct calls
 	return r == -ECANCELED ? -EINTR : r;
 }
 
+static void take_errors(struct decoding_result *result, const struct calls *calls)
+{
+	const struct decode_item *first;
+	char text[96];
+
+	result->errors = calls_errors(calls, &first);
+	result->error_help = "";
+	if (!result->errors)
+		return;
+	decode_error_text(first->error, first->from, text, sizeof(text));
+	snprintf(result->first_error, sizeof(result->first_error), "CPU %d, offset %" PRIu64 ": %s",
+		 first->cpu, first->offset, text);
+	if (first->end != DECODE_NO_CODE)
+		result->error_help = "files here may be others than the traced ones: --symfs names "
+				     "a folder of those";
+	else if (first->from >> 63)
+		result->error_help = "the kernel has loaded it since the session began, such as a "
+				     "module or a BPF program";
+	else
+		result->error_help = "its file was not found, or it has none: --symfs names a "
+				     "folder that has it";
+}
+
 static int run_calls(struct console *con, const struct decoding *decoding, struct decode *decode,
 		     struct timeline *timeline, struct names *names, struct decoding_result *result)
 {
@@ -118,6 +141,7 @@ static int run_calls(struct console *con, const struct decoding *decoding, struc
 	r = follow(decode, facts, calls, &showing, result);
 	if (!r)
 		r = calls_finish(calls, &result->end, &result->gaps);
+	take_errors(result, calls);
 	calls_free(calls);
 	return r ?: timeline_finish(timeline, result->end);
 }

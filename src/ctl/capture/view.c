@@ -90,6 +90,10 @@ int view_argv(const struct facts *facts, const struct view_options *options, con
 		words_add(&words, "-C");
 		words_add(&words, "%d", facts->spike.cpu);
 	}
+	if (options->symfs) {
+		words_add(&words, "--symfs");
+		words_add(&words, "%s", options->symfs);
+	}
 	if (!options->all && !facts->no_times)
 		add_window(&words, facts, options->window_ns ?: window_ns);
 	if (facts_is_pt(facts))

@@ -274,6 +274,7 @@ static json_object *new_line(const struct list_entry *entry, bool why)
 		"path",	   "recorder",	 "wall_time_ns", "sequence",   "poked",		"cpu",
 		"time_ns", "latency_ns", "expected_ns",	 "actual_ns",  "function_name", "idle",
 		"pid",	   "tid",	 "comm",	 "history_ns", "kernel",	"hostname",
+		"trigger", "label",	 "irq_ns",
 	};
 	static const char *const reasons[] = { "sentence", "cause" };
 	_cleanup_json_ json_object *all = json_capture(entry->capture);

@@ -21,6 +21,8 @@ static const struct option_spec options[] = {
 	{ "insns", 0, OPTION_FLAG, TARGET(insns),
 	  .help = "show each instruction of Intel PT, disassembled by xed or\n"
 		  "by a perf with capstone, else as bytes" },
+	{ "symfs", 0, OPTION_STRING, TARGET(view.symfs), .metavar = "DIR",
+	  .help = DECODING_SYMFS_HELP },
 	{ "dry-run", 'n', OPTION_FLAG, TARGET(dry_run),
 	  .help = "print the command for a shell instead of running it" },
 	{ "quiet", 'q', OPTION_FLAG, TARGET(quiet), .help = "do not print perf's version" },

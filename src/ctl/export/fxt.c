@@ -13,10 +13,10 @@ static void tell(struct console *con, const struct export_args *args,
 {
 	const struct decode_stats *stats = &result->stats;
 
-	if (stats->errors)
-		console_warn(con, "%s, first: %s",
-			     FORMAT_COUNT(stats->errors, "decoding error", "decoding errors"),
-			     stats->first_error);
+	if (result->errors)
+		console_warn(con, "%s, first: %s; %s",
+			     FORMAT_COUNT(result->errors, "decoding error", "decoding errors"),
+			     result->first_error, result->error_help);
 	if (stats->overflows)
 		console_warn(con, "%s of Intel PT: trace was lost",
 			     FORMAT_COUNT(stats->overflows, "overflow", "overflows"));

@@ -14,6 +14,8 @@
 #define HEADLINE_MIN 40
 #define PATH_MAX_LINES 24
 #define ROWS_MAX 16
+/* Times of Intel PT without the packets CYC and MTC */
+#define COARSE_NS 1000
 /* The trace has no times. */
 #define WINDOW_INSNS 20000
 #define TIME "%" PRIu64 ".%09" PRIu64
@@ -203,10 +205,10 @@ static void print_source(FILE *file, const struct account *account)
 			"export\n  %-12s --axis instructions show all of it\n",
 			"seen by", "");
 	else if (facts_is_pt(facts))
-		fprintf(file,
-			"  %-12s Intel PT: every function that was executed; times are as "
-			"exact as its packets\n",
-			"seen by");
+		fprintf(file, "  %-12s Intel PT: every function that was executed%s%s%s\n",
+			"seen by", account->spans->step_ns ? ", with times every " : "",
+			account->spans->step_ns ? FORMAT_TIME(account->spans->step_ns) : "",
+			account->spans->step_ns < COARSE_NS ? "" : ": shorter ones are chance");
 	else
 		fprintf(file, "  %-12s events: interrupts, softirqs, timers and tasks; %s\n",
 			"seen by",
@@ -219,13 +221,20 @@ static void print_source(FILE *file, const struct account *account)
 			"", account->after_insns, FORMAT_TIME(account->after_ns),
 			facts->spike.poked ? "request" : "spike");
 	if (account->errors)
-		fprintf(file, "  %-12s %" PRIu64 " decoding errors\n", "", account->errors);
+		fprintf(file,
+			"  %-12s %" PRIu64 " decoding error%s in the window, the first:\n"
+			"  %-12s %s\n  %-12s %s\n",
+			"", account->errors, account->errors == 1 ? "" : "s", "",
+			CLEAN_TO(85, account->first_error), "", account->error_help);
 }
 
 static void print_latency(FILE *file, const struct facts *facts)
 {
 	char task[96];
 
+	if (facts->trigger[0])
+		fprintf(file, "  %-12s %s%s%s\n", "trigger", facts->trigger,
+			facts->spike.label[0] ? ", " : "", CLEAN_TO(70, facts->spike.label));
 	fprintf(file, "  %-12s %s on CPU %d%s%s\n", "latency", FORMAT_TIME(facts->spike.latency_ns),
 		facts->spike.cpu, facts->spike.threshold_ns ? ", threshold " : "",
 		facts->spike.threshold_ns ? FORMAT_TIME(facts->spike.threshold_ns) : "");
@@ -235,10 +244,11 @@ static void print_latency(FILE *file, const struct facts *facts)
 		SPLIT(facts->spike.actual_ns),
 		facts_is_reported(facts) ? "when it was" : "now of its interrupt",
 		SPLIT(facts->spike.time_ns));
-	if (!facts_is_reported(facts))
+	if (!facts_is_reported(facts) && facts->function[0])
 		fprintf(file, "  %-12s %s\n", "timer", CLEAN_TO(80, facts->function));
-	fprintf(file, "  %-12s %s\n", facts_is_reported(facts) ? "late" : "interrupted",
-		CLEAN(facts_task(facts, task, sizeof(task))));
+	if (facts->spike.idle || facts->spike.tid || facts->spike.comm[0])
+		fprintf(file, "  %-12s %s\n", facts_is_reported(facts) ? "late" : "interrupted",
+			CLEAN(facts_task(facts, task, sizeof(task))));
 }
 
 static void print_spike(FILE *file, const struct account *account)
@@ -248,10 +258,15 @@ static void print_spike(FILE *file, const struct account *account)
 	if (!facts->spike.poked)
 		print_latency(file, facts);
 	print_source(file, account);
-	fprintf(file, "  %-12s %s, Linux %s\n", "machine",
-		CLEAN_TO(40, facts->model[0] ? facts->model : "?"), CLEAN_TO(40, facts->release));
+	if (facts->model[0] || facts->release[0])
+		fprintf(file, "  %-12s %s%s%s\n", "machine", CLEAN_TO(40, facts->model),
+			facts->model[0] && facts->release[0] ? ", Linux "
+			: facts->release[0]		     ? "Linux "
+							     : "",
+			CLEAN_TO(40, facts->release));
 	hardware_put_counts(file, &facts->hardware, "  hardware     ");
-	fprintf(file, "  %-12s %s\n", "at", CLEAN(facts->wall_time));
+	if (facts->wall_time[0])
+		fprintf(file, "  %-12s %s\n", "at", CLEAN(facts->wall_time));
 	if (account->fingerprint.id[0])
 		fprintf(file, "  %-12s %s\n", "fingerprint",
 			CLEAN_TO(FINGERPRINT_ID_SIZE, account->fingerprint.id));

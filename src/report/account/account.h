@@ -17,7 +17,12 @@ struct account {
 	struct facts facts;
 	struct statistics statistics; /* for the HTML page */
 	uint64_t window_ns;	      /* how long before the spike */
-	uint64_t errors;	      /* errors of the decoder */
+	/* Errors of the decoder in the window, the first one, and what helps; the texts may be
+	 * empty.
+	 */
+	uint64_t errors;
+	char first_error[160];
+	const char *error_help;
 	/* Of Intel PT with times: executed after the spike, and for how long */
 	uint64_t after_insns, after_ns;
 	struct senders *senders;    /* NULL: no events recorded */

@@ -10,7 +10,10 @@ static json_object *new_spike(const struct account *account)
 
 	json_add_int(object, "cpu", facts->spike.cpu);
 	json_add_bool(object, "poked", facts->spike.poked);
+	json_add_name(object, "trigger", facts->trigger);
+	json_add_name(object, "label", facts->spike.label);
 	json_add_u64(object, "latency_ns", facts->spike.latency_ns);
+	json_add_known(object, "irq_ns", facts->spike.irq_ns, 0);
 	json_add_u64(object, "threshold_ns", facts->spike.threshold_ns);
 	json_add_u64(object, "expected_ns", facts->spike.expected_ns);
 	json_add_u64(object, "actual_ns", facts->spike.actual_ns);
@@ -295,5 +298,7 @@ json_object *account_json(const struct account *account, size_t top)
 		 hardware_facts_json(&account->facts.hardware, &account->spans->power));
 	json_add_u64(object, "events_lost", account->facts.capture.lost);
 	json_add_u64(object, "decoding_errors", account->errors);
+	json_add_name(object, "decoding_error", account->first_error);
+	json_add_known(object, "time_step_ns", account->spans->step_ns, 0);
 	return object;
 }

@@ -85,6 +85,8 @@ static void add_totals(struct analysis *analysis, const struct findings *finding
 
 	add(analysis, ANALYSIS_UNKNOWN, 0,
 	    findings->latency_ns - (findings->late_end - findings->late_begin));
+	if (findings->left_out_ns)
+		find_row(analysis, ANALYSIS_UNKNOWN, 0)->note = "(before the window)";
 	if (irq_ns && findings->irq_begin > facts->spike.expected_ns) {
 		struct analysis_row *delay = find_row(analysis, ANALYSIS_IRQ_DELAY, 0);
 
@@ -111,6 +113,9 @@ int analysis_make(struct analysis *analysis, const struct findings *findings,
 	const struct lane *tasks = &findings->spans->lanes[LANE_TASKS];
 	uint32_t task = lane_at(tasks, findings->irq_begin);
 
+	/* If the trace ends without the timer's interrupt, that hit the last task. */
+	if (task == SPAN_NONE && findings->irq_begin >= findings->spans->end)
+		task = lane_at_end(tasks, findings->irq_begin);
 	*analysis = (struct analysis){
 		.rows = calloc(findings->nr_budget * ROWS_OF_USAGE + ROWS_OF_TOTALS,
 			       sizeof(*analysis->rows)),

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "calls/timeline.h"
 #include "cause/late_thread.h"
 #include "units.h"
 
@@ -147,7 +148,8 @@ static void put_none(FILE *file, const struct cause *cause, const struct finding
 		return;
 	}
 	if (!cause_explains(findings, findings->late_end - findings->late_begin)) {
-		fputs("the recording does not reach back to the expected expiry", file);
+		fprintf(file, "the %s does not reach back to the expected expiry",
+			findings->left_out_ns ? "window (--window)" : "recording");
 		return;
 	}
 	fputs("nothing in the window explains it", file);
@@ -210,6 +212,20 @@ static void put_thread(FILE *file, const struct cause *cause, const struct findi
 		sender_put(file, cause->sender);
 }
 
+static void put_lost(FILE *file, const struct cause *cause, const struct findings *findings)
+{
+	const char *name = findings_name(findings, cause->name);
+
+	if (!strcmp(name, TRACK_NO_CODE))
+		fprintf(file, "the code that ran for %s of that is not in the capture",
+			FORMAT_TIME(cause->time_ns));
+	else if (!strcmp(name, TRACK_UNDECODED))
+		fprintf(file, "the trace of %s of that does not fit the code",
+			FORMAT_TIME(cause->time_ns));
+	else
+		fprintf(file, "the trace of %s of that is missing", FORMAT_TIME(cause->time_ns));
+}
+
 static void put_mixed(FILE *file, const struct cause *cause, const struct findings *findings,
 		      const struct facts *facts)
 {
@@ -267,7 +283,7 @@ static void put_cause(FILE *file, const struct cause *cause, const struct findin
 		put_around(file, cause, findings, ", called from ");
 		break;
 	case CAUSE_LOST:
-		fprintf(file, "the trace of %s of that is missing", FORMAT_TIME(cause->time_ns));
+		put_lost(file, cause, findings);
 		break;
 	case CAUSE_MIXED:
 		put_mixed(file, cause, findings, facts);
@@ -356,6 +372,9 @@ char *cause_sentence(const struct cause *cause, const struct findings *findings,
 			late_thread_put_why(file, facts->thread, findings->spans->names, facts,
 					    facts->thread->rivals.nr &&
 						    cause->kind == CAUSE_THREAD);
+		if (findings->left_out_ns && cause->kind != CAUSE_NONE)
+			fprintf(file, "; the window (--window) leaves out the first %s",
+				FORMAT_TIME(findings->left_out_ns));
 		if (cause->kind != CAUSE_ASLEEP && !cause->steal_ns)
 			hardware_put(file, &facts->hardware, &findings->spans->power,
 				     facts->spike.expected_ns, facts->spike.latency_ns);

@@ -439,6 +439,8 @@ int findings_make(struct findings *findings, const struct spans *spans, const st
 		.end = end,
 		.latency_ns = facts->spike.actual_ns - facts->spike.expected_ns,
 	};
+	if (begin > facts->spike.expected_ns)
+		findings->left_out_ns = begin - facts->spike.expected_ns;
 	findings->late_begin = within(facts->spike.expected_ns, findings->begin, end);
 	findings->late_end = within(facts->spike.actual_ns, findings->begin, end);
 	find_timer_irq(findings, facts);

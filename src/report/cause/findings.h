@@ -29,6 +29,7 @@ struct findings {
 	uint64_t begin, end;	       /* the recorded part of the window */
 	uint64_t late_begin, late_end; /* the recorded part of the latency */
 	uint64_t latency_ns;	       /* the whole latency */
+	uint64_t left_out_ns;	       /* its part that is before the window that was asked for */
 	uint64_t irq_begin, irq_end;   /* the timer's IRQ, in the recorded part */
 	/* Each moment counts in one row. Longest first. */
 	struct usage *budget;

@@ -36,6 +36,7 @@ struct facts {
 	bool by_cpu;	      /* a span of a CPU, such as a softirq */
 	bool by_argument;     /* a span of neither thread nor CPU, such as a request to a disk */
 	uint64_t to_clock_ns; /* from the clock of capture.json to that of the trace */
+	char trigger[16];     /* its name; empty: none fired */
 	char function[128];   /* callback of the timer, or its address */
 	char wall_time[40];
 	char release[80], hostname[80], model[80];

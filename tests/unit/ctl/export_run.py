@@ -11,6 +11,7 @@ import os
 import pathlib
 import pty
 import re
+import shutil
 import signal
 import struct
 import subprocess
@@ -130,6 +131,22 @@ class ExportTest(Export):
         self.assertEqual(self.export("-f", "--symfs", self.folder / "root"), whole)
         report = self.run_it("--symfs", self.folder / "root", "--json", name="report")
         self.assertEqual(json.loads(report.stdout)["decoding_errors"], 0)
+        found = self.run_it("--window", "30us", name="report").stdout
+        self.assertIn("IRQ latency 2us: the code that ran for 1us of that is not in the capture\n", found)
+        # Not those of what is decoded around the window.
+        self.assertRegex(found, "30 decoding errors in the window, the first:\n +CPU 1, offset [0-9]+: code of 0x401000 is not in the capture\n"
+                                " +its file was not found, or it has none: --symfs names a folder that has it\n")
+        script = self.run_it("--symfs", "/a root", "--dry-run", name="script").stdout if shutil.which("perf") else "--symfs '/a root'"
+        self.assertIn("--symfs '/a root'", script)
+
+    def test_window_shorter_than_the_latency(self):
+        """It was not asked for the rest; it may be recorded."""
+        def sentence(window):
+            return json.loads(self.run_it("--window", window, "--json", name="report").stdout)["sentence"]
+        self.assertEqual(sentence("500ns"), "IRQ latency 2us: the window (--window) does not reach back to the expected expiry")
+        self.assertIn("interrupts were on all the time", sentence("2us"))
+        report = self.run_it("--window", "500ns", name="report").stdout
+        self.assertRegex(report, r"not recorded +\(before the window\) +2us 100.0%")
 
     def test_command_line_of_perf(self):
         """Each instruction by xed, by a perf that has a disassembler, else as bytes."""

@@ -48,6 +48,7 @@ TEST_IN_FOLDER(shows_pt)
 	CHECK(PT, " <-C> <3>" CALLS, .all = true);
 	CHECK(PT, " <--time> <7.375085921,>" CALLS, .all_cpus = true);
 	CHECK(PT, CALLS, .all = true, .all_cpus = true);
+	CHECK(PT, " <-C> <3> <--symfs> <a root>" CALLS, .all = true, .symfs = "a root");
 }
 
 TEST_IN_FOLDER(shows_instructions)

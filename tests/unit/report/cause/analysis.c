@@ -110,6 +110,37 @@ TEST(tells_what_is_not_recorded)
 	     TASK(160000, "stress 7"), GAP(170000, SPAN_LOST, "[lost]"), END_GAP(180000));
 }
 
+/* The timer's interrupt is not in a trace of user space. */
+TEST(hits_the_last_task_of_a_trace_that_ends_before)
+{
+	_cleanup_(account_release) struct account account;
+	_cleanup_free_ char *text = NULL;
+
+	assert_int_equal(TIMELINE(&account, true, TASK(0, "stress 7")), 0);
+	account.facts.spike.actual_ns = 202000;
+	account.facts.spike.time_ns = 203000;
+	text = rows_of(&account, 0);
+	assert_string_equal(text, "IRQ handler delay||101\n"
+				  "Blocking thread|stress 7|101\n"
+				  "not recorded||1\n"
+				  "IRQ latency||102\n");
+}
+
+/* Nor was it asked for what is before the window. */
+TEST(tells_what_the_window_leaves_out)
+{
+	_cleanup_(account_release) struct account account;
+	_cleanup_free_ char *text = NULL;
+
+	assert_int_equal(TIMELINE(&account, true, TASK(0, "stress 7")), 0);
+	account.window_ns = 51000;
+	text = rows_of(&account, 0);
+	assert_string_equal(text, "IRQ handler delay||100\n"
+				  "Blocking thread|stress 7|50\n"
+				  "not recorded|(before the window)|50\n"
+				  "IRQ latency||100\n");
+}
+
 TEST(what_is_reported_late_may_have_run)
 {
 	_cleanup_(account_release) struct account account;

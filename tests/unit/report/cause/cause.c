@@ -81,6 +81,10 @@ static void tells_what_is_missing(FILE *file)
 {
 	SAY(true, TASK(0, "stress 7"), CALL(0, "foo"), GAP(100000, SPAN_LOST, "[lost]"),
 	    END_GAP(190000));
+	SAY(true, TASK(0, "stress 7"), CALL(0, "foo"), GAP(100000, SPAN_LOST, "[no code]"),
+	    END_GAP(190000));
+	SAY(true, TASK(0, "stress 7"), CALL(0, "foo"), GAP(100000, SPAN_LOST, "[not decoded]"),
+	    END_GAP(190000));
 	SAY(true, TASK(0, "stress 7"), CALL(0, "foo"), GAP(100000, SPAN_UNTRACED, "[not traced]"),
 	    END_GAP(190000));
 	SAY(true, TASK(0, "stress 7"), CALL(0, "foo"), GAP(100000, SPAN_UNTRACED, "SMI"),
@@ -88,6 +92,22 @@ static void tells_what_is_missing(FILE *file)
 	SAY(true, TASK(170000, "stress 7"), CALL(170000, "foo"));
 	SAY(true, TASK(0, "stress 7"), ENTER(110000, SPAN_INTERRUPT, "irq"), RETURN(150000),
 	    ENTER(150000, SPAN_SOFTIRQ, "net_rx_action"), RETURN(185000));
+}
+
+/* It was not asked for, though it may be recorded. */
+static void tells_what_the_window_leaves_out(FILE *file)
+{
+	static const uint64_t windows[] = { 80000, 30000 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(windows); i++) {
+		_cleanup_(account_release) struct account account;
+
+		assert_int_equal(TIMELINE(&account, true, TASK(0, "stress 7"), CALL(0, "foo"),
+					  OFF(110000, "foo"), ON(190000)),
+				 0);
+		account.window_ns = windows[i];
+		say(file, &account);
+	}
 }
 
 static void tells_what_events_do_not_show(FILE *file)
@@ -530,12 +550,13 @@ static void names_who_sent(FILE *file)
 }
 
 GOLDEN(PART(names_who_turned_interrupts_off), PART(names_what_interrupts), PART(names_idle),
-       PART(tells_what_is_missing), PART(tells_what_events_do_not_show),
-       PART(names_what_the_interrupt_came_upon), PART(tells_what_cannot_be_told_apart),
-       PART(knows_when_interrupts_were_on), PART(names_where_a_thread_was_switched_from),
-       PART(names_who_had_the_cpu), PART(names_what_was_hit_in_user_space),
-       PART(names_what_was_reported), PART(names_who_made_a_noise),
-       PART(blames_the_hardware_for_a_noise), PART(names_what_is_not_late),
-       PART(tells_earlier_tasks_apart), PART(tells_that_there_are_no_times),
-       PART(tells_of_what_was_asked_for), PART(names_what_ran_instead_of_a_thread),
-       PART(names_what_the_stack_shows), PART(names_who_queued), PART(names_who_sent))
+       PART(tells_what_is_missing), PART(tells_what_the_window_leaves_out),
+       PART(tells_what_events_do_not_show), PART(names_what_the_interrupt_came_upon),
+       PART(tells_what_cannot_be_told_apart), PART(knows_when_interrupts_were_on),
+       PART(names_where_a_thread_was_switched_from), PART(names_who_had_the_cpu),
+       PART(names_what_was_hit_in_user_space), PART(names_what_was_reported),
+       PART(names_who_made_a_noise), PART(blames_the_hardware_for_a_noise),
+       PART(names_what_is_not_late), PART(tells_earlier_tasks_apart),
+       PART(tells_that_there_are_no_times), PART(tells_of_what_was_asked_for),
+       PART(names_what_ran_instead_of_a_thread), PART(names_what_the_stack_shows),
+       PART(names_who_queued), PART(names_who_sent))
