@@ -231,6 +231,7 @@ const struct kernel_function kernel_functions[] = {
 	{ "irqentry_*", KERNEL_PASSES, NULL },
 	{ "irqentry_exit_to_user_mode*", KERNEL_PASSES | KERNEL_LEAVES, NULL },
 	{ "jbd2_log_wait_commit", KERNEL_WAITS, "disk" },
+	{ "kernel_clone", KERNEL_WAITS, "child" },
 	{ "kernel_wait4", KERNEL_WAITS, "child" },
 	{ "kernel_waitid*", KERNEL_WAITS, "child" },
 	{ "kernfs_fop_*", KERNEL_GLUE, NULL },

@@ -352,6 +352,8 @@ static void rival_stack(struct late_thread *thread, const struct schedule *sched
 			function = tracepoints_function(namer->tracepoints, address);
 		else if (!(name = name_user(namer, event, address)))
 			return;
+		if (!stack->nr && function && kernel_function_find(function, KERNEL_TRIGGER))
+			continue;
 		frame->user = address < KERNEL_FIRST;
 		frame->function = function;
 		if (function)

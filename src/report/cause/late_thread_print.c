@@ -146,6 +146,10 @@ static void put_waker(FILE *file, const struct names *names, const struct thread
 			waker->context == WAKE_SOFTIRQ ? "a softirq" : "an interrupt", waker->cpu);
 		if (function)
 			fprintf(file, ", %s()", function);
+		/* It may run on behalf of that thread, as for a socket of the same machine. */
+		if (waker->context == WAKE_SOFTIRQ && waker->tid && waker->name)
+			fprintf(file, ", while %s %d ran", names_get(names, waker->name),
+				waker->tid);
 		break;
 	case WAKE_UNKNOWN:
 		break;
