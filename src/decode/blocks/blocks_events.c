@@ -13,7 +13,7 @@ struct decode_item *blocks_interrupted(struct blocks *blocks, enum decode_end en
 		item = blocks_add(blocks, DECODE_BLOCK);
 	item->time = blocks->now;
 	item->end = end;
-	item->cycles += pace_rest(blocks->pace);
+	item_add_cycles(item, pace_rest(blocks->pace));
 	if (end == DECODE_DISABLED || end == DECODE_ASYNC_DISABLED)
 		item->untraced = (int16_t)pace_untraced(blocks->pace);
 	return item;

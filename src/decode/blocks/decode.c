@@ -200,7 +200,7 @@ static void join(struct stream *stream)
 	for (size_t i = 0; i < chunk->nr && stream->cycles; i++) {
 		if (!chunk->items[i].cycles)
 			continue;
-		chunk->items[i].cycles += stream->cycles;
+		item_add_cycles(&chunk->items[i], stream->cycles);
 		stream->cycles = 0;
 	}
 	stream->began = true;

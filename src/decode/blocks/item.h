@@ -72,6 +72,12 @@ enum decode_end item_end(const struct code_block *code, uint64_t to);
 /* The first mark after a time. */
 uint64_t item_next_mark(const uint64_t marks[DECODE_MARKS], uint64_t time);
 
+/* As many as fit, like the largest count that one CYC may bring. */
+static inline void item_add_cycles(struct decode_item *item, uint32_t cycles)
+{
+	item->cycles = cycles < UINT32_MAX - item->cycles ? item->cycles + cycles : UINT32_MAX;
+}
+
 /* Appends the block to a run. False: it does not fit; nothing has changed. */
 bool item_join_run(struct decode_item *run, const struct decode_item *item);
 

@@ -83,24 +83,34 @@ static const struct symbol *unnamed_symbol(struct code *code, struct code_traced
 	return file->unnamed;
 }
 
-/* Programs generated later by the kernel are known only from their records. */
-static const struct sideband_ksymbol *find_ksymbol(const struct code *code, uint64_t ip)
+/* Programs that the kernel generates and removes meanwhile are known only from their records. An
+ * address may be one's after another's. */
+static const struct sideband_ksymbol *find_ksymbol(const struct code *code, uint64_t ip,
+						   uint64_t time)
 {
 	const struct sideband_kernel *kernel = sideband_kernel(code->sideband);
+	size_t nr = ARRAY_COUNT_BEFORE(kernel->nr_ksymbols, i, kernel->ksymbols[i].time <= time);
 
-	for (size_t i = kernel->nr_ksymbols; i-- > 0;) {
+	for (size_t i = nr; i-- > 0;) {
 		const struct sideband_ksymbol *symbol = &kernel->ksymbols[i];
 
-		if (!symbol->removed && ip >= symbol->start && ip - symbol->start < symbol->len)
-			return symbol;
+		if (ip >= symbol->start && ip - symbol->start < symbol->len)
+			return symbol->removed ? NULL : symbol;
+	}
+	/* What is removed later was there before the records. */
+	for (size_t i = nr; i < kernel->nr_ksymbols; i++) {
+		const struct sideband_ksymbol *symbol = &kernel->ksymbols[i];
+
+		if (ip >= symbol->start && ip - symbol->start < symbol->len)
+			return symbol->removed ? symbol : NULL;
 	}
 	return NULL;
 }
 
-static const struct symbol *kernel_symbol(struct code *code, uint64_t ip)
+static const struct symbol *kernel_symbol(struct code *code, uint64_t ip, uint64_t time)
 {
 	const struct symbols_entry *entry = symbols_find(&code->kcore.symbols, ip);
-	const struct sideband_ksymbol *made = find_ksymbol(code, ip);
+	const struct sideband_ksymbol *made = find_ksymbol(code, ip, time);
 
 	if (made && (!entry || entry->start < made->start))
 		return symbol_table_keep(&code->symbols, made->name, made->start,
@@ -128,13 +138,13 @@ static const struct symbol *file_symbol(struct code *code, const struct code_sec
 }
 
 const struct symbol *code_symbol_at(struct code *code, const struct code_section *section,
-				    uint64_t ip)
+				    uint64_t ip, uint64_t time)
 {
 	const struct symbol *symbol;
 
 	pthread_mutex_lock(&code->lock);
 	if (code_is_kernel(ip))
-		symbol = kernel_symbol(code, ip);
+		symbol = kernel_symbol(code, ip, time);
 	else
 		symbol = section ? file_symbol(code, section, ip) : code->unknown;
 	pthread_mutex_unlock(&code->lock);

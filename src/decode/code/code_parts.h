@@ -90,9 +90,9 @@ int code_region(struct code *code, const struct sideband_maps *maps, uint64_t ti
 /* NULL: unknown number. */
 const struct code_section *code_section(struct code *code, int isid);
 
-/* For an address in a section; NULL: in none. */
+/* For an address in a section, at a time; NULL: in none. */
 const struct symbol *code_symbol_at(struct code *code, const struct code_section *section,
-				    uint64_t ip);
+				    uint64_t ip, uint64_t time);
 
 /* libipt's cache of sections. code_cache_add() returns the number of a section or a negative
  * errno. */

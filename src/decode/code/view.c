@@ -296,7 +296,7 @@ const struct symbol *code_view_symbol(struct code_view *view, int pid, uint64_t 
 	struct image *image;
 
 	if (code_is_kernel(ip))
-		return code_symbol_at(view->code, NULL, ip);
+		return code_symbol_at(view->code, NULL, ip, time);
 	image = find_image(view, pid, time);
 	if (!image)
 		return NULL;
@@ -305,7 +305,7 @@ const struct symbol *code_view_symbol(struct code_view *view, int pid, uint64_t 
 		region = *known;
 	else if (code_region(view->code, &image->maps, time, ip, &region) == -ENOMEM)
 		return NULL;
-	return code_symbol_at(view->code, region.section, ip);
+	return code_symbol_at(view->code, region.section, ip, time);
 }
 
 static void *take(struct code_view *view, size_t size)
@@ -376,7 +376,7 @@ static int walk(struct code_view *view, const struct code_section *section,
 		const struct symbol *symbol = row.symbol;
 
 		if (!symbol || !symbol_has(symbol, insn.ip))
-			symbol = code_symbol_at(view->code, section, insn.ip);
+			symbol = code_symbol_at(view->code, section, insn.ip, view->current->time);
 		if (!symbol)
 			return -ENOMEM;
 		if (row.insns && (row.irqs || symbol != row.symbol)) {
@@ -425,7 +425,8 @@ static int make_whole(struct code_view *view, const struct pt_block *block,
 static const struct code_block *
 make_block(struct code_view *view, const struct code_section *section, const struct pt_block *block)
 {
-	const struct symbol *symbol = code_symbol_at(view->code, section, block->ip);
+	const struct symbol *symbol =
+		code_symbol_at(view->code, section, block->ip, view->current->time);
 	struct code_block made = { .first = block->ip, .last = block->end_ip }, *kept;
 	struct code_row *rows;
 	int r = -ENODATA;

@@ -55,6 +55,6 @@ uint32_t user_code_name(void *context, struct names *names, const struct tracepo
 	maps = user->code ? maps_of(user, event->pid, event->time) : NULL;
 	if (!maps || code_region(user->code, maps, event->time, address, &region))
 		return 0;
-	symbol = code_symbol_at(user->code, region.section, address);
+	symbol = code_symbol_at(user->code, region.section, address, event->time);
 	return symbol ? names_add(names, symbol->text) : 0;
 }

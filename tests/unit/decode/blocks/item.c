@@ -83,3 +83,13 @@ TEST(tells_the_next_mark)
 	assert_int_equal(item_next_mark(marks, 20), 50);
 	assert_int_equal(item_next_mark(marks, 50), UINT64_MAX);
 }
+
+TEST(counts_no_more_cycles_than_fit)
+{
+	struct decode_item item = { .cycles = UINT32_MAX - 5 };
+
+	item_add_cycles(&item, 4);
+	assert_int_equal(item.cycles, UINT32_MAX - 1);
+	item_add_cycles(&item, UINT32_MAX);
+	assert_int_equal(item.cycles, UINT32_MAX);
+}

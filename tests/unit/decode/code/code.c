@@ -291,6 +291,31 @@ TEST_WITH(names_what_was_made_later, set_up, tear_down)
 			    "[[kernel.kallsyms]]");
 }
 
+/* One program after another, at one address. */
+TEST_WITH(names_what_was_there_then, set_up, tear_down)
+{
+	static const struct sideband_ksymbol symbols[] = {
+		{ .time = 10, .start = TRAMPOLINE, .len = 64, .name = "first", .removed = true },
+		{ .time = 20, .start = TRAMPOLINE + 32, .len = 32, .name = "second" },
+		{ .time = 30,
+		  .start = TRAMPOLINE + 32,
+		  .len = 32,
+		  .name = "second",
+		  .removed = true },
+		{ .time = 40, .start = TRAMPOLINE, .len = 64, .name = "third" },
+	};
+	static const char *const names_then[] = { "first", "[[kernel.kallsyms]]", "second",
+						  "[[kernel.kallsyms]]", "third" };
+
+	write_kernel("\x90", 1);
+	kernel.ksymbols = symbols;
+	kernel.nr_ksymbols = ARRAY_SIZE(symbols);
+	begin(NULL);
+	for (uint64_t i = 0; i < ARRAY_SIZE(names_then); i++)
+		assert_string_equal(code_view_symbol(view, 1, 5 + 10 * i, TRAMPOLINE + 40)->text,
+				    names_then[i]);
+}
+
 static void assert_missing(const char *name, const char *why)
 {
 	struct code_file *files;
