@@ -17,7 +17,7 @@ void follow_init(struct follow *f, struct console *con, struct results *results,
 	*f = (struct follow){
 		.con = con,
 		.results = results,
-		.sieve = { .opts = opts->sieve, .pidfd = -1, .output = -1 },
+		.sieve = { .opts = opts->sieve, .pidfd = -1, .output = -1, .errors = -1 },
 		.metrics = { .path = opts->metrics },
 	};
 	on_capture_init(&f->on_capture, opts->command);
@@ -37,11 +37,11 @@ static void fail(struct follow *f, const char *what, int r)
 }
 
 /* The capture stays, and the session counts as failed. */
-static void unjudge(struct follow *f, const char *path, int r)
+static void unjudge(struct follow *f, const char *path, const char *why)
 {
 	f->results->nr_unjudged++;
 	console_error(f->con, "'%s': cannot tell whether its cause is known%s%s; kept", path,
-		      r ? ": " : "", r ? strerror(-r) : "");
+		      why ? ": " : "", why ?: "");
 }
 
 static void add_time(struct words *words, uint64_t wall_ns)
@@ -129,7 +129,7 @@ static const struct perf_poke_capture *find(const struct follow *f, const char *
 }
 
 /* Removes a capture with a known cause. Returns whether it stays. */
-static bool sift(struct follow *f, const char *path, enum sieve_verdict verdict)
+static bool sift(struct follow *f, const char *path, enum sieve_verdict verdict, const char *why)
 {
 	if (verdict == SIEVE_NEW) {
 		f->results->nr_new++;
@@ -137,7 +137,7 @@ static bool sift(struct follow *f, const char *path, enum sieve_verdict verdict)
 		return true;
 	}
 	if (verdict == SIEVE_UNJUDGED) {
-		unjudge(f, path, 0);
+		unjudge(f, path, why);
 		return true;
 	}
 	f->results->nr_known++;
@@ -154,13 +154,13 @@ static void handle_sieve(struct follow *f)
 {
 	_cleanup_json_ json_object *cause = NULL;
 	const struct perf_poke_capture *capture;
-	_cleanup_free_ char *path = NULL;
+	_cleanup_free_ char *path = NULL, *why = NULL;
 	enum sieve_verdict verdict;
-	int r = sieve_next(&f->sieve, &path, &verdict, &cause);
+	int r = sieve_next(&f->sieve, &path, &verdict, &cause, &why);
 
 	/* --keep-worst may have removed it. */
 	capture = path ? find(f, path) : NULL;
-	if (capture && (!f->sieve.opts.known || sift(f, path, verdict)))
+	if (capture && (!f->sieve.opts.known || sift(f, path, verdict, why)))
 		tell(f, capture, cause);
 	if (r && r != -EAGAIN)
 		fail(f, "capture", r);
@@ -259,7 +259,7 @@ void follow_finish(struct follow *f, int signals)
 		on_capture_handle(&f->on_capture, f->con);
 	}
 	for (size_t i = 0; i < f->sieve.nr && f->sieve.opts.known; i++)
-		unjudge(f, f->sieve.paths[i], -EINTR);
+		unjudge(f, f->sieve.paths[i], strerror(EINTR));
 	dropped = on_capture_release(&f->on_capture);
 	if (dropped)
 		console_warn(f->con, "--on-capture: interrupted for %zu capture%s", dropped,

@@ -11,8 +11,9 @@
 #include "json_file.h"
 #include "session/spawn.h"
 #include "task.h"
+#include "text.h"
 
-static int spawn(const struct sieve *sieve, int output, pid_t *pid)
+static int spawn(const struct sieve *sieve, pid_t *pid)
 {
 	const struct sieve_opts *opts = &sieve->opts;
 	const char *argv[7] = { "perf-poke-ctl", "causes", "--json", sieve->paths[0] };
@@ -22,7 +23,14 @@ static int spawn(const struct sieve *sieve, int output, pid_t *pid)
 		argv[nr++] = "--known";
 		argv[nr++] = opts->known;
 	}
-	return spawn_group("/proc/self/exe", (char *const *)argv, environ, -1, output, -1, pid);
+	return spawn_group("/proc/self/exe", (char *const *)argv, environ, -1, sieve->output,
+			   sieve->errors, pid);
+}
+
+static void close_files(struct sieve *sieve)
+{
+	closep(&sieve->output);
+	closep(&sieve->errors);
 }
 
 static int begin(struct sieve *sieve)
@@ -33,9 +41,10 @@ static int begin(struct sieve *sieve)
 	if (!sieve->nr || sieve->pidfd >= 0)
 		return 0;
 	sieve->output = memfd_create("causes", MFD_CLOEXEC);
-	r = sieve->output < 0 ? -errno : spawn(sieve, sieve->output, &pid);
+	sieve->errors = memfd_create("errors", MFD_CLOEXEC);
+	r = sieve->output < 0 || sieve->errors < 0 ? -errno : spawn(sieve, &pid);
 	if (r) {
-		closep(&sieve->output);
+		close_files(sieve);
 		return r;
 	}
 	sieve->pidfd = pidfd_of(pid);
@@ -43,7 +52,7 @@ static int begin(struct sieve *sieve)
 		return 0;
 	r = sieve->pidfd;
 	sieve->pidfd = -1;
-	closep(&sieve->output);
+	close_files(sieve);
 	kill(pid, SIGKILL);
 	pid_wait(pid, NULL);
 	return r;
@@ -98,7 +107,23 @@ static json_object *find_cause(int fd)
 	return found;
 }
 
-int sieve_next(struct sieve *sieve, char **path, enum sieve_verdict *verdict, json_object **cause)
+/* The first line that the child wrote to its standard error, without the name of the program; NULL:
+ * none. */
+static char *read_error(int fd)
+{
+	static const char program[] = "perf-poke-ctl: ";
+	char text[512];
+	ssize_t nr = pread(fd, text, sizeof(text) - 1, 0);
+
+	if (nr <= 0)
+		return NULL;
+	text[nr] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	return strdup(printable(text) + (has_prefix(text, program) ? strlen(program) : 0));
+}
+
+int sieve_next(struct sieve *sieve, char **path, enum sieve_verdict *verdict, json_object **cause,
+	       char **why)
 {
 	int status, r = sieve->pidfd < 0 ? -EAGAIN : pidfd_wait(sieve->pidfd, &status, WNOHANG);
 
@@ -108,6 +133,8 @@ int sieve_next(struct sieve *sieve, char **path, enum sieve_verdict *verdict, js
 	*cause = find_cause(TAKE_FD(sieve->output));
 	*path = sieve->paths[0];
 	*verdict = verdict_of(status);
+	*why = *verdict == SIEVE_UNJUDGED ? read_error(sieve->errors) : NULL;
+	closep(&sieve->errors);
 	sieve->nr--;
 	memmove(sieve->paths, sieve->paths + 1, sieve->nr * sizeof(*sieve->paths));
 	return begin(sieve);
@@ -122,9 +149,9 @@ void sieve_release(struct sieve *sieve)
 		pidfd_wait(sieve->pidfd, &status, 0);
 	}
 	closep(&sieve->pidfd);
-	closep(&sieve->output);
+	close_files(sieve);
 	for (size_t i = 0; i < sieve->nr; i++)
 		free(sieve->paths[i]);
 	free(sieve->paths);
-	*sieve = (struct sieve){ .pidfd = -1, .output = -1 };
+	*sieve = (struct sieve){ .pidfd = -1, .output = -1, .errors = -1 };
 }
