@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#include "kernel_function.h"
+#include "text.h"
+
 struct track_spans {
 	struct spans *spans;
 	int cpu;
@@ -193,6 +196,53 @@ static void on_late(void *arg, void *track, const struct track_late *late)
 	span->cut = true;
 }
 
+/* The name of the entry that an event of FRED would have without it, by a function that it calls;
+ * 0: not by this one. */
+static uint32_t name_event(struct spans *spans, const char *callee, enum span_kind *kind)
+{
+	const char *vector = kernel_function_after(callee, KERNEL_BEFORE_VECTOR);
+	const struct kernel_function *row = kernel_function_find(callee, KERNEL_PASSES);
+	char name[96];
+
+	if (vector)
+		snprintf(name, sizeof(name), "asm_%s%s",
+			 has_prefix(vector - 4, "exc_") ? "exc_" : "sysvec_", vector);
+	else if (!strcmp(callee, "common_interrupt") || !strcmp(callee, "spurious_interrupt"))
+		snprintf(name, sizeof(name), "asm_%s", callee);
+	else if (row && row->token)
+		snprintf(name, sizeof(name), "entry_SYSCALL_64");
+	else
+		return 0;
+	*kind = row && row->token ? SPAN_SYSCALL : spans_kind_of_entry(name);
+	return names_add(spans->names, name);
+}
+
+/* With FRED, the CPU enters the kernel at the same place for all events. */
+static void name_events(struct spans *spans)
+{
+	const struct lane *code = &spans->lanes[LANE_CODE], *off = &spans->lanes[LANE_IRQS_OFF];
+
+	for (uint32_t i = 0; i < code->nr; i++) {
+		struct span *event = &code->spans[i];
+		uint32_t by = lane_at(off, event->begin), name = 0;
+		enum span_kind kind = SPAN_INTERRUPT;
+
+		if (event->kind != SPAN_INTERRUPT ||
+		    !kernel_function_find(names_get(spans->names, event->name), KERNEL_EVENT))
+			continue;
+		for (uint32_t k = i + 1;
+		     k < code->nr && code->spans[k].depth > event->depth && !name; k++)
+			name = name_event(spans, names_get(spans->names, code->spans[k].name),
+					  &kind);
+		if (!name)
+			continue;
+		if (by != SPAN_NONE && off->spans[by].name == event->name)
+			off->spans[by].name = name;
+		event->name = name;
+		event->kind = (uint8_t)kind;
+	}
+}
+
 static int finish(void *arg)
 {
 	struct track_spans *sink = arg;
@@ -220,6 +270,7 @@ static int finish(void *arg)
 			lane->spans[k].cut = true;
 	}
 	spans_finish(spans, sink->last);
+	name_events(spans);
 	spans->has_functions = spans->has_irqs_off = true;
 	return names_error(spans->names);
 }

@@ -220,7 +220,7 @@ class Culprits(unittest.TestCase):
 class Kernel(unittest.TestCase):
     """Of a kernel-only trace."""
 
-    def late(self, entry, function, *args, after=None):
+    def late(self, entry, function, *args, path="acme_entry_path", after=None):
         """A handler takes long. Returns what is told."""
         p = Program()
         p.time = 100000
@@ -228,7 +228,7 @@ class Kernel(unittest.TestCase):
         p.begin(entry)
         p.run(2)
         self.expected = p.time
-        outer = p.call("acme_entry_path")
+        outer = p.call(path)
         p.run(1)
         if after:
             after(p)
@@ -267,6 +267,21 @@ class UserSpace(Kernel):
                                    ("asm_exc_nmi", "nmi", "nmi"), ("asm_exc_page_fault", "exception", "page_fault")):
             found = self.late(entry, "handle")
             self.assertEqual((found[0], found[3]), (kind, f"v3 {kind} acme_entry_path<[{token}]"), found[2])
+
+    def test_fred(self):
+        """There all of them have one entry; what it calls shows which it was."""
+        def call_function(p):
+            p.call("fred_extint")
+            p.ret(p.call("irqentry_enter"))
+            p.call("fred_sysvec_call_function")
+        kind, name, sentence, fingerprint = self.late("asm_fred_entrypoint_user", "acme_ipi", "sender=101000", path="fred_entry_from_user",
+                                                      after=call_function)
+        self.assertEqual((kind, name, fingerprint), ("interrupt", "asm_sysvec_call_function",
+                                                     "v3 interrupt acme_ipi<[call_function] from acme_kick"), sentence)
+        for callee, kind, token in (("common_interrupt", "interrupt", "irq"), ("fred_exc_nmi", "nmi", "nmi"),
+                                    ("exc_page_fault", "exception", "page_fault")):
+            found = self.late("asm_fred_entrypoint_kernel", "acme_fault", path="fred_entry_from_kernel", after=lambda p: p.call(callee))
+            self.assertEqual((found[0], found[3]), (kind, f"v3 {kind} acme_fault<[{token}]"), found[2])
 
     def test_handlers_differ(self):
         def handler(name, microseconds):
