@@ -32,9 +32,9 @@ struct sieve {
 int sieve_add(struct sieve *sieve, const char *path) _must_check_;
 
 /* Call when pidfd is readable: takes the verdict on *path (allocated), and starts on the next
- * capture. *cause is the object of `causes --json`, or NULL without a cause. *why (allocated) is why
- * there is no verdict; NULL: unknown. Returns 0, -EAGAIN without a verdict yet, or another negative
- * errno. */
+ * capture. *cause is the object of `causes --json`, or NULL without a cause. *why (allocated) is
+ * why there is no verdict; NULL: unknown. Returns 0, -EAGAIN without a verdict yet, or another
+ * negative errno. */
 int sieve_next(struct sieve *sieve, char **path, enum sieve_verdict *verdict, json_object **cause,
 	       char **why) _must_check_;
 
