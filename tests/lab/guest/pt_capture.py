@@ -40,16 +40,15 @@ def check_begin(one, entry):
     check(one.line["trace_bytes"] >= least, f"{one.line['trace_bytes']} bytes of trace, of {entry['written']} written")
 
 
-def one_spike(freeze, order="skylake"):
-    common.set_parameter("psb_order", order)
-    one = take(CTL, f"/tmp/pt_capture_{freeze}_{order}", "--freeze", freeze, buffer=str(RING), late=capture.Late(every_s=1))[0]
+def one_spike(freeze):
+    one = take(CTL, f"/tmp/pt_capture_{freeze}", "--freeze", freeze, buffer=str(RING), late=capture.Late(every_s=1))[0]
     iterations = check_capture(one, freeze)
     entry = capture.first_after({"pause": "pause", "sample": "snapshot", "signal": "stop"}[freeze], one.line["time_ns"])
     if freeze != "sample":
         check_end(one, entry)
         check_begin(one, entry)
     skid_us = (entry["mono_ns"] - one.line["time_ns"]) / 1000
-    print(f"{freeze} {order}: {iterations} iterations, {one.line['size_bytes']} bytes, by the PMU's clock held "
+    print(f"{freeze}: {iterations} iterations, {one.line['size_bytes']} bytes, by the PMU's clock held "
           f"{skid_us:.0f} us after the spike; told: {one.line['skid_ns'] / 1000:.0f} us")
     capture.check_perfs_agree(one)
     return one
@@ -68,6 +67,4 @@ for way in capture.ways():
     held = one_spike(way)
     if way == "pause":
         nothing_after_a_pause(held)
-for psb_order in ("broadwell", "shuffled"):
-    one_spike("signal", psb_order)
 equal(take(CTL, "/tmp/pt_capture_auto")[0].json["recorder"]["freeze"], capture.ways()[0], "the way that auto chooses")

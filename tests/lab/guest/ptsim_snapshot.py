@@ -11,9 +11,9 @@ TREE = {("ptsim_main", "ptsim_outer"), ("ptsim_outer", "ptsim_middle"), ("ptsim_
 # Event terms, program, parameters
 CASES = [
     ("cyc,noretcomp", "mixed", {}),
-    ("cyc,mtc=0", "mixed", {"psb_order": "broadwell"}),
+    ("cyc,mtc=0", "mixed", {}),
     ("", "mixed", {"long_tnt": 1}),
-    ("cyc,cyc_thresh=3,psb_period=0,mtc_period=6", "mixed", {"psb_order": "shuffled"}),
+    ("cyc,cyc_thresh=3,psb_period=0,mtc_period=6", "mixed", {}),
     ("cyc", "loop", {}),
     ("noretcomp", "deep", {"pip": 0}),
     ("cyc,noretcomp", "mixed", {"bytes_per_sec": 2000000000, "max_burst": 2048, "period_us": 10000}),
@@ -23,7 +23,7 @@ CASES = [
 def snapshots(terms, program, parameters):
     """Two snapshots of a ring that does not wrap: everything executed is there."""
     values = {"bytes_per_sec": 60000, "max_burst": 131072, "program": program, "period_us": 1000,
-              "long_tnt": 0, "pip": 1, "psb_order": "skylake", **parameters}
+              "long_tnt": 0, "pip": 1, **parameters}
     for name, value in values.items():
         common.set_parameter(name, value)
     before = {name: common.counter(name) for name in ("iterations", "bytes")}

@@ -380,7 +380,6 @@ static void write_psb(struct trace *t, u64 ip)
 		count_cycles(t, cycles);
 	begin_time(t, tsc);
 	ptsim_psb_plus(&t->p, &(struct ptsim_psb){
-				      .order = b->psb_order,
 				      .tsc_on = b->tsc_on,
 				      .tma_on = b->mtc_on,
 				      .pip_on = b->pip && b->kernel,

@@ -117,7 +117,6 @@ static void start(struct ptsim_stream *s, u64 tsc)
 	b->written = 0;
 	b->limit = limit(s);
 	b->psb_due = s->psb_due;
-	b->psb_order = READ_ONCE(ptsim_psb_order);
 	b->logging = READ_ONCE(ptsim_logging);
 	store_idt(&idt);
 	b->idt = idt.address;

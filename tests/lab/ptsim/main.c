@@ -94,34 +94,6 @@ static const struct kernel_param_ops program_ops = { .set = program_set, .get = 
 module_param_cb(program, &program_ops, NULL, 0644);
 MODULE_PARM_DESC(program, "mixed, loop or deep; from the next start of an event on");
 
-unsigned int ptsim_psb_order = PTSIM_PSB_SKYLAKE;
-
-static const char *const psb_orders[] = {
-	[PTSIM_PSB_BROADWELL] = "broadwell",
-	[PTSIM_PSB_SKYLAKE] = "skylake",
-	[PTSIM_PSB_SHUFFLED] = "shuffled",
-};
-static_assert(ARRAY_SIZE(psb_orders) == PTSIM_PSB_ORDERS);
-
-static int psb_order_set(const char *value, const struct kernel_param *kp)
-{
-	int order = sysfs_match_string(psb_orders, value);
-
-	if (order < 0)
-		return order;
-	WRITE_ONCE(ptsim_psb_order, order);
-	return 0;
-}
-
-static int psb_order_get(char *buffer, const struct kernel_param *kp)
-{
-	return sysfs_emit(buffer, "%s\n", psb_orders[ptsim_psb_order]);
-}
-
-static const struct kernel_param_ops psb_order_ops = { .set = psb_order_set, .get = psb_order_get };
-module_param_cb(psb_order, &psb_order_ops, NULL, 0644);
-MODULE_PARM_DESC(psb_order, "Of the packets in PSB+: broadwell, skylake or shuffled");
-
 static int __init ptsim_init(void)
 {
 	int err = choose_source();

@@ -87,18 +87,6 @@ static unsigned int until(const struct ptsim_packets *p, unsigned int place)
 	return (place - (p->place + p->size)) % ROW;
 }
 
-static void broadwell(struct ptsim_packets *p, const struct ptsim_psb *psb)
-{
-	static const u8 order[] = {
-		CYC_STATE, CYC_TSC, PSB, TSC, TMA, CBR, PIP, STATE, FUP, PSBEND,
-	};
-
-	for (unsigned int i = 0; i < sizeof(order); i++) {
-		if (has(psb, order[i]))
-			put(p, psb, order[i]);
-	}
-}
-
 static unsigned int cyc_size(u64 cycles)
 {
 	unsigned int size = cycles ? 1 : 0;
@@ -124,8 +112,15 @@ static void put_at(struct ptsim_packets *p, const struct ptsim_psb *psb, enum it
 		put(p, psb, item);
 }
 
-static void skylake(struct ptsim_packets *p, const struct ptsim_psb *psb)
+void ptsim_psb_plus(struct ptsim_packets *p, const struct ptsim_psb *psb)
 {
+	struct ptsim_psb copy = *psb;
+
+	if (!psb->ip) {
+		copy.cycles[1] += copy.cycles[0];
+		copy.cycles[0] = 0;
+		psb = &copy;
+	}
 	pad(p, until(p, 0));
 	put(p, psb, PSB);
 	put_at(p, psb, STATE, 3, CYC_STATE);
@@ -136,64 +131,4 @@ static void skylake(struct ptsim_packets *p, const struct ptsim_psb *psb)
 	put_at(p, psb, TMA, 6, NONE);
 	put_at(p, psb, CBR, 0, NONE);
 	put(p, psb, PSBEND);
-}
-
-static u64 next_random(u64 *random)
-{
-	*random ^= *random << 13;
-	*random ^= *random >> 7;
-	*random ^= *random << 17;
-	return *random >> 11;
-}
-
-static void shuffle(u8 *items, unsigned int count, u64 *random)
-{
-	while (count > 1) {
-		u8 *other = &items[next_random(random) % count];
-		u8 last = items[--count];
-
-		items[count] = *other;
-		*other = last;
-	}
-}
-
-/* Packets of time keep their order, and so do those of execution. */
-static void shuffled(struct ptsim_packets *p, const struct ptsim_psb *psb)
-{
-	static const u8 times[] = { CYC_STATE, CYC_TSC, TSC, TMA }, execution[] = { STATE, FUP };
-	u8 items[] = { TSC, TSC, TSC, TSC, FUP, FUP, PIP, CBR };
-	const u8 *next_time = times, *next_execution = execution;
-	u64 random = (psb->tsc ^ psb->ip) | 1;
-
-	shuffle(items, sizeof(items), &random);
-	put(p, psb, PSB);
-	for (unsigned int i = 0; i < sizeof(items); i++) {
-		u8 item = items[i];
-
-		if (item == TSC)
-			item = *next_time++;
-		else if (item == FUP)
-			item = *next_execution++;
-		pad(p, next_random(&random) % (ROW + 1));
-		if (has(psb, item))
-			put(p, psb, item);
-	}
-	put(p, psb, PSBEND);
-}
-
-void ptsim_psb_plus(struct ptsim_packets *p, const struct ptsim_psb *psb)
-{
-	static void (*const orders[PTSIM_PSB_ORDERS])(struct ptsim_packets *,
-						      const struct ptsim_psb *) = {
-		[PTSIM_PSB_BROADWELL] = broadwell,
-		[PTSIM_PSB_SKYLAKE] = skylake,
-		[PTSIM_PSB_SHUFFLED] = shuffled,
-	};
-	struct ptsim_psb copy = *psb;
-
-	if (!copy.ip) {
-		copy.cycles[1] += copy.cycles[0];
-		copy.cycles[0] = 0;
-	}
-	orders[psb->order](p, &copy);
 }

@@ -1,22 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * PSB+: a PSB, the state of the CPU, and a PSBEND. The order in between is the CPU's own affair,
- * but for TMA, which follows TSC, and FUP, which follows MODE.Exec.
+/* PSB+: a PSB, the state of the CPU, and a PSBEND, to the byte what Skylake and Cascade Lake write
  */
 #ifndef PTSIM_PSB_H
 #define PTSIM_PSB_H
 
 #include "packets.h"
 
-enum ptsim_psb_order {
-	PTSIM_PSB_BROADWELL, /* TSC right behind the PSB, no PAD packets */
-	PTSIM_PSB_SKYLAKE,   /* to the byte what Skylake and Cascade Lake write */
-	PTSIM_PSB_SHUFFLED,  /* another legal order, and other PAD packets, each time */
-	PTSIM_PSB_ORDERS,
-};
-
 struct ptsim_psb {
-	enum ptsim_psb_order order;
 	bool tsc_on, tma_on, pip_on;
 	u64 tsc, cr3;
 	u16 ctc, fast_counter;

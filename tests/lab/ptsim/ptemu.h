@@ -15,7 +15,7 @@
 #define PTEMU_INSN ".byte 0x0f, 0x1f, 0x80\n\t.long 0x50744d75"
 #define PTEMU_INSN_SIZE 7
 
-#define PTEMU_VERSION 3
+#define PTEMU_VERSION 4
 #define PTEMU_RANGES 2
 
 enum ptemu_command {
@@ -32,7 +32,7 @@ struct ptemu_block {
 	u64 tsc;		       /* of now */
 	u64 pages, page_count, offset; /* an array of addresses; where in the area to begin */
 	u64 limit;		       /* `written` may become so much; ~0: go round */
-	u64 psb_due, psb_order;	       /* enum ptsim_psb_order */
+	u64 psb_due;
 	u64 kernel, user;
 	u64 tsc_on, mtc_on, cyc_on, noretcomp, long_tnt, pip, event;
 	u64 mtc_period, cyc_min, psb_bytes;

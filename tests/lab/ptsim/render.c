@@ -63,7 +63,6 @@ void ptsim_render_psb(struct ptsim_packets *p, const struct ptsim_config *config
 		      u64 cycles, u64 ip)
 {
 	const struct ptsim_psb psb = {
-		.order = READ_ONCE(ptsim_psb_order),
 		.tsc_on = config->tsc,
 		.tma_on = config->mtc,
 		.pip_on = ptsim_pip_packets && config->packets,

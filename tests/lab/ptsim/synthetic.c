@@ -92,9 +92,7 @@ static u64 wake_cycles(const struct ptsim_stream *s, u64 tsc)
 	const struct synthetic *y = s->private;
 	u64 cycles = min_t(u64, tsc - y->last_tsc, WAKE_CYCLES);
 
-	if (!s->config.cyc || cycles < s->config.cyc_min)
-		return 0;
-	return ptsim_psb_order == PTSIM_PSB_BROADWELL ? 0 : cycles;
+	return s->config.cyc && cycles >= s->config.cyc_min ? cycles : 0;
 }
 
 static void told_time(struct ptsim_stream *s, u64 tsc)
