@@ -15,9 +15,9 @@ import tempfile
 import time
 import unittest
 
-CTL = os.environ["PERF_POKE_CTL"]
-LATE = os.environ["PERF_POKE_LATE"]
-EMBED = os.environ["PERF_POKE_EMBED"]
+CTL = os.environ.get("PERF_POKE_CTL")
+LATE = os.environ.get("PERF_POKE_LATE")
+EMBED = os.environ.get("PERF_POKE_EMBED")
 LIBRARY = os.environ.get("PERF_POKE_LIBRARY")
 LOOP = os.environ.get("PERF_POKE_LOOP")
 REPORTER = os.environ.get("PERF_POKE_REPORTER")

@@ -4,15 +4,15 @@ import os
 import pathlib
 import sys
 
-import common
+import guest
 
 CTL, FOLDER = sys.argv[1], pathlib.Path(sys.argv[2])
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import bundle  # noqa: E402  # pylint: disable=wrong-import-position
 
-common.need_root()
+guest.need_root()
 pathlib.Path("/proc/sys/kernel/perf_event_paranoid").write_text("3")
 pathlib.Path("/proc/sys/kernel/kptr_restrict").write_text("2")
-common.check(not bundle.PROGRAM.exists(), "the program that was traced is here")
+guest.check(not bundle.PROGRAM.exists(), "the program that was traced is here")
 for name, found in bundle.opened(CTL, FOLDER, pathlib.Path("/var/tmp/opened")).items():
     bundle.save(found, FOLDER / "there", name)

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 
-import common
+import guest
 import ptemu
 
 CTL, FOLDER, PROGRAMS = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
@@ -23,11 +23,11 @@ RECORDERS = {"pt": ["--recorder", "pt", "-e", "intel_pt/cyc/", "--buffer", "32K"
 
 def take(name):
     # The first timer is late enough; until then the program ran.
-    argv = [CTL, "start", "--json", "--cpu", str(common.CPU), "--threshold", "1us", "--function", "hrtimer_wakeup", "--workload", "cyclic",
+    argv = [CTL, "start", "--json", "--cpu", str(guest.CPU), "--threshold", "1us", "--function", "hrtimer_wakeup", "--workload", "cyclic",
             "--period", "20ms", "--duration", "100s", "--output", HERE / "captures", *RECORDERS[name]]
     lines = subprocess.run(argv, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
     taken = next(line for line in map(json.loads, lines) if line["type"] == "capture")
-    common.check(taken["error"] is None, f"the capture failed: {taken}")
+    guest.check(taken["error"] is None, f"the capture failed: {taken}")
     os.rename(taken["path"], HERE / name)
     subprocess.run([CTL, "archive", HERE / name, "-o", FOLDER / f"{name}.tar.zst"], check=True)
     bundle.save(bundle.shown(CTL, HERE, name), FOLDER / "here", name)
@@ -36,7 +36,7 @@ def take(name):
 HERE.mkdir()
 ptemu.load()
 shutil.copytree(PROGRAMS, bundle.PROGRAM)
-with subprocess.Popen(["taskset", "-c", str(common.CPU), bundle.PROGRAM / "acme"]) as acme:
+with subprocess.Popen(["taskset", "-c", str(guest.CPU), bundle.PROGRAM / "acme"]) as acme:
     try:
         for recorder in bundle.NAMES:
             take(recorder)

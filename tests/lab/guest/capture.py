@@ -9,8 +9,8 @@ import re
 import subprocess
 import threading
 
-import common
-from common import check, equal
+import guest
+from guest import check, equal
 
 LATE = pathlib.Path("/sys/kernel/debug/late_timer/irqs_off")
 THRESHOLD_US = 20000
@@ -20,19 +20,19 @@ CALM = {"bytes_per_sec": 60000, "max_burst": 131072, "program": "mixed", "period
 
 
 def load():
-    common.load("ptsim")
-    common.load("late_timer")
+    guest.load("ptsim")
+    guest.load("late_timer")
     be_calm()
 
 
 def be_calm():
     for name, value in CALM.items():
-        common.set_parameter(name, value)
+        guest.set_parameter(name, value)
 
 
 def ways():
     """Freeze methods of this kernel, the best first."""
-    return (["pause"] if common.HAS_PAUSE else []) + ["sample", "signal"]
+    return (["pause"] if guest.HAS_PAUSE else []) + ["sample", "signal"]
 
 
 class Capture:
@@ -48,7 +48,7 @@ class Capture:
 
     @functools.cache
     def decoded(self, perf="perf"):
-        return common.Decoded(self.data, perf=perf)
+        return guest.Decoded(self.data, perf=perf)
 
     def times_ns(self):
         """Times of the first and the last branch, in CLOCK_MONOTONIC."""
@@ -59,7 +59,7 @@ class Capture:
 class Late(threading.Thread):
     """Makes timers of a CPU late repeatedly while it runs."""
 
-    def __init__(self, cpus=(common.CPU,), every_s=0.3, late_us=INJECTED_US):
+    def __init__(self, cpus=(guest.CPU,), every_s=0.3, late_us=INJECTED_US):
         super().__init__(daemon=True)
         self.cpus, self.every_s, self.late_us, self.stop = cpus, every_s, late_us, threading.Event()
 
@@ -77,7 +77,7 @@ class Late(threading.Thread):
         self.join()
 
 
-def take(ctl, output, *options, cpu=str(common.CPU), count=1, buffer="128K", late=None, recorder="pt", each=None, threshold_us=THRESHOLD_US):
+def take(ctl, output, *options, cpu=str(guest.CPU), count=1, buffer="128K", late=None, recorder="pt", each=None, threshold_us=THRESHOLD_US):
     """Captures timers that are late on purpose. Calls `each` with the session's pid at each
     capture."""
     argv = [ctl, "start", "--json", "--cpu", cpu, "--threshold", f"{threshold_us}us", "--count", str(count), "--duration", "100s",
@@ -99,9 +99,9 @@ def take(ctl, output, *options, cpu=str(common.CPU), count=1, buffer="128K", lat
     return captures
 
 
-def first_after(what, time_ns, cpu=common.CPU):
+def first_after(what, time_ns, cpu=guest.CPU):
     """The PMU's first action after that time."""
-    return [e for e in common.log(cpu) if e["what"] == what and e["mono_ns"] >= time_ns][0]
+    return [e for e in guest.log(cpu) if e["what"] == what and e["mono_ns"] >= time_ns][0]
 
 
 def check_perfs_agree(one):

@@ -18,8 +18,8 @@ import subprocess
 import sys
 import time
 
-import common
-from common import check
+import guest
+from guest import check
 
 CTL, USER_LOOP = sys.argv[1:]
 SPIKES = int(os.environ.get("LAB_SPIKES", "10"))
@@ -58,14 +58,14 @@ if not HAS_TASKLETS:
 # -- What makes it late: each returns a moment in which it was ---------------------------------------------------------
 
 def late_timer(kind):
-    (LATE / kind).write_text(f"{common.CPU} {INJECTED_US}\n")
+    (LATE / kind).write_text(f"{guest.CPU} {INJECTED_US}\n")
     return int((LATE / "until_ns").read_text())
 
 
 def late_syscall():
     """The writer itself is what keeps the CPU."""
-    command = f"echo {common.CPU} {INJECTED_US} >{LATE}/syscall"
-    subprocess.run(["taskset", "-c", str(common.CPU), "sh", "-c", command], check=True)
+    command = f"echo {guest.CPU} {INJECTED_US} >{LATE}/syscall"
+    subprocess.run(["taskset", "-c", str(guest.CPU), "sh", "-c", command], check=True)
     return int((LATE / "until_ns").read_text())
 
 
@@ -73,7 +73,7 @@ class UserLoop:
     """A program that keeps the CPU when it is asked to."""
 
     def __init__(self):
-        self.process = subprocess.Popen([USER_LOOP, str(common.CPU)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen([USER_LOOP, str(guest.CPU)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def spin(self):
         print(INJECTED_US, file=self.process.stdin, flush=True)
@@ -126,7 +126,7 @@ class Session:
     for at last."""
 
     def __init__(self):
-        argv = [CTL, "start", "--json", "--cpu", str(common.CPU), "--recorder", "events", "--workload", "cyclic", "--period", "5ms", "--prio", "f:97",
+        argv = [CTL, "start", "--json", "--cpu", str(guest.CPU), "--recorder", "events", "--workload", "cyclic", "--period", "5ms", "--prio", "f:97",
                 "--buffer", "512K", f"--trigger=irq={THRESHOLD_US}us", f"--trigger=thread={THRESHOLD_US}us", "--output", "/tmp/culprits",
                 "--count", "1000"]
         self.process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
@@ -160,9 +160,9 @@ class Rtla:
     path = next(iter(sorted(filter(None, os.environ.get("LAB_RTLAS", "").split(":")), reverse=True)), None)
 
     def __init__(self):
-        argv = [self.path, "timerlat", "top", "-q", "-k", "-c", str(common.CPU), "--aa-only", str(THRESHOLD_US), "-d", "60s"]
+        argv = [self.path, "timerlat", "top", "-q", "-k", "-c", str(guest.CPU), "--aa-only", str(THRESHOLD_US), "-d", "60s"]
         self.process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        common.wait_for(lambda: self.is_armed() or self.process.poll() is not None, "rtla's thread", 60)
+        guest.wait_for(lambda: self.is_armed() or self.process.poll() is not None, "rtla's thread", 60)
         # Only later does it measure.
         time.sleep(3)
 
@@ -243,11 +243,11 @@ def run(chosen):
 
 def deep_states():
     """The last state alone, on the watched CPU; all but that elsewhere."""
-    common.load("idle_states", exit_us=INJECTED_US)
+    guest.load("idle_states", exit_us=INJECTED_US)
     EXIT_US.write_text("0")
     for cpu in range(os.cpu_count()):
         for state in range(4):
-            pathlib.Path(CPUIDLE.format(cpu, state)).write_text(str(int((cpu == common.CPU) != (state == 3))))
+            pathlib.Path(CPUIDLE.format(cpu, state)).write_text(str(int((cpu == guest.CPU) != (state == 3))))
 
 
 def table(rows):
@@ -259,8 +259,8 @@ def table(rows):
         print(f"{kind.trigger:8} {name:18} {kind.right:5} {kind.normal:6} of {kind.spikes:6} {kind.rtla:6} {kind.rtla_partly:6} of {kind.watched:6}", flush=True)
 
 
-common.load("late_timer")
-os.sched_setaffinity(0, {cpu for cpu in range(os.cpu_count()) if cpu != common.CPU})
+guest.load("late_timer")
+os.sched_setaffinity(0, {cpu for cpu in range(os.cpu_count()) if cpu != guest.CPU})
 if not os.path.exists("/sys/kernel/tracing/osnoise"):
     Rtla.path = None
 elif not Rtla.path:

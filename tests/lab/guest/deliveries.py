@@ -16,8 +16,8 @@ import sys
 import time
 
 import capture
-import common
-from common import check, equal
+import guest
+from guest import check, equal
 
 CTL, LATE = sys.argv[1:3]
 COUNT = int(os.environ.get("PERF_POKE_SPIKES", "49"))
@@ -35,7 +35,7 @@ KINDS = ["idle", "kernel thread", "user task"]
 # A busy host causes spikes of its own.
 OF_KIND = 3
 PERF_RECORD_AUXTRACE = 71
-BUSY = "import os\nos.sched_setaffinity(0, [%d])\nprint(flush=True)\nwhile True: pass" % common.CPU
+BUSY = "import os\nos.sched_setaffinity(0, [%d])\nprint(flush=True)\nwhile True: pass" % guest.CPU
 
 
 def deliveries():
@@ -73,7 +73,7 @@ def late(kind):
         if kind == "kernel thread":
             stack.enter_context(capture.Late(every_s=PAUSE_MS / 1000, late_us=LATE_US))
         else:
-            stack.enter_context(running([LATE, str(common.CPU), str(LATE_US), str(PAUSE_MS)]))
+            stack.enter_context(running([LATE, str(guest.CPU), str(LATE_US), str(PAUSE_MS)]))
         if kind == "user task":
             stack.enter_context(running([sys.executable, "-c", BUSY], ready=True))
         yield
@@ -90,7 +90,7 @@ class Session:
     """perf-poke-ctl with a perf record of its own."""
 
     def __init__(self, output, options, record):
-        argv = [CTL, "start", "--json", "--cpu", str(common.CPU), "--threshold", f"{capture.THRESHOLD_US}us", "--count", "1000000",
+        argv = [CTL, "start", "--json", "--cpu", str(guest.CPU), "--threshold", f"{capture.THRESHOLD_US}us", "--count", "1000000",
                 "--output", output, *options, "--", "perf", "record", "-q", *record]
         self.process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
         self.lines = []
@@ -181,7 +181,7 @@ def wait_accounted(delivery, session):
 def check_deliveries(delivery):
     """All spikes became signals, and all signals that perf was ready for became snapshots."""
     data, output = f"/tmp/{delivery}.data", f"/tmp/deliveries-{delivery}"
-    record = ["-S", "-e", "intel_pt//k", "-C", str(common.CPU), "-m", ",16K", "-o", data]
+    record = ["-S", "-e", "intel_pt//k", "-C", str(guest.CPU), "-m", ",16K", "-o", data]
     session = Session(output, ["--delivery", delivery, "--period", f"{PERIOD_US}us", "--housekeeping", "0"], record)
     for kind in KINDS:
         make_spikes(session, kind, COUNT // 3)
@@ -207,7 +207,7 @@ def check_deliveries(delivery):
 
 
 if os.cpu_count() <= LATE_CPU:
-    common.skip(f"needs {LATE_CPU + 1} CPUs (LAB_OPTIONS=--cpus {LATE_CPU + 1})")
+    guest.skip(f"needs {LATE_CPU + 1} CPUs (LAB_OPTIONS=--cpus {LATE_CPU + 1})")
 capture.load()
 for one in deliveries():
     check_deliveries(one)

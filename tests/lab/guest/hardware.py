@@ -11,8 +11,8 @@ import subprocess
 import sys
 import time
 
-import common
-from common import check, equal
+import guest
+from guest import check, equal
 
 CTL = sys.argv[1]
 # QEMU raises SMIs on the first CPU.
@@ -76,7 +76,7 @@ def goes_deep():
 
 
 def deep_idle():
-    common.load("idle_states", exit_us=INJECTED_US)
+    guest.load("idle_states", exit_us=INJECTED_US)
     EXIT_US.write_text("0")
     for state in range(4):
         for cpu in range(os.cpu_count()):
@@ -89,7 +89,7 @@ def deep_idle():
     equal(delay["name"], "(exit from idle)", "what rtla calls it")
 
 
-common.load("late_timer")
+guest.load("late_timer")
 os.sched_setaffinity(0, set(range(os.cpu_count())) - {CPU})
 smis()
 deep_idle()

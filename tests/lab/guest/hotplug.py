@@ -13,8 +13,9 @@ import threading
 import time
 
 import capture
-import common
-from common import check, equal
+import guest
+from guest import check, equal  # and finds the helpers of the suite host
+import poked
 
 CTL = sys.argv[1]
 ONLINE = pathlib.Path("/sys/devices/system/cpu/cpu1/online")
@@ -84,13 +85,13 @@ class Session:
     def goes(self):
         before = self.count(WENT)
         ONLINE.write_text("0")
-        common.wait_for(lambda: self.count(WENT) > before, f"warning, of {self.said}")
+        guest.wait_for(lambda: self.count(WENT) > before, f"warning, of {self.said}")
 
     def comes(self):
         before = self.count(BACK)
         at_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
         ONLINE.write_text("1")
-        common.wait_for(lambda: self.count(BACK) > before, f"message, of {self.said}")
+        guest.wait_for(lambda: self.count(BACK) > before, f"message, of {self.said}")
         return at_ns
 
     def end(self, status=0):
@@ -157,10 +158,10 @@ def gone_before_rearming(one, verify, again=False):
         ONLINE.write_text("1")
     one.process.send_signal(signal.SIGCONT)
     verify(one.captured(1, spike_ns), 1)
-    common.wait_for(lambda: one.count(WENT) > went, "warning")
+    guest.wait_for(lambda: one.count(WENT) > went, "warning")
     since_ns = 0
     if again:
-        common.wait_for(lambda: one.count(BACK) > back, "message")
+        guest.wait_for(lambda: one.count(BACK) > back, "message")
     else:
         since_ns = one.comes()
     time.sleep(0.3)
@@ -204,14 +205,13 @@ def only_cpu():
         time.sleep(0.5)
         equal(one.process.poll(), None, "exit status of a session without a CPU")
         since_ns = one.comes()
-        common.wait_for(lambda: cyclic_affinity(one.process.pid) == "1", "affinity of the workload's thread")
+        guest.wait_for(lambda: cyclic_affinity(one.process.pid) == "1", "affinity of the workload's thread")
         check_trace(one.spike(1), 1, since_ns)
 
 
 def targets():
     """One target has ended when the CPU comes back: its number first belongs to another process,
     which gets nothing, then to nobody. The other target is still signalled."""
-    poked = common.host_helpers()
     with poked.Counter() as other, poked.Counter() as ends:
         pids = [word for pid in (ends.pid, other.pid) for word in ("--perf-pid", str(pid))]
         with session("targets", "--recorder", "perf", "--any-process", "--delivery", "fasync", *pids) as one:
@@ -220,7 +220,7 @@ def targets():
             other.wait_signal()
             ends.process.kill()
             ends.process.wait()
-            common.wait_for(lambda: one.count("has ended"), "warning")
+            guest.wait_for(lambda: one.count("has ended"), "warning")
             with poked.Newcomer(ends.pid) as newcomer:
                 one.goes()
                 one.comes()
@@ -248,13 +248,13 @@ def reopening_fails():
     with session("fails", "--recorder", "pt", "--buffer", "128K") as one:
         one.goes()
         one.process.send_signal(signal.SIGSTOP)
-        before = common.counter("start")
+        before = guest.counter("start")
         ONLINE.write_text("1")
         with subprocess.Popen(["perf", "record", "-q", "-e", "intel_pt//k", "-S", "-C", "1", "-o", "/tmp/hotplug_other"]) as other:
-            common.wait_for(lambda: common.counter("start") > before, "start of the other's trace")
+            guest.wait_for(lambda: guest.counter("start") > before, "start of the other's trace")
             one.process.send_signal(signal.SIGCONT)
             text = "CPU 1 is back, but cannot be watched again: Device or resource busy"
-            common.wait_for(lambda: one.count(text), "warning")
+            guest.wait_for(lambda: one.count(text), "warning")
             equal(one.count(BACK), 0, "messages that it is watched")
             check_trace(one.spike(0), 0)
             equal(one.spike(1).json["recorder"]["traces"], [], "traces")
@@ -278,7 +278,7 @@ def offline_at_start():
 def main():
     capture.load()
     if not os.access(ONLINE, os.W_OK):
-        common.skip("this kernel has no CPU hotplug")
+        guest.skip("this kernel has no CPU hotplug")
     for way in capture.ways():
         pt(way)
         if way != "sample":

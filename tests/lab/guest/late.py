@@ -6,8 +6,8 @@ import re
 import subprocess
 import time
 
-import common
-from common import check
+import guest
+from guest import check
 
 LATE = pathlib.Path("/sys/kernel/debug/late_timer")
 TRACING = pathlib.Path("/sys/kernel/tracing")
@@ -28,16 +28,16 @@ def function_seen(function):
 def measure(kind):
     (TRACING / "trace").write_text("")
     time.sleep(0.3)
-    (LATE / kind).write_text(f"{common.CPU} {INJECTED_US}\n")
+    (LATE / kind).write_text(f"{guest.CPU} {INJECTED_US}\n")
     time.sleep(0.3)
     return worst_us("irq"), worst_us("thread")
 
 
-common.load("late_timer")
+guest.load("late_timer")
 if "timerlat" not in (TRACING / "available_tracers").read_text():
-    common.skip("this kernel has no timerlat tracer")
+    guest.skip("this kernel has no timerlat tracer")
 before = (TRACING / "osnoise/cpus").read_text()
-(TRACING / "osnoise/cpus").write_text(str(common.CPU))
+(TRACING / "osnoise/cpus").write_text(str(guest.CPU))
 (TRACING / "current_tracer").write_text("timerlat")
 (TRACING / "tracing_on").write_text("1")
 try:
@@ -45,7 +45,7 @@ try:
     print(f"{INJECTED_US} us with interrupts off: irq {irq} us, thread {thread} us late")
     # The timer fires in the first period of 1 ms.
     check(irq >= INJECTED_US - 1500, f"the timer was only {irq} us late")
-    os.sched_setaffinity(0, [common.CPU])
+    os.sched_setaffinity(0, [guest.CPU])
     # With PREEMPT_RT, threads run before softirqs.
     for kind in ("preempt_off", "syscall") + (() if "PREEMPT_RT" in os.uname().version else ("softirqs",)):
         _, thread = measure(kind)
@@ -58,10 +58,10 @@ for name in ("late_timer_irqs_off", "late_timer_preempt_off", "late_timer_spin",
              "late_timer_syscall"):
     check(function_seen(f"{name}\t\\[late_timer\\]") == 1, f"{name} is not one symbol")
 os.sched_setaffinity(0, [0])
-(LATE / "keys").write_text(f"{common.CPU} {INJECTED_US}\n")
+(LATE / "keys").write_text(f"{guest.CPU} {INJECTED_US}\n")
 check(int((LATE / "switches").read_text()) > 1, "the static key was not switched")
 try:
-    (LATE / "syscall").write_text(f"{common.CPU} 1\n")
+    (LATE / "syscall").write_text(f"{guest.CPU} 1\n")
     check(False, "a system call was made late on another CPU")
 except OSError:
     pass

@@ -9,13 +9,13 @@ import subprocess
 import sys
 
 import capture
-import common
-from common import check, equal
+import guest
+from guest import check, equal
 
 CTL = sys.argv[1]
 OUTPUT = pathlib.Path("/tmp/one_command")
 # As in that README, except for the size of the ring: the guest lacks 4G.
-RECORD = ["record", "-m", ",128K", "--cpu", str(common.CPU), "--no-switch-events", "--kcore", "-e", "intel_pt/cyc,noretcomp/k", "-S"]
+RECORD = ["record", "-m", ",128K", "--cpu", str(guest.CPU), "--no-switch-events", "--kcore", "-e", "intel_pt/cyc,noretcomp/k", "-S"]
 
 
 def clock():
@@ -25,7 +25,7 @@ def clock():
 
 def run():
     """Returns its lines; perf.data is in the current folder."""
-    argv = [CTL, "start", "--json", "--cpu", str(common.CPU), "--threshold", f"{capture.THRESHOLD_US}us", "--duration", "100s",
+    argv = [CTL, "start", "--json", "--cpu", str(guest.CPU), "--threshold", f"{capture.THRESHOLD_US}us", "--duration", "100s",
             "--housekeeping", "0", "--output", OUTPUT, "--", "perf", *RECORD]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as session:
         lines = [json.loads(session.stdout.readline())]
@@ -37,8 +37,8 @@ def run():
 
 
 def check_trace(data, spike_ns):
-    decoded = common.Decoded(data)
-    iterations = common.check_whole_iterations(decoded)
+    decoded = guest.Decoded(data)
+    iterations = guest.check_whole_iterations(decoded)
     times = decoded.times
     check(times[0] < spike_ns < times[-1], f"the spike at {spike_ns} is not within the trace, {times[0]} to {times[-1]}")
     print(f"{iterations} iterations decoded; the trace begins {(spike_ns - times[0]) / 1e6:.1f} ms before the spike, and ends "
@@ -56,7 +56,7 @@ def check_shown(data):
 capture.load()
 to_perf_ns = clock()
 HERE = pathlib.Path("/tmp/one_command_here")
-with common.in_folder(HERE):
+with guest.in_folder(HERE):
     said = run()
 spikes = [line for line in said if line["type"] == "capture"]
 perf = said[-1]["perf"]

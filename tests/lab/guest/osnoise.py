@@ -9,8 +9,8 @@ import subprocess
 import time
 
 import capture
-import common
-from common import check, equal
+import guest
+from guest import check, equal
 from tracer import CTL, OSNOISE, TRACING, Session, as_before, hog, read, state
 
 # The guest itself makes a noise of some milliseconds now and then.
@@ -105,16 +105,16 @@ def beside_rtla():
         out, errors = rtla.communicate(timeout=120)
     row = re.search(r"^ *1 #\d+ +\d+ +\d+ +[\d.]+ +(\d+) +(\d+)", out, re.MULTILINE)
     check(row, f"no row of CPU 1: {out} {errors}")
-    common.wait_for(lambda: "stopped the tracer osnoise" in session.text(), "warning")
+    guest.wait_for(lambda: "stopped the tracer osnoise" in session.text(), "warning")
     seen = session.end(status=0)[-1]["triggers"]["noise"]["all"]
     equal(seen["max_ns"] // 1000, int(row[2]), "the longest noise, ours and rtla's")
     print(f"the longest noise: {seen['max_ns']} ns here, {row[2]} us by rtla, {line['latency_ns']} ns of the hog", flush=True)
 
 
 def main():
-    common.need_root()
+    guest.need_root()
     if "osnoise" not in (read(TRACING / "available_tracers")).split():
-        common.skip("the kernel has no tracer osnoise (CONFIG_OSNOISE_TRACER)")
+        guest.skip("the kernel has no tracer osnoise (CONFIG_OSNOISE_TRACER)")
     own_tracer()
     event()
     beside_rtla()

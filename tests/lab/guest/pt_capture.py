@@ -5,9 +5,9 @@ order of PSB+."""
 import sys
 
 import capture
-import common
+import guest
 from capture import take
-from common import check, equal
+from guest import check, equal
 
 CTL = sys.argv[1]
 RING = 128 << 10
@@ -21,7 +21,7 @@ def check_capture(one, freeze):
     check(one.json["recorder"]["kcore"], "no kernel code in the capture")
     check(one.line["latency_ns"] >= capture.THRESHOLD_US * 1000, f"latency {one.line}")
     decoded = one.decoded()
-    iterations = common.check_whole_iterations(decoded)
+    iterations = guest.check_whole_iterations(decoded)
     equal(decoded.edges[-1][1], len(decoded.branches), "the trace ends behind the last branch")
     return iterations
 
@@ -56,8 +56,8 @@ def one_spike(freeze):
 
 def nothing_after_a_pause(one):
     """The PMU wrote nothing between the pause and the stop."""
-    pauses = [e for e in common.log() if e["what"] == "pause"]
-    stops = [e for e in common.log() if e["what"] == "stop" and e["tsc"] > pauses[-1]["tsc"]]
+    pauses = [e for e in guest.log() if e["what"] == "pause"]
+    stops = [e for e in guest.log() if e["what"] == "stop" and e["tsc"] > pauses[-1]["tsc"]]
     equal(stops[0]["head"], pauses[-1]["head"], "bytes written after the pause")
     check(one.line["skid_ns"] > 0, "no skid is told")
 

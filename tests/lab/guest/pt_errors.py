@@ -12,13 +12,13 @@ import sys
 import time
 
 import capture
-import common
-from common import check, equal
+import guest
+from guest import check, equal
 
 CTL = sys.argv[1]
 OUTPUT = pathlib.Path("/tmp/pt_errors")
 OFFLINE = pathlib.Path("/sys/devices/system/cpu/cpu1/online")
-CPU = str(common.CPU)
+CPU = str(guest.CPU)
 NO_SPIKE = ("--threshold", "1h", "--duration", "200ms")
 WITHOUT_IPC_LOCK = ("setpriv", "--bounding-set", "-ipc_lock", "--inh-caps", "-ipc_lock")
 
@@ -87,9 +87,9 @@ def namespace():
 
 
 def busy():
-    before = common.counter("start")
+    before = guest.counter("start")
     with ended(["perf", "record", "-q", "-e", "intel_pt//k", "-S", "-C", CPU, "-o", "/tmp/other"]) as other:
-        common.wait_for(lambda: common.counter("start") > before, "start of the trace")
+        guest.wait_for(lambda: guest.counter("start") > before, "start of the trace")
         fails(start(*NO_SPIKE), "intel_pt is in use", f"perf ({other.pid})")
     works()
 
@@ -170,11 +170,11 @@ def full_at_capture():
             with open("/tmp/small/filler", "wb", buffering=0) as filler, contextlib.suppress(OSError):
                 while filler.write(bytes(4096)):
                     pass
-            failed = late_on(common.CPU, session)
+            failed = late_on(guest.CPU, session)
             check(failed and failed["error"], f"a capture on a full disk: {failed}")
             equal(failed["path"], None, "path of a capture that failed")
             os.unlink("/tmp/small/filler")
-            after = late_on(common.CPU, session)
+            after = late_on(guest.CPU, session)
             check(after and not after["error"], f"no capture after there was room again: {after}")
             session.send_signal(signal.SIGINT)
             session.communicate(timeout=60)
@@ -231,7 +231,7 @@ def lockdown():
         fails(start(*NO_SPIKE), "not allowed", "locked down", "confidentiality")
 
 
-common.need_root()
+guest.need_root()
 no_pmu()
 capture.load()
 namespace()

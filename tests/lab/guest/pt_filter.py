@@ -8,8 +8,8 @@ import subprocess
 import sys
 
 import capture
-import common
-from common import check, equal
+import guest
+from guest import check, equal
 
 CTL = sys.argv[1]
 OUTPUT = pathlib.Path("/tmp/pt_filter_errors")
@@ -32,7 +32,7 @@ def whole_iteration():
     """Branches of an iteration without filters."""
     one = capture.take(CTL, "/tmp/pt_filter_none", "--freeze", WAY)[0]
     decoded = one.decoded()
-    common.check_whole_iterations(decoded)
+    guest.check_whole_iterations(decoded)
     equal(told_filter(one), "", "a filter that nobody asked for")
     return decoded.iterations("ptsim_main")[0]
 
@@ -46,7 +46,7 @@ def told_filter(one):
 
 def filtered(number, iteration, inside, text, event="intel_pt/cyc,noretcomp/k"):
     """inside: functions within the ranges."""
-    before = {name: common.counter(name) for name in COUNTERS}
+    before = {name: guest.counter(name) for name in COUNTERS}
     one = capture.take(CTL, f"/tmp/pt_filter_{number}", "-e", event, "--filter", text, "--freeze", WAY, buffer="1M")[0]
     held = capture.first_after(WHAT, one.line["time_ns"])
     decoded = one.decoded()
@@ -65,7 +65,7 @@ def filtered(number, iteration, inside, text, event="intel_pt/cyc,noretcomp/k"):
     equal(kinds["strt"], rounds * entered + at_main, f"times that the trace begins, of {kinds}")
     equal(kinds["end"], rounds * left, f"times that the trace ends, of {kinds}")
     equal(held["branches"] - before["branches"], len(decoded.branches), "branches by the PMU's own count")
-    after = {name: common.counter(name) - before[name] for name in COUNTERS}
+    after = {name: guest.counter(name) - before[name] for name in COUNTERS}
     equal((after["entered"], after["left"]), (after["iterations"] * entered, after["iterations"] * left), "entered and left")
     capture.check_perfs_agree(one)
     return told_filter(one)
@@ -87,7 +87,7 @@ def captures():
 
 
 def fails(text, *parts, event="intel_pt//k"):
-    result = subprocess.run([CTL, "start", "--cpu", str(common.CPU), "--recorder", "pt", "--output", OUTPUT, "--threshold", "1h",
+    result = subprocess.run([CTL, "start", "--cpu", str(guest.CPU), "--recorder", "pt", "--output", OUTPUT, "--threshold", "1h",
                              "--duration", "200ms", "-e", event, "--filter", text], capture_output=True, text=True, timeout=120, check=False)
     lines = result.stderr.splitlines()
     equal(len(lines), 1, f"lines of {lines}")

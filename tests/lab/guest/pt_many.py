@@ -7,9 +7,9 @@ import re
 import sys
 
 import capture
-import common
+import guest
 from capture import take
-from common import check, equal
+from guest import check, equal
 
 CTL = sys.argv[1]
 COUNT = 10
@@ -28,11 +28,11 @@ def resident_kb(pid):
 
 def in_a_row(way):
     for name, value in BUSY.items():
-        common.set_parameter(name, value)
-    resident, before = [], common.counter("bytes")
+        guest.set_parameter(name, value)
+    resident, before = [], guest.counter("bytes")
     captures = take(CTL, f"/tmp/pt_many_{way}", "--freeze", way, "-e", EVENT, count=COUNT, buffer=str(RING),
                     each=lambda pid: resident.append(resident_kb(pid)))
-    rounds = (common.counter("bytes") - before) / RING
+    rounds = (guest.counter("bytes") - before) / RING
     check(rounds >= COUNT, f"the ring went round only {rounds:.1f} times")
     # The session ends at its last capture and frees its memory.
     settled, last = resident[SETTLED - 1], resident[-2]
@@ -64,7 +64,7 @@ def two_cpus():
     captures = take(CTL, "/tmp/pt_many_cpus", "--freeze-all", cpu="0-1", count=2, late=late)
     for one in captures:
         equal([t["cpu"] for t in one.json["recorder"]["traces"]], [0, 1], "traces in the capture")
-        common.equal(one.decoded().errors, [], "errors of the decoder")
+        guest.equal(one.decoded().errors, [], "errors of the decoder")
     alone = take(CTL, "/tmp/pt_many_alone", cpu="0-1", late=capture.Late(cpus=(0, 1)))[0]
     equal([t["cpu"] for t in alone.json["recorder"]["traces"]], [alone.line["cpu"]], "traces without --freeze-all")
 
@@ -72,7 +72,7 @@ def two_cpus():
 def options():
     capture.be_calm()
     alone = take(CTL, "/tmp/pt_many_noswitch", "--no-switch-events")[0]
-    common.check_whole_iterations(alone.decoded())
+    guest.check_whole_iterations(alone.decoded())
     user = take(CTL, "/tmp/pt_many_user", "-e", "intel_pt/cyc,noretcomp/ku")[0]
     equal(user.decoded().errors, [], "errors of the decoder with /ku")
 

@@ -11,11 +11,11 @@ import sys
 import time
 
 import capture
-import common
-from common import check, counter, equal
+import guest
+from guest import check, counter, equal
 from tracer import Session
 
-TIMER_CPU, OTHER = common.CPU, 0
+TIMER_CPU, OTHER = guest.CPU, 0
 BPF_OBJ_GET, BPF_PROG_TEST_RUN = 7, 10
 SYS_BPF = 321
 NOT_TOLD = 2
@@ -39,7 +39,7 @@ def python_on(cpu, code):
 
 def is_recorded(cpu):
     before = counter("iterations", cpu)
-    common.wait_for(lambda: counter("iterations", cpu) > before, f"an iteration on CPU {cpu}")
+    guest.wait_for(lambda: counter("iterations", cpu) > before, f"an iteration on CPU {cpu}")
 
 
 def migrated(session, task):

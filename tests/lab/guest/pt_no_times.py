@@ -6,8 +6,8 @@ import subprocess
 import sys
 
 import capture
-import common
-from common import check, equal
+import guest
+from guest import check, equal
 
 CTL = sys.argv[1]
 
@@ -73,11 +73,11 @@ capture.load()
 check_said_before()
 taken = capture.take(CTL, "/tmp/pt_no_times")[0]
 check_unknown(taken)
-common.check_whole_iterations(taken.decoded())
+guest.check_whole_iterations(taken.decoded())
 check_report(str(taken.folder))
 check_order(str(taken.folder))
-common.set_parameter("bytes_per_sec", 20000000)
-common.set_parameter("max_burst", 1 << 24)
+guest.set_parameter("bytes_per_sec", 20000000)
+guest.set_parameter("max_burst", 1 << 24)
 taken = capture.take(CTL, "/tmp/pt_no_times_large", buffer="1M")[0]
 check(taken.line["trace_bytes"] > 512 * 1024, f"size of the trace: {taken.line}")
 check_end(str(taken.folder))

@@ -14,9 +14,9 @@ import subprocess
 import sys
 
 import capture
-import common
+import guest
 from capture import take
-from common import check, equal
+from guest import check, equal
 
 CTL = sys.argv[1]
 KPTR_RESTRICT = pathlib.Path("/proc/sys/kernel/kptr_restrict")
@@ -58,7 +58,7 @@ def check_readers(perf, data, number):
     check("PSB" in dump, f"{perf}: no trace in the dump")
     check("intel_pt" in text(perf, "evlist", "-i", data, "-v"), f"{perf}: no event intel_pt")
     events = injected(perf, data, number)
-    branches = len(common.Decoded(data, itrace="b", perf=perf).branches)
+    branches = len(guest.Decoded(data, itrace="b", perf=perf).branches)
     check(branches and events["branches"] >= branches, f"{perf}: {events} injected of {branches} branches")
     print(f"{perf}: {len(dump.splitlines())} lines of dump, {dict(events)} injected")
 
@@ -73,7 +73,7 @@ def check_moved(one, perfs):
     elsewhere = "/tmp/pt_readers_elsewhere/capture"
     shutil.copytree(one.folder, elsewhere)
     shutil.rmtree(one.folder)
-    common.unload("ptsim")
+    guest.unload("ptsim")
     for perf, expected in zip(perfs, before):
         check("ptsim_main" in expected, f"{perf}: no symbols of the traced module")
         check(decoded_text(perf, f"{elsewhere}/perf.data") == expected, f"{perf}: another text of the copy than of the capture")
@@ -111,7 +111,7 @@ class Busy(capture.Late):
                                                            f"exec {folder}/program 1000"])]
         for program, path in zip(self.programs, (self.DELETED, self.ELSEWHERE)):
             # The other mount namespace is not below the guest's changed root.
-            common.wait_for(lambda pid=program.pid, path=path: os.readlink(f"/proc/{pid}/exe").endswith(path), path)
+            guest.wait_for(lambda pid=program.pid, path=path: os.readlink(f"/proc/{pid}/exe").endswith(path), path)
         self.elsewhere = os.readlink(f"/proc/{self.programs[1].pid}/exe")
         os.unlink(self.DELETED)
         check(not os.path.exists(self.ELSEWHERE), "the other mount namespace is this one")

@@ -10,9 +10,9 @@ import subprocess
 import sys
 
 import capture
-import common
+import guest
 from capture import take
-from common import check, equal
+from guest import check, equal
 
 CTL, = sys.argv[1:]
 COUNT = 10
@@ -76,7 +76,7 @@ class Before:
         begun_ns = [e["mono_ns"] for e in log if e["what"] in ("start", "resume", "snapshot") and e["mono_ns"] < self.spike_ns][-1]
         argv = ["perf", "script", "-i", one.data, "--itrace=be", "--ns", "-F", "hw:time,ip,sym,addr"]
         out = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
-        branches, main = [], common.MAINS["mixed"]
+        branches, main = [], guest.MAINS["mixed"]
         for line in out.splitlines():
             time, _, branch = line.strip().partition(": ")
             if "=>" not in branch:
@@ -106,15 +106,15 @@ def same_before(one, other):
 
 def decoded_iteration(data):
     """The repeated iteration, which is always the same."""
-    decoded = common.Decoded(data)
-    common.check_whole_iterations(decoded)
-    return decoded.iterations(common.MAINS["mixed"])[0]
+    decoded = guest.Decoded(data)
+    guest.check_whole_iterations(decoded)
+    return decoded.iterations(guest.MAINS["mixed"])[0]
 
 
 def by_freeze(way):
     """Figures of the captures, their iteration, and what is before the last spike."""
     captures = take(CTL, f"/tmp/pt_skid_{way}", "--freeze", way, count=COUNT, buffer=BUFFER)
-    log, rows, iteration = common.log(), [], decoded_iteration(captures[0].data)
+    log, rows, iteration = guest.log(), [], decoded_iteration(captures[0].data)
     for one in captures:
         equal(one.json["recorder"]["freeze"], way, "freeze")
         if way == "pause":

@@ -9,11 +9,11 @@ import subprocess
 import sys
 
 import capture
-import common
+import guest
 
 PARTS = ["selftest", "sessions"]
 
-common.need_root()
+guest.need_root()
 ctl, late, embed = sys.argv[1:]
 folder = pathlib.Path(__file__).resolve().parents[2] / "pt"
 env = {**os.environ, "PERF_POKE_CTL": ctl, "PERF_POKE_LATE": late, "PERF_POKE_EMBED": embed, "PERF_POKE_EMULATED": "1",
@@ -24,6 +24,6 @@ def status_of(part):
     return subprocess.run([sys.executable, folder / f"{part}.py"], env=env, check=False).returncode
 
 
-common.equal([status_of(part) for part in PARTS], [77, 77], "exit status of the parts without a PMU")
+guest.equal([status_of(part) for part in PARTS], [77, 77], "exit status of the parts without a PMU")
 capture.load()
-common.equal([status_of(part) for part in PARTS], [0, 0], "exit status of the parts")
+guest.equal([status_of(part) for part in PARTS], [0, 0], "exit status of the parts")

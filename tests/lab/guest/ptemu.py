@@ -5,7 +5,7 @@ import pathlib
 import random
 
 import capture
-import common
+import guest
 
 LATE = pathlib.Path("/sys/kernel/debug/late_timer")
 MOSTLY = 0.7
@@ -14,19 +14,19 @@ LOGS = SCRATCH / "ptemu"
 
 
 def load(**parameters):
-    common.need_root()
+    guest.need_root()
     if not LOGS.is_dir():
-        common.skip("the guest's QEMU has not the plugin: lab run --pt emulated")
-    common.load("ptsim", source="emulated", **parameters)
+        guest.skip("the guest's QEMU has not the plugin: lab run --pt emulated")
+    guest.load("ptsim", source="emulated", **parameters)
 
 
 def clock():
     """The ratio of TSC and CTC, and the core's frequency, as strings."""
-    n, d = (common.PMU / "tsc_art_ratio").read_text().strip().split(":")
-    return [n, d], (common.PMU / "max_nonturbo_ratio").read_text().strip()
+    n, d = (guest.PMU / "tsc_art_ratio").read_text().strip().split(":")
+    return [n, d], (guest.PMU / "max_nonturbo_ratio").read_text().strip()
 
 
-def log_of(cpu=common.CPU):
+def log_of(cpu=guest.CPU):
     """Where the plugin writes it."""
     return str(LOGS / f"vcpu{cpu}")
 
@@ -43,13 +43,13 @@ class Late(capture.Late):
         # As the guest counts instructions, equal waits could miss the timer again and again.
         while not self.stop.wait(self.every_s * random.uniform(0.5, 1.5)):
             kind = self.kinds[self.turn() % len(self.kinds)]
-            os.sched_setaffinity(0, [common.CPU if kind == "syscall" else 0])
+            os.sched_setaffinity(0, [guest.CPU if kind == "syscall" else 0])
             until = self.make(kind)
             self.spans.append((until - 1000 * self.late_us, until, kind))
 
     def make(self, kind):
         """Returns when it was over."""
-        (LATE / kind).write_text(f"{common.CPU} {self.late_us}\n")
+        (LATE / kind).write_text(f"{guest.CPU} {self.late_us}\n")
         return int((LATE / "until_ns").read_text())
 
     def maker(self, one):

@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 import capture
-import common
+import guest
 import ptemu
 
 CTL, USER_LOOP, RUNS, SEED, CAUSES = *sys.argv[1:3], int(sys.argv[3]), sys.argv[4], sys.argv[5:]
@@ -75,12 +75,12 @@ def take_all(recorder):
 
 
 ptemu.load()
-common.load("late_timer")
+guest.load("late_timer")
 shuffle = random.Random(SEED).shuffle
 shuffle(CAUSES)
 recorders = list(RECORDERS)
 shuffle(recorders)
-with subprocess.Popen([USER_LOOP, str(common.CPU)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+with subprocess.Popen([USER_LOOP, str(guest.CPU)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                       text=True) as user_loop:
     for each in recorders:
         take_all(each)

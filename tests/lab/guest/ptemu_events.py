@@ -15,9 +15,9 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 import fxt  # noqa: E402  # pylint: disable=wrong-import-position
 import capture  # noqa: E402  # pylint: disable=wrong-import-position
-import common  # noqa: E402  # pylint: disable=wrong-import-position
+import guest  # noqa: E402  # pylint: disable=wrong-import-position
 import ptemu  # noqa: E402  # pylint: disable=wrong-import-position
-from common import check, equal  # noqa: E402  # pylint: disable=wrong-import-position
+from guest import check, equal  # noqa: E402  # pylint: disable=wrong-import-position
 
 CTL, = sys.argv[1:]
 SMIS = 4
@@ -64,11 +64,11 @@ os.sched_setaffinity(0, [CPU])
 config = subprocess.run([CTL, "start", "--json", "--recorder", "pt", "--workload", "cyclic", "--cpu", "1", "--threshold", "10s", "--duration", "1s",
                          "--output", "/tmp/ptemu_none"], capture_output=True, text=True, check=False)
 equal(config.returncode, 3, f"exit status without a spike: {config.stderr}")
-with common.in_folder(FOLDER):
-    recording = common.Record(event="intel_pt/cyc,noretcomp,event/k", cpu=CPU)
+with guest.in_folder(FOLDER):
+    recording = guest.Record(event="intel_pt/cyc,noretcomp,event/k", cpu=CPU)
     work()
     recording.end()
-    equal(common.counter("unexplained", CPU), 0, "steps that no packet tells")
+    equal(guest.counter("unexplained", CPU), 0, "steps that no packet tells")
     for perf in capture.perfs():
         events, vectors, faults = told_by(perf)
         print(perf, dict(events), dict(vectors), faults, flush=True)

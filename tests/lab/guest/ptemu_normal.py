@@ -11,7 +11,7 @@ import shutil
 import sys
 
 import capture
-import common
+import guest
 import ptemu
 
 CTL, RUNS, CULPRITS = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
@@ -45,7 +45,7 @@ def take(output, missing):
 
 
 ptemu.load()
-common.load("late_timer")
+guest.load("late_timer")
 made = collections.Counter()
 for session in itertools.count():
     lacking = [culprit for culprit in CULPRITS for _ in range(RUNS - made[culprit])]

@@ -8,12 +8,12 @@ import os
 import subprocess
 import sys
 
-import common
+import guest
 import ptemu
-from common import check, equal
+from guest import check, equal
 
 CTL, = sys.argv[1:]
-OPTIONS = ["--recorder", "pt", "--freeze", "signal", "--delivery", "relay", "--cpu", str(common.CPU), "--buffer", "256K"]
+OPTIONS = ["--recorder", "pt", "--freeze", "signal", "--delivery", "relay", "--cpu", str(guest.CPU), "--buffer", "256K"]
 # In which there is no perf: to decode by it takes several times as long as all the rest.
 NO_PERF = "/tmp"
 
@@ -25,4 +25,4 @@ row, result = [json.loads(line) for line in out.stdout.splitlines()]
 check(result["ok"], "not all is well")
 for name, verdict in row["checks"].items():
     equal(verdict["ok"], None if name == "perf" else True, name)
-equal(common.counter("unexplained"), 0, "steps that no packet tells")
+equal(guest.counter("unexplained"), 0, "steps that no packet tells")

@@ -15,9 +15,9 @@ import sys
 import threading
 
 import capture
-import common
+import guest
 import ptemu
-from common import check, equal
+from guest import check, equal
 
 CTL, = sys.argv[1:]
 RUNS = int(os.environ.get("PTEMU_RUNS", "1"))
@@ -44,10 +44,10 @@ class Writer(threading.Thread):
         self.start()
 
     def run(self):
-        os.sched_setaffinity(0, {common.CPU})
+        os.sched_setaffinity(0, {guest.CPU})
         file = os.open(ptemu.LATE / "syscall", os.O_WRONLY)
         while not self.stop.wait(0.3):
-            os.write(file, f"{common.CPU} {capture.INJECTED_US}\n".encode())
+            os.write(file, f"{guest.CPU} {capture.INJECTED_US}\n".encode())
 
     def __exit__(self, *_):
         self.stop.set()
@@ -59,7 +59,7 @@ class Caller(Writer):
 
     def run(self):
         while not self.stop.wait(0.3):
-            (ptemu.LATE / "call").write_text(f"{common.CPU} {capture.INJECTED_US}\n")
+            (ptemu.LATE / "call").write_text(f"{guest.CPU} {capture.INJECTED_US}\n")
 
 
 class Reporter(Writer):
@@ -67,7 +67,7 @@ class Reporter(Writer):
 
     def run(self):
         while not self.stop.wait(0.3):
-            subprocess.run(["taskset", "-c", str(common.CPU), CTL, "report-late", "--latency", "1s"], stderr=subprocess.DEVNULL, check=False)
+            subprocess.run(["taskset", "-c", str(guest.CPU), CTL, "report-late", "--latency", "1s"], stderr=subprocess.DEVNULL, check=False)
 
 
 def span(points):
@@ -163,9 +163,9 @@ def measure(kind, number):
 
 
 ptemu.load()
-common.load("late_timer")
+guest.load("late_timer")
 figures = {kind: [] for kind in os.environ.get("PTEMU_KINDS", ",".join(SPANS)).split(",")}
-busy = subprocess.Popen(["taskset", "-c", str(common.CPU), "dd", "if=/dev/zero", "of=/dev/null", "bs=1"], stderr=subprocess.DEVNULL)
+busy = subprocess.Popen(["taskset", "-c", str(guest.CPU), "dd", "if=/dev/zero", "of=/dev/null", "bs=1"], stderr=subprocess.DEVNULL)
 try:
     for run in range(RUNS):
         for name, pairs in figures.items():
@@ -173,7 +173,7 @@ try:
 finally:
     busy.kill()
     busy.wait()
-equal(common.counter("unexplained"), 0, "steps that no packet tells")
+equal(guest.counter("unexplained"), 0, "steps that no packet tells")
 print(f"instructions without interrupts and other threads, {RUNS} spikes each: from EXIT on, from the end of the latency on "
       "(library: from our program on)")
 for name, pairs in figures.items():

@@ -15,9 +15,9 @@ import sys
 import time
 
 import capture
-import common
+import guest
 import ptemu
-from common import equal
+from guest import equal
 
 CTL, RUNS = sys.argv[1], int(sys.argv[2])
 # Under --icount a microsecond is as many instructions as on hardware.
@@ -96,8 +96,8 @@ def spikes(way, *culprits):
 
 
 ptemu.load()
-common.load("late_timer")
+guest.load("late_timer")
 for what in sys.argv[3:]:
     spikes(*what.split(":"))
 marks()
-equal(common.counter("unexplained"), 0, "steps that no packet tells")
+equal(guest.counter("unexplained"), 0, "steps that no packet tells")

@@ -11,14 +11,14 @@ import sys
 import time
 
 import capture
-import common
+import guest
 import ptemu
-from common import check
+from guest import check
 
 CTL, FOLDER, ROUNDS = sys.argv[1], pathlib.Path(sys.argv[2]), int(sys.argv[3])
 # Does nothing on other timers: its programs are executed
 SESSION = [CTL, "start", "--json", "--recorder", "events", "--event", "irq:irq_handler_entry", "--workload", "cyclic", "--period",
-           "20ms", "--cpu", str(common.CPU), "--threshold", "10s", "--duration", "200s", "--output", "/tmp/ptemu_none"]
+           "20ms", "--cpu", str(guest.CPU), "--threshold", "10s", "--duration", "200s", "--output", "/tmp/ptemu_none"]
 
 
 def work():
@@ -37,29 +37,29 @@ def work():
     os.close(writer)
     pathlib.Path("/dev/shm/ptemu_take").write_bytes(bytearray(1 << 18))
     for kind in ("irqs_off", "preempt_off", "softirqs", "syscall"):
-        (ptemu.LATE / kind).write_text(f"{common.CPU} 100\n")
+        (ptemu.LATE / kind).write_text(f"{guest.CPU} 100\n")
 
 
 def window():
-    common.set_parameter("logging", 1)
-    before = common.counter("instructions")
-    recording = common.Record("-m", "1024,32M", event="intel_pt/cyc/k", data="/tmp/ptemu_window")
+    guest.set_parameter("logging", 1)
+    before = guest.counter("instructions")
+    recording = guest.Record("-m", "1024,32M", event="intel_pt/cyc/k", data="/tmp/ptemu_window")
     # Until the end: what runs elsewhere for a while comes back with other calls than it left with.
-    os.sched_setaffinity(0, [common.CPU])
+    os.sched_setaffinity(0, [guest.CPU])
     for _ in range(ROUNDS):
         work()
     recording.end()
     os.sched_setaffinity(0, [0])
-    common.set_parameter("logging", 0)
-    common.equal(common.counter("truncated"), 0, "times that the AUX area was full")
+    guest.set_parameter("logging", 0)
+    guest.equal(guest.counter("truncated"), 0, "times that the AUX area was full")
     shutil.move(ptemu.log_of(), FOLDER / "log")
     shutil.copytree("/tmp/ptemu_window", FOLDER / "window")
-    print(f"{common.counter('instructions') - before} instructions in {ROUNDS} rounds")
+    print(f"{guest.counter('instructions') - before} instructions in {ROUNDS} rounds")
 
 
 ptemu.load()
 os.sched_setaffinity(0, [0])
-common.load("late_timer")
+guest.load("late_timer")
 for attempt in range(5):
     late = ptemu.Late()
     taken = capture.take(CTL, f"/tmp/ptemu_take{attempt}", buffer="1M", late=late)[0]
@@ -71,4 +71,4 @@ with subprocess.Popen(SESSION, stdout=subprocess.PIPE, text=True) as session:
     window()
     session.terminate()
     session.communicate()
-common.equal(common.counter("unexplained"), 0, "steps that no packet tells")
+guest.equal(guest.counter("unexplained"), 0, "steps that no packet tells")

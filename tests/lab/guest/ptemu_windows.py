@@ -18,9 +18,9 @@ import subprocess
 import sys
 import threading
 
-import common
+import guest
 import ptemu
-from common import check, equal
+from guest import check, equal
 
 CTL, USER_CALLS, INSTRUCTIONS = *sys.argv[1:3], int(sys.argv[3])
 TRACING = pathlib.Path("/sys/kernel/tracing")
@@ -66,7 +66,7 @@ CACHE = pathlib.Path("~/.debug").expanduser()
 
 
 def counters(cpus):
-    return {cpu: {name: common.counter(name, cpu) for name in FACTS} for cpu in cpus}
+    return {cpu: {name: guest.counter(name, cpu) for name in FACTS} for cpu in cpus}
 
 
 def copy(cpu):
@@ -151,13 +151,13 @@ def run(window, cpus):
     before = counters(cpus)
     work = Work(cpus)
     if window == "overflow":
-        common.set_parameter("inject_overflow", 3)
+        guest.set_parameter("inject_overflow", 3)
     if window in ("overflow", "ring", "ranges"):
         work.wait()
         return
     with patching():
         work.wait()
-        while any(common.counter("instructions", c) - before[c]["instructions"] < INSTRUCTIONS for c in cpus):
+        while any(guest.counter("instructions", c) - before[c]["instructions"] < INSTRUCTIONS for c in cpus):
             Work(cpus).wait()
         work = Work(cpus)
     work.wait()
@@ -174,13 +174,13 @@ def record(name):
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     for parameter, value in {"long_tnt": 0, "period_us": 5000, "logging": 1, "inject_overflow": 0, **parameters}.items():
-        common.set_parameter(parameter, value)
+        guest.set_parameter(parameter, value)
     for log in ptemu.LOGS.iterdir():
         log.unlink()
     if window == "ranges":
         options = [*options, "--filter", range_filter("late_timer_spin", "vfs_write")]
     before = counters(cpus)
-    recording = common.Record(*options, event=f"intel_pt/{terms}/{where}", cpu=",".join(map(str, cpus)))
+    recording = guest.Record(*options, event=f"intel_pt/{terms}/{where}", cpu=",".join(map(str, cpus)))
     run(window, cpus)
     if window == "ring":
         recording.snapshot()
@@ -208,10 +208,10 @@ def save_build_ids():
 
 shutil.rmtree(CACHE, ignore_errors=True)
 ptemu.load()
-common.load("late_timer")
+guest.load("late_timer")
 os.sched_setaffinity(0, {0})
 resource.setrlimit(resource.RLIMIT_NOFILE, (FILES, FILES))
 pathlib.Path(SOURCE).write_bytes(bytes(1 << 18))
-with common.in_folder("/tmp/ptemu_windows"), trigger():
+with guest.in_folder("/tmp/ptemu_windows"), trigger():
     for one in sys.argv[4:]:
         record(one)

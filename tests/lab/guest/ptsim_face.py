@@ -5,8 +5,8 @@ import errno
 import subprocess
 import sys
 
-import common
-from common import CONFIG, check, equal
+import guest
+from guest import CONFIG, check, equal
 
 SIZE = 64 << 10
 FORMAT = {"pt": "config:0", "cyc": "config:1", "pwr_evt": "config:4", "fup_on_ptw": "config:5", "mtc": "config:9",
@@ -28,20 +28,20 @@ REFUSED = {
 
 
 def events(config=BASE):
-    return common.AuxEvents(sys.argv[1], SIZE, config, siblings=False)
+    return guest.AuxEvents(sys.argv[1], SIZE, config, siblings=False)
 
 
 def files(folder):
-    return {f.name: f.read_text().strip() for f in (common.PMU / folder).iterdir()}
+    return {f.name: f.read_text().strip() for f in (guest.PMU / folder).iterdir()}
 
 
 def check_sysfs():
     equal(files("format"), FORMAT, "format")
     equal(files("caps"), CAPS, "caps")
-    equal((common.PMU / "nr_addr_filters").read_text(), "2\n", "nr_addr_filters")
-    ratio = int((common.PMU / "max_nonturbo_ratio").read_text())
+    equal((guest.PMU / "nr_addr_filters").read_text(), "2\n", "nr_addr_filters")
+    ratio = int((guest.PMU / "max_nonturbo_ratio").read_text())
     check(ratio > 0, f"max_nonturbo_ratio {ratio}")
-    n, d = map(int, (common.PMU / "tsc_art_ratio").read_text().split(":"))
+    n, d = map(int, (guest.PMU / "tsc_art_ratio").read_text().split(":"))
     check(n > 0 and d > 0, f"tsc_art_ratio {n}:{d}")
 
 
@@ -62,19 +62,19 @@ def check_exclusive():
 
 def check_fail_start():
     """Makes the second start fail, and the next one succeed."""
-    failed = common.counter("failed_start")
+    failed = guest.counter("failed_start")
     with events() as one:
-        common.set_parameter("fail_start", 2)
+        guest.set_parameter("fail_start", 2)
         one.do("enable")
         one.do("disable")
-        equal(common.counter("failed_start"), failed, "failed starts")
+        equal(guest.counter("failed_start"), failed, "failed starts")
         one.do("enable")
-        equal(common.counter("failed_start"), failed + 1, "failed starts")
+        equal(guest.counter("failed_start"), failed + 1, "failed starts")
         # Newer kernels retry by themselves.
         one.do("disable")
-        starts = common.counter("start")
+        starts = guest.counter("start")
         one.do("enable")
-        common.wait_for(lambda: common.counter("start") > starts, "start after the one that failed")
+        guest.wait_for(lambda: guest.counter("start") > starts, "start after the one that failed")
 
 
 def takes_filter(text):
@@ -91,10 +91,10 @@ def check_filters():
         check(not takes_filter(text), f"this was taken: {text}")
 
 
-common.load("ptsim")
+guest.load("ptsim")
 check_sysfs()
 check_configs()
 check_exclusive()
 check_fail_start()
 check_filters()
-common.unload("ptsim")
+guest.unload("ptsim")

@@ -5,14 +5,14 @@ import errno
 import sys
 import time
 
-import common
-from common import check, equal
+import guest
+from guest import check, equal
 
 SIZE = 1 << 20
 
 
 def Events(**options):
-    return common.AuxEvents(sys.argv[1], SIZE, **options)
+    return guest.AuxEvents(sys.argv[1], SIZE, **options)
 
 
 def refusals(errors):
@@ -29,21 +29,21 @@ def refusals(errors):
 def is_tracing(events, enable=True):
     if enable:
         events.do("enable")
-    before = common.counter("iterations")
-    common.wait_for(lambda: common.counter("iterations") > before, "iteration")
+    before = guest.counter("iterations")
+    guest.wait_for(lambda: guest.counter("iterations") > before, "iteration")
 
 
 def is_still():
-    before = common.counter("iterations"), common.counter("bytes")
+    before = guest.counter("iterations"), guest.counter("bytes")
     time.sleep(0.1)
-    equal((common.counter("iterations"), common.counter("bytes")), before, "iterations and bytes of a paused trace")
+    equal((guest.counter("iterations"), guest.counter("bytes")), before, "iterations and bytes of a paused trace")
 
 
 def pause(events):
-    count = common.counter("pause")
+    count = guest.counter("pause")
     begin, end = map(int, events.do("print PTSIM-PAUSE").split())
-    equal(common.counter("pause"), count + 1, "pauses")
-    entry = common.log()[-1]
+    equal(guest.counter("pause"), count + 1, "pauses")
+    entry = guest.log()[-1]
     equal(entry["what"], "pause", "last call")
     check(begin <= entry["mono_ns"] <= end, f"pause at {entry['mono_ns']}, not from {begin} to {end}")
     is_still()
@@ -51,9 +51,9 @@ def pause(events):
 
 
 def resume(events):
-    count = common.counter("resume")
+    count = guest.counter("resume")
     events.do("print PTSIM-RESUME")
-    equal(common.counter("resume"), count + 1, "resumes")
+    equal(guest.counter("resume"), count + 1, "resumes")
     is_tracing(events, enable=False)
 
 
@@ -65,9 +65,9 @@ def by_printk(events):
         latencies.append(latency // 1000)
         # Only the first one counts.
         events.do("print PTSIM-PAUSE again")
-        equal(common.log()[-1], entry, "last call")
+        equal(guest.log()[-1], entry, "last call")
         events.do("print something else")
-        equal(common.log()[-1], entry, "last call")
+        equal(guest.log()[-1], entry, "last call")
         resume(events)
     print(f"from the BPF program's start to the pause: {latencies} us")
 
@@ -80,10 +80,10 @@ def by_clock(events):
     events.do("enable")
     is_still()
     events.do("disable")
-    count = common.counter("resume")
+    count = guest.counter("resume")
     events.do("refresh")
     events.do("enable")
-    common.wait_for(lambda: common.counter("resume") == count + 1, "resume")
+    guest.wait_for(lambda: guest.counter("resume") == count + 1, "resume")
     is_tracing(events, enable=False)
 
 
@@ -99,12 +99,12 @@ def pauses_and_resumes():
         resume(events)
 
 
-common.load("ptsim", bytes_per_sec=100000)
-if not common.HAS_PAUSE:
+guest.load("ptsim", bytes_per_sec=100000)
+if not guest.HAS_PAUSE:
     refusals({"pause": errno.EINVAL, "leader": errno.EINVAL})
     print("refused, as by any kernel that does not know it")
     sys.exit(0)
 pauses_and_resumes()
-common.unload("ptsim")
-common.load("ptsim", bytes_per_sec=100000, refuse_aux_pause=1)
+guest.unload("ptsim")
+guest.load("ptsim", bytes_per_sec=100000, refuse_aux_pause=1)
 refusals({"pause": errno.EINVAL, "leader": errno.EOPNOTSUPP})

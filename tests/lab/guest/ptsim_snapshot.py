@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The distribution's `perf record -S` takes snapshots of ptsim and decodes every branch."""
-import common
-from common import check, equal
+import guest
+from guest import check, equal
 
 TREE = {("ptsim_main", "ptsim_outer"), ("ptsim_outer", "ptsim_middle"), ("ptsim_middle", "ptsim_inner"),
         ("ptsim_inner", "ptsim_leaf"), ("ptsim_main", "ptsim_indirect"), ("ptsim_indirect", "ptsim_callee_a"),
@@ -25,29 +25,29 @@ def snapshots(terms, program, parameters):
     values = {"bytes_per_sec": 60000, "max_burst": 131072, "program": program, "period_us": 1000,
               "long_tnt": 0, "pip": 1, **parameters}
     for name, value in values.items():
-        common.set_parameter(name, value)
-    before = {name: common.counter(name) for name in ("iterations", "bytes")}
-    record = common.Record("-S", "-m", ",1M", event=f"intel_pt/{terms}/k")
+        guest.set_parameter(name, value)
+    before = {name: guest.counter(name) for name in ("iterations", "bytes")}
+    record = guest.Record("-S", "-m", ",1M", event=f"intel_pt/{terms}/k")
     first, second = record.snapshot(), record.snapshot()
     record.end()
     check(second["written"] < (1 << 20) - 4096, "the ring is too small for this test")
-    decoded = common.Decoded()
-    iterations = common.check_whole_iterations(decoded, program)
+    decoded = guest.Decoded()
+    iterations = guest.check_whole_iterations(decoded, program)
     executed = second["iterations"] - before["iterations"]
     print(f"{terms or '-'} {program} {parameters}: {iterations} iterations of {executed}, {len(decoded.edges)} edges")
     # perf resumes at the first PSB of the second piece; up to a PSB period of it is not decoded.
     psb_period = 2048 if "psb_period=0" in terms else 16384
     lost_most = psb_period / ((second["bytes"] - before["bytes"]) / executed) + 2
     check(0 <= executed - iterations <= lost_most, f"{iterations} iterations of {executed}")
-    per_iteration = common.program_counts(program)["branches"]
+    per_iteration = guest.program_counts(program)["branches"]
     until_first = (first["iterations"] - before["iterations"]) * per_iteration
     equal(decoded.edges[:2], [("tr strt", 0), ("tr end  async", until_first)], "edges of the first snapshot")
     equal(decoded.edges[-1], ("tr end  async", len(decoded.branches)), "end of the second snapshot")
     if program == "mixed":
-        equal(common.call_tree(decoded.iterations("ptsim_main")[0]), TREE, "call tree")
+        equal(guest.call_tree(decoded.iterations("ptsim_main")[0]), TREE, "call tree")
 
 
-common.load("ptsim")
-with common.in_folder("/tmp/ptsim_snapshot"):
+guest.load("ptsim")
+with guest.in_folder("/tmp/ptsim_snapshot"):
     for case in CASES:
         snapshots(*case)

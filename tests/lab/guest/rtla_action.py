@@ -10,8 +10,8 @@ import subprocess
 import sys
 
 import capture
-import common
-from common import check, equal
+import guest
+from guest import check, equal
 
 CTL, ACTION = sys.argv[1:]
 PIN = pathlib.Path("/sys/fs/bpf/perf_poke_rtla")
@@ -35,7 +35,7 @@ class Session:
 
     def __init__(self, output):
         self.output = output
-        argv = [CTL, "start", "--json", "--cpu", str(common.CPU), "--threshold", "1h", "--workload", "none", "--recorder", "pt",
+        argv = [CTL, "start", "--json", "--cpu", str(guest.CPU), "--threshold", "1h", "--workload", "none", "--recorder", "pt",
                 "--buffer", "1M", "--session", "of-rtla", "--count", "9", "--duration", "300s", "--output", output]
         self.process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
         equal(json.loads(self.process.stdout.readline())["type"], "armed", "first line")
@@ -50,7 +50,7 @@ class Session:
 
 def rtla_stops(rtla, threshold, *options):
     """Runs rtla until its threshold; returns its output."""
-    argv = [rtla, "timerlat", "hist", "-c", str(common.CPU), threshold, str(THRESHOLD_US), "-d", "120s", "-E", "1000", "-b", "1000", *options]
+    argv = [rtla, "timerlat", "hist", "-c", str(guest.CPU), threshold, str(THRESHOLD_US), "-d", "120s", "-E", "1000", "-b", "1000", *options]
     with capture.Late(every_s=1.5, late_us=INJECTED_US):
         out = subprocess.run(argv, capture_output=True, text=True, timeout=200, check=False)
     print(f"{' '.join(argv)}: {out.returncode}\n{out.stdout[-1500:]}{out.stderr}", flush=True)
@@ -59,7 +59,7 @@ def rtla_stops(rtla, threshold, *options):
 
 def decodes(one):
     decoded = one.decoded()
-    iterations = common.check_whole_iterations(decoded)
+    iterations = guest.check_whole_iterations(decoded)
     equal(decoded.edges[-1][1], len(decoded.branches), "the trace ends behind the last branch")
     return iterations
 
@@ -71,7 +71,7 @@ def by_action(rtla, threshold, kind):
     captures = session.end()
     equal(len(captures), 1, "captures")
     one, spike = captures[0], captures[0].json["spike"]
-    equal((spike["rtla"], spike["poked"], spike["trigger"], spike["cpu"]), (True, False, kind, common.CPU), "what the capture says")
+    equal((spike["rtla"], spike["poked"], spike["trigger"], spike["cpu"]), (True, False, kind, guest.CPU), "what the capture says")
     equal(one.json["threshold_ns"], None, "rtla's threshold is not known")
     equal(one.json["recorder"]["freeze"], "pause", "freeze")
     equal(spike[f"{kind}_ns"], spike["latency_ns"], "latency")
@@ -137,10 +137,10 @@ def has_bpf(rtla):
 
 chosen = rtla_with_actions()
 if not chosen:
-    common.skip("no rtla with --bpf-action; this builds it: tests/lab/lab rtla 7.3")
+    guest.skip("no rtla with --bpf-action; this builds it: tests/lab/lab rtla 7.3")
 capture.load()
 if not (TRACING / "events/osnoise/timerlat_sample").exists():
-    common.skip("the kernel has no tracepoint osnoise:timerlat_sample (Linux 6.15)")
+    guest.skip("the kernel has no tracepoint osnoise:timerlat_sample (Linux 6.15)")
 if has_bpf(chosen):
     by_action(chosen, "-i", "irq")
     by_action(chosen, "-T", "thread")

@@ -13,8 +13,8 @@ import subprocess
 import sys
 
 import capture as captures
-import common
-from common import check, equal
+import guest
+from guest import check, equal
 
 CTL = sys.argv[1]
 OUTPUT = pathlib.Path("/var/tmp/script-captures")
@@ -30,12 +30,12 @@ DEPTHS = {"ptsim_outer": 0, "ptsim_middle": 1, "ptsim_inner": 2, "ptsim_leaf": 3
 
 
 def take_capture(*options):
-    session = subprocess.Popen([CTL, "start", "--json", "--cpu", str(common.CPU), "--threshold", "20ms", "--count", "1",
+    session = subprocess.Popen([CTL, "start", "--json", "--cpu", str(guest.CPU), "--threshold", "20ms", "--count", "1",
                                 "--duration", "60s", "--buffer", "128K", "--recorder", "pt", "--output", OUTPUT, *options],
                                stdout=subprocess.PIPE, text=True)
     first = session.stdout.readline()
     check('"armed"' in first, f"the session is not armed: {first}")
-    LATE.write_text(f"{common.CPU} {SPIKE_US}\n")
+    LATE.write_text(f"{guest.CPU} {SPIKE_US}\n")
     out = session.communicate(timeout=120)[0]
     equal(session.returncode, 0, f"exit status of start ({out[-500:]})")
     path = max(OUTPUT.iterdir())
@@ -54,7 +54,7 @@ def parse(text):
     lines = []
     for line in map(str.rstrip, text.splitlines()):
         # The core frequency and synchronisation points
-        if not line or "cbr:" in line or "psb offs:" in line or common.is_sample(line):
+        if not line or "cbr:" in line or "psb offs:" in line or guest.is_sample(line):
             continue
         match = LINE.fullmatch(line)
         check(match, f"not understood: '{line}'")
@@ -87,7 +87,7 @@ def check_times(lines, facts, window_ns):
     check(first >= spike - window_ns, f"{spike - first} ns before the spike")
     check(last <= spike + facts["skid_ns"], f"{last - spike} ns after the spike, of a skid of {facts['skid_ns']} ns")
     check(lines[-1]["flags"].startswith("tr end"), f"the last line is {lines[-1]}")
-    equal({line["cpu"] for line in lines}, {common.CPU}, "CPUs")
+    equal({line["cpu"] for line in lines}, {guest.CPU}, "CPUs")
 
 
 def check_instructions(path):
@@ -111,8 +111,8 @@ def check_silence(path):
         equal((plain.returncode, plain.stderr), (0, ""), f"{perf} script alone")
 
 
-common.load("ptsim")
-common.load("late_timer")
+guest.load("ptsim")
+guest.load("late_timer")
 shutil.rmtree(OUTPUT, ignore_errors=True)
 capture, about = take_capture()
 if len(sys.argv) > 2:

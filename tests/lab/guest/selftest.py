@@ -9,8 +9,8 @@ import subprocess
 import sys
 
 import capture
-import common
-from common import check, equal
+import guest
+from guest import check, equal
 
 CTL, = sys.argv[1:]
 BUFFER = 128 << 10
@@ -60,7 +60,7 @@ def only_the_culprit_is_missing():
 
 
 def sees_a_ring_that_is_too_small():
-    common.set_parameter("bytes_per_sec", 10000000)
+    guest.set_parameter("bytes_per_sec", 10000000)
     rows, _ = selftest("small", "--buffer", "16K", "--recorder", "pt", "--freeze", capture.ways()[0])
     check("history" in wrong(rows[0]), "a ring that is too small is not seen")
 

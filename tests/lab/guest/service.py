@@ -13,8 +13,8 @@ import shutil
 import subprocess
 import sys
 
-import common
-from common import check, equal
+import guest
+from guest import check, equal
 
 CTL, LATE, UNIT = sys.argv[1:]
 SYSTEMD = pathlib.Path("/usr/lib/systemd")
@@ -24,7 +24,7 @@ STATE = pathlib.Path("/var/lib/perf-poke")
 TARGETS = ["sysinit", "basic", "shutdown", "multi-user", "sockets"]
 JOURNAL = ["systemd-journald.service", "systemd-journald.socket", "systemd-journald-dev-log.socket"]
 # A guest on a busy host is late by tens of milliseconds.
-OPTIONS = f"--cpu {common.CPU} --threshold 60ms --recorder events --workload cyclic --dma-latency 0 --count 1000"
+OPTIONS = f"--cpu {guest.CPU} --threshold 60ms --recorder events --workload cyclic --dma-latency 0 --count 1000"
 
 
 def inside():
@@ -71,7 +71,7 @@ def manager():
             SYSTEMD / "systemd", "--system", "--unit=multi-user.target", "--log-target=kmsg", "--log-level=notice"]
     with subprocess.Popen(argv, stdin=subprocess.DEVNULL) as process:
         try:
-            common.wait_for(lambda: systemctl("is-system-running", status=None) in ("running", "degraded"), "systemd", 120)
+            guest.wait_for(lambda: systemctl("is-system-running", status=None) in ("running", "degraded"), "systemd", 120)
             yield
         finally:
             process.kill()
@@ -83,8 +83,8 @@ def captures():
 
 def takes_a_capture():
     before = len(captures())
-    with subprocess.Popen([LATE, str(common.CPU), "100000", "300"]) as late:
-        common.wait_for(lambda: len(captures()) > before, "capture", 120)
+    with subprocess.Popen([LATE, str(guest.CPU), "100000", "300"]) as late:
+        guest.wait_for(lambda: len(captures()) > before, "capture", 120)
         late.kill()
     capture = json.loads(pathlib.Path(captures()[-1]).read_text())
     check(any(frame.get("symbol") for frame in capture["spike"]["stack"]), f"no symbols in {capture['spike']}")
@@ -107,16 +107,16 @@ def survives(pid):
 
 def begins_again(pid):
     systemctl("kill", "--signal=KILL", "perf-poke@timers")
-    common.wait_for(lambda: shown("ActiveState") == "active" and shown("MainPID") not in (pid, "0"), "restart", 90)
+    guest.wait_for(lambda: shown("ActiveState") == "active" and shown("MainPID") not in (pid, "0"), "restart", 90)
     equal(shown("NRestarts"), "1", "restarts")
     is_armed(shown("MainPID"))
     print("killed: begins again", flush=True)
 
 
 def main():
-    common.need_root()
+    guest.need_root()
     if not (SYSTEMD / "systemd").exists():
-        common.skip("needs systemd")
+        guest.skip("needs systemd")
     # The guest's root is not that of its first process.
     os.environ["SYSTEMD_IGNORE_CHROOT"] = "1"
     write_units()

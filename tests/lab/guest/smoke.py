@@ -9,8 +9,8 @@ import subprocess
 import sys
 
 import capture
-import common
-from common import check, equal
+import guest
+from guest import check, equal
 
 CTL, LATE = sys.argv[1:]
 # examples/late spins in an interrupt from another CPU.
@@ -33,7 +33,7 @@ def report(one):
 @contextlib.contextmanager
 def interrupted():
     """A busy CPU with a long interrupt now and then"""
-    cpu = str(common.CPU)
+    cpu = str(guest.CPU)
     with subprocess.Popen(["taskset", "-c", cpu, "sh", "-c", "while :; do :; done"]) as busy, \
             subprocess.Popen([LATE, cpu, str(LATE_US), "300"]) as late:
         try:
@@ -55,7 +55,7 @@ def names_the_culprit():
 def holds(way):
     one = capture.take(CTL, f"/tmp/smoke_{way}", "--freeze", way)[0]
     equal(one.json["recorder"]["freeze"], way, "freeze")
-    iterations = common.check_whole_iterations(one.decoded())
+    iterations = guest.check_whole_iterations(one.decoded())
     functions = {row["name"] for row in report(one)["functions"]}
     check({"ptsim_main", "ptsim_leaf"} <= functions, f"functions: {functions}")
     print(f"{way}: {iterations} iterations, skid {one.line['skid_ns'] / 1000:.0f} us, then executed {report(one)['after_spike']}")

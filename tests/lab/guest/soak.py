@@ -4,11 +4,11 @@ OPTIONS"""
 import subprocess
 import sys
 
-import common
-from common import equal
+import guest
+from guest import equal
 
-common.load("late_timer")
+guest.load("late_timer")
 result = subprocess.run([*sys.argv[1:], "--workload", "timerlat"], check=False)
 if result.returncode == 77:
-    common.skip("see above")
+    guest.skip("see above")
 equal(result.returncode, 0, "exit status of soak")

@@ -8,8 +8,8 @@ import sys
 import threading
 
 import capture
-import common
-from common import check, equal
+import guest
+from guest import check, equal
 
 CTL, = sys.argv[1:]
 # The guest itself is late by tens of milliseconds now and then.
@@ -34,7 +34,7 @@ class Sleeper(threading.Thread):
 
     def run(self):
         while not self.stop.wait(0.1):
-            subprocess.run(["taskset", "-c", str(common.CPU), "sleep", str(LONG_S)], check=True)
+            subprocess.run(["taskset", "-c", str(guest.CPU), "sleep", str(LONG_S)], check=True)
 
     def __exit__(self, *_):
         self.stop.set()
@@ -52,7 +52,7 @@ def stops_at_the_exit(name, way):
     equal((one.line["trigger"], one.line["label"]), ("span", name), "trigger and label")
     check(one.line["latency_ns"] >= LONG_S * 1e9, f"latency {one.line['latency_ns']}")
     equal(one.json["recorder"]["freeze"], way, "freeze")
-    common.check_whole_iterations(one.decoded())
+    guest.check_whole_iterations(one.decoded())
     print(f"{name}, {way}: held {held_ns(one, way) / 1000:.0f} us after the exit")
 
 

@@ -8,8 +8,8 @@ import signal
 import subprocess
 import time
 
-import common
-from common import check, equal
+import guest
+from guest import check, equal
 from tracer import CTL, OSNOISE, THREAD, TRACING, Session, as_before, comms, dma_latency, need, read, state, stop_all, tasks, thread_policy
 
 def ends(before):
@@ -49,9 +49,9 @@ def others_change(before):
     """Changes by others are reported and left alone."""
     session = Session("--workload", "timerlat")
     (OSNOISE / "timerlat_period_us").write_text("3000")
-    common.wait_for(lambda: "timerlat_period_us: another process set it to '3000'" in session.text(), f"warning: {session.text()}")
+    guest.wait_for(lambda: "timerlat_period_us: another process set it to '3000'" in session.text(), f"warning: {session.text()}")
     (OSNOISE / "cpus").write_text("0")
-    common.wait_for(lambda: "osnoise/cpus: another process set it to '0'" in session.text(), "warning")
+    guest.wait_for(lambda: "osnoise/cpus: another process set it to '0'" in session.text(), "warning")
     session.end()
     check("are not restored: osnoise/cpus is '0' (the session had set '1', before that" in session.text(), f"said: {session.text()}")
     equal(read(OSNOISE / "cpus"), "0", "cpus")
@@ -85,7 +85,7 @@ def runs_already(before):
         session.end()
         session = Session()
         (other / "current_tracer").write_text("nop")
-        common.wait_for(lambda: "another process stopped the tracer" in session.text(), "warning")
+        guest.wait_for(lambda: "another process stopped the tracer" in session.text(), "warning")
         session.end()
     finally:
         (other / "current_tracer").write_text("nop")
@@ -119,7 +119,7 @@ def rtla(before):
         return
     cpus = os.cpu_count()
     process = subprocess.Popen(["rtla", "timerlat", "top", "-q", "-c", f"0-{cpus - 1}", "-d", "6s"], stdout=subprocess.PIPE, text=True)
-    common.wait_for(lambda: THREAD in comms(), "thread of rtla's tracer")
+    guest.wait_for(lambda: THREAD in comms(), "thread of rtla's tracer")
     time.sleep(1)
     session = Session("--workload", "timerlat", "--trigger=thread=1h", cpu=f"0-{cpus - 1}")
     time.sleep(1.5)
@@ -142,7 +142,7 @@ def two_sessions(before):
     equal(second.armed["workload"], "cyclic", "workload of the second session")
     third = Session("--workload", "timerlat")
     first.end()
-    common.wait_for(lambda: "another process stopped the tracer" in third.text(), "warning")
+    guest.wait_for(lambda: "another process stopped the tracer" in third.text(), "warning")
     for session in (second, third):
         session.end()
     as_before(before, "after two sessions")
@@ -151,14 +151,14 @@ def two_sessions(before):
 
 def hotplug(before):
     """After hotplug a CPU has the tracer's thread again, with its settings."""
-    online = common.pathlib.Path("/sys/devices/system/cpu/cpu1/online")
+    online = guest.pathlib.Path("/sys/devices/system/cpu/cpu1/online")
     session = Session("--workload", "timerlat", "--prio", "f:70")
     try:
         online.write_text("0")
-        common.wait_for(lambda: "went offline" in session.text(), "warning")
+        guest.wait_for(lambda: "went offline" in session.text(), "warning")
     finally:
         online.write_text("1")
-    common.wait_for(lambda: "is back: watched again" in session.text(), "message")
+    guest.wait_for(lambda: "is back: watched again" in session.text(), "message")
     equal(thread_policy(), (1, 70), "policy and priority of the new thread")
     session.end()
     as_before(before, "after a CPU was away")
@@ -182,12 +182,12 @@ def unmounted(before):
     """Needs no mount of tracefs, and leaves none."""
     subprocess.run(["umount", str(TRACING)], check=True)
     try:
-        mounts = common.pathlib.Path("/proc/mounts").read_text()
+        mounts = guest.pathlib.Path("/proc/mounts").read_text()
         session = Session("--workload", "timerlat")
         check(THREAD in comms(), "there is no thread of the tracer")
-        equal(common.pathlib.Path("/proc/mounts").read_text().count("tracefs"), mounts.count("tracefs"), "mounts of tracefs")
+        equal(guest.pathlib.Path("/proc/mounts").read_text().count("tracefs"), mounts.count("tracefs"), "mounts of tracefs")
         session.end()
-        equal(common.pathlib.Path("/proc/mounts").read_text(), mounts, "mounts")
+        equal(guest.pathlib.Path("/proc/mounts").read_text(), mounts, "mounts")
     finally:
         subprocess.run(["mount", "-t", "tracefs", "tracefs", str(TRACING)], check=True)
     as_before(before, "after a session without a mount")

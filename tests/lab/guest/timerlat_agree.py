@@ -12,8 +12,8 @@ import re
 import statistics
 import time
 
-import common
-from common import check, equal
+import guest
+from guest import check, equal
 from tracer import TRACING, Session, as_before, need, state
 
 ACTIVATIONS = int(os.environ.get("AGREE_ACTIVATIONS", "2000"))
@@ -128,7 +128,7 @@ def compare(pairs, what):
 
 def main():
     need()
-    common.load("late_timer")
+    guest.load("late_timer")
     before = state()
     text, theirs, summary = watch()
     own = expiries(text, summary)

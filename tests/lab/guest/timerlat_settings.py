@@ -9,8 +9,8 @@ import signal
 import struct
 import time
 
-import common
-from common import check, equal
+import guest
+from guest import check, equal
 from tracer import OSNOISE, Session, as_before, need, state, stop_all, tasks
 
 CGROUPS = pathlib.Path("/sys/fs/cgroup")
@@ -52,7 +52,7 @@ def new_cgroup(name):
     path.mkdir()
     try:
         yield path
-        common.wait_for(lambda: not (path / "cgroup.procs").read_text(), f"end of all in cgroup {name}")
+        guest.wait_for(lambda: not (path / "cgroup.procs").read_text(), f"end of all in cgroup {name}")
     finally:
         path.rmdir()
 
@@ -63,8 +63,8 @@ def has_user():
 
 def can_move():
     """Whether the kernel allows moving timerlat's threads to another cgroup."""
-    session = Session("--workload", "timerlat", "--cgroup", "lab", expect=None if common.VERSION > (6, 1) else 1)
-    if common.VERSION == (6, 1):
+    session = Session("--workload", "timerlat", "--cgroup", "lab", expect=None if guest.VERSION > (6, 1) else 1)
+    if guest.VERSION == (6, 1):
         check("does not let the tracer's thread" in session.text(), f"said: {session.text()}")
         return False
     session.end()
@@ -146,8 +146,8 @@ def others_change(before):
 
 def main():
     need()
-    common.load("idle_states")
-    common.wait_for(CPUIDLE.exists, "idle states")
+    guest.load("idle_states")
+    guest.wait_for(CPUIDLE.exists, "idle states")
     before = state()
     with new_cgroup("lab"):
         movable = can_move()

@@ -13,8 +13,8 @@ import sys
 import time
 
 import capture
-import common
-from common import check, equal
+import guest
+from guest import check, equal
 from tracer import CTL, OSNOISE, Session, as_before, hog, need, state, stop_all, tasks
 
 LATE = pathlib.Path("/sys/kernel/debug/late_timer/irqs_off")
@@ -137,7 +137,7 @@ while True: time.sleep(0.002)
 """
     with subprocess.Popen([sys.executable, "-c", code]) as process:
         try:
-            common.wait_for(lambda: pathlib.Path(f"/proc/{process.pid}/comm").read_text() == "the-sleeper\n", "sleeper")
+            guest.wait_for(lambda: pathlib.Path(f"/proc/{process.pid}/comm").read_text() == "the-sleeper\n", "sleeper")
             yield process.pid
         finally:
             process.kill()
@@ -179,7 +179,7 @@ def users():
     shown_to_others("user")
     (OSNOISE / "timerlat_period_us").write_text("2000")
     (OSNOISE / "cpus").write_text("0-1")
-    common.wait_for(lambda: "the thread on CPU 1 was killed" in session.text(), "warning")
+    guest.wait_for(lambda: "the thread on CPU 1 was killed" in session.text(), "warning")
     (OSNOISE / "cpus").write_text("1")
     (OSNOISE / "timerlat_period_us").write_text("1000")
     summary = session.end(status=0)[-1]
@@ -189,7 +189,7 @@ def users():
     check(user["min_ns"] > irq["min_ns"] and user["avg_ns"] > irq["avg_ns"], f"latencies of the user {user}, of the interrupt {irq}")
     session = Session("--workload", "user", "--trigger=user=1h")
     session.end(signal.SIGKILL, -9)
-    common.wait_for(lambda: "pp-user/1" not in [comm for _, comm in tasks()], "end of the threads of a killed session")
+    guest.wait_for(lambda: "pp-user/1" not in [comm for _, comm in tasks()], "end of the threads of a killed session")
     stop_all("restored")
     check("needs --workload user" in Session("--workload", "cyclic", "--trigger=user", expect=2).text(), "trigger user without its workload")
     print(f"user: irq {facts['irq_ns']}, thread {facts['thread_ns']}, user {facts['user_ns']}", flush=True)

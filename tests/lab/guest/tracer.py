@@ -9,8 +9,8 @@ import signal
 import subprocess
 import sys
 
-import common
-from common import check, equal
+import guest
+from guest import check, equal
 
 CTL = sys.argv[1]
 TRACING = pathlib.Path("/sys/kernel/tracing")
@@ -120,9 +120,9 @@ def stop_all(*expected):
 
 
 def need():
-    common.need_root()
+    guest.need_root()
     if not (OSNOISE / "timerlat_period_us").exists():
-        common.skip("this kernel has no timerlat tracer")
+        guest.skip("this kernel has no timerlat tracer")
 
 
 def hog(microseconds, priority=98):

@@ -7,15 +7,16 @@ import subprocess
 import sys
 
 import capture
-import common
-from common import check, equal
+import guest
+from guest import check, equal  # and finds the helpers of the suite host
+import poked
 
-POKER, LATE = sys.argv[1:3]
+POKER = sys.argv[1]
 
 
 class Poker:
     def __init__(self, pids):
-        argv = [POKER, str(common.CPU), str(capture.THRESHOLD_US * 1000), "/tmp/wrong_target", "pp-wrong-target", *map(str, pids)]
+        argv = [POKER, str(guest.CPU), str(capture.THRESHOLD_US * 1000), "/tmp/wrong_target", "pp-wrong-target", *map(str, pids)]
         self.process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
         equal(self.process.stdout.readline(), b"armed\n", "first line")
 
@@ -43,8 +44,7 @@ def changed(how):
     print(f"{how}: the target was not signalled any more")
 
 
-common.load("late_timer")
-poked = common.host_helpers(LATE)
+guest.load("late_timer")
 for change in ("exec", "reset"):
     changed(change)
 with poked.Counter() as other, poked.Counter() as target:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Helpers for tests inside a lab guest. Exit status: 0 passed, 1 failed, 77 skipped."""
+"""Helpers for tests inside a lab guest, beside those of the suite host. Exit status: 0 passed, 1 failed, 77 skipped."""
 import collections
 import contextlib
 import os
@@ -8,7 +8,9 @@ import re
 import signal
 import subprocess
 import sys
-import time
+
+sys.path.insert(1, str(pathlib.Path(__file__).resolve().parents[2] / "host"))
+from common import skip, wait_for  # noqa: E402  # pylint: disable=wrong-import-position
 
 CPU = 1
 PTSIM = pathlib.Path("/sys/kernel/debug/ptsim")
@@ -18,11 +20,6 @@ KERNEL = os.environ.get("LAB_KERNEL", "")
 VERSION = tuple(map(int, re.findall(r"\d+", os.uname().release)[:2]))
 # Linux 6.13, and Debian's 6.12 stable
 HAS_PAUSE = VERSION >= (6, 12)
-
-
-def skip(reason):
-    print(f"skipped: {reason}")
-    sys.exit(77)
 
 
 def check(condition, message):
@@ -35,34 +32,11 @@ def equal(got, expected, message):
     check(got == expected, f"{message}: {got}, not {expected}")
 
 
-def wait_for(condition, message, seconds=30):
-    end = time.monotonic() + seconds
-    while not condition():
-        check(time.monotonic() < end, f"no {message} within {seconds} s")
-        time.sleep(0.02)
-
-
 def need_root():
     if os.geteuid():
         skip("needs root")
     if "LAB_MODULES" not in os.environ:
         skip("runs in a lab guest: tests/lab/lab run KERNEL -- ...")
-
-
-def host_helpers(late=""):
-    """The module `poked` of the suite host, which finds its programs through the environment. It
-    imports a module `common` of its own."""
-    for name, path in (("PERF_POKE_CTL", ""), ("PERF_POKE_EMBED", ""), ("PERF_POKE_LATE", late)):
-        os.environ.setdefault(name, path)
-    host = str(pathlib.Path(__file__).resolve().parents[2] / "host")
-    ours = sys.modules.pop("common")
-    sys.path.insert(0, host)
-    try:
-        import poked  # pylint: disable=import-outside-toplevel
-    finally:
-        sys.path.remove(host)
-        sys.modules["common"] = ours
-    return poked
 
 
 def load(module, **parameters):
