@@ -5,6 +5,7 @@
 #define LATENCY_H
 
 #include "holder.h"
+#include "overrun.h"
 #include "spike.h"
 #include "stack.h"
 
@@ -25,6 +26,7 @@ struct activation {
 	__u32 cpu, pid, tid;
 	__u32 ran;     /* 1: the thread has run, thread_ns is its latency */
 	char comm[16]; /* of the interrupted task */
+	__u64 told;    /* 1: was a spike before the thread ran */
 };
 
 /* By thread ID; if timerlat reports samples, by CPU. */
@@ -38,7 +40,8 @@ struct {
 /* A woken thread: the time, and the CPU of its run queue. */
 struct wakeup {
 	__u64 time_ns;
-	__u32 cpu, reserved;
+	__u32 cpu;
+	__u32 told; /* 1: was a spike before it ran */
 };
 
 struct {
@@ -133,7 +136,11 @@ static __always_inline bool begin(const struct trigger_cpu *cpu, struct hrtimer 
 	activation.pid = pid_tgid >> 32;
 	activation.tid = pid_tgid;
 	bpf_get_current_comm(activation.comm, sizeof(activation.comm));
-	return !bpf_map_update_elem(&activations, &key, &activation, BPF_ANY) && !activation.ran;
+	if (bpf_map_update_elem(&activations, &key, &activation, BPF_ANY) || activation.ran)
+		return false;
+	if (overruns & 1U << PERF_POKE_TRIGGER_THREAD)
+		overrun_remember(activation.cpu, PERF_POKE_TRIGGER_THREAD, key, expected_ns);
+	return true;
 }
 
 /* Records later latencies of an activation with a spike. */
@@ -161,8 +168,13 @@ static __noinline int judge(void *ctx, __u32 kind, const struct activation *acti
 		return 0;
 	if (kind != PERF_POKE_TRIGGER_WAKEUP)
 		note_latencies(activation, kind == PERF_POKE_TRIGGER_USER ? latency_ns : 0);
-	if (latency_ns < cpu->threshold_ns) {
-		count(cpu, latency_ns);
+	if (latency_ns < cpu->threshold_ns ||
+	    (activation->told && kind != PERF_POKE_TRIGGER_USER)) {
+		/* Two CPUs may count the same row. */
+		if (activation->cpu == bpf_get_smp_processor_id())
+			count(cpu, latency_ns);
+		else
+			count_late(cpu, latency_ns);
 		return 0;
 	}
 	s = take(cpu, kind, latency_ns);
@@ -257,6 +269,7 @@ static __always_inline void run_after_wakeup(void *ctx, const struct task_struct
 		return;
 	activation.cpu = woken->cpu;
 	activation.expected_ns = woken->time_ns;
+	activation.told = woken->told;
 	bpf_map_delete_elem(&wakeups, &tid);
 	if (!is_watched(activation.cpu))
 		return;
@@ -355,16 +368,100 @@ SEC("?tp_btf/sched_wakeup")
 int latency_wakeup(__u64 *ctx)
 {
 	const struct task_struct *task = (const struct task_struct *)ctx[0];
-	struct wakeup woken = { .time_ns = bpf_ktime_get_ns(), .cpu = cpu_of_task(task) };
+	struct wakeup woken = {};
 	__u32 tid = task->pid;
 
 	if (wakeup_pid && tid != wakeup_pid && (__u32)task->tgid != wakeup_pid)
 		return 0;
 	if (wakeup_comm[0] && !is_wakeup_comm(task))
 		return 0;
+	woken.time_ns = bpf_ktime_get_ns();
+	woken.cpu = cpu_of_task(task);
 	holder_seen(woken.cpu, woken.time_ns);
-	bpf_map_update_elem(&wakeups, &tid, &woken, BPF_ANY);
+	if (!bpf_map_update_elem(&wakeups, &tid, &woken, BPF_ANY) &&
+	    overruns & 1U << PERF_POKE_TRIGGER_WAKEUP)
+		overrun_remember(woken.cpu, PERF_POKE_TRIGGER_WAKEUP, tid, woken.time_ns);
 	return 0;
+}
+
+static __noinline int activation_claim(__u64 key, __u64 began_ns)
+{
+	__u32 thread = key;
+	struct activation *waiting = bpf_map_lookup_elem(&activations, &thread);
+
+	if (!waiting || waiting->expected_ns != began_ns || waiting->thread_ns || waiting->told)
+		return 0;
+	waiting->told = 1;
+	return 1;
+}
+
+static __noinline int wakeup_claim(__u64 key, __u64 began_ns)
+{
+	__u32 tid = key;
+	struct wakeup *waiting = bpf_map_lookup_elem(&wakeups, &tid);
+
+	if (!waiting || waiting->time_ns != began_ns || waiting->told)
+		return 0;
+	waiting->told = 1;
+	return 1;
+}
+
+/* A thread that has not run yet. It is counted when it runs. */
+static __noinline int latency_overrun(void *ctx, __u32 kind, const struct activation *activation,
+				      __u64 now, __u32 tid)
+{
+	struct trigger_cpu *cpu = cpu_of_kind(activation->cpu, kind);
+	__u64 latency_ns = lateness(now, activation->expected_ns);
+	struct trigger_spike *s;
+
+	if (!cpu)
+		return 0;
+	s = take_spike(cpu, kind, latency_ns, now, true, false);
+	if (!s)
+		return 0;
+	s->overrun = 1;
+	s->late.tid = tid;
+	s->expected_ns = activation->expected_ns;
+	s->actual_ns = now;
+	s->function = activation->function;
+	s->timer = activation->timer;
+	s->cpu = activation->cpu;
+	s->irq_ns = activation->irq_ns;
+	fill_task(s);
+	stack_at_spike(ctx, s->sequence);
+	holder_copy(activation->cpu, s->sequence, activation->expected_ns + activation->irq_ns);
+	return tell(s);
+}
+
+SEC("?tp_btf/hrtimer_expire_entry")
+int latency_expiry(__u64 *ctx)
+{
+	struct activation activation = {};
+	const struct activation *found;
+	struct overrun_slot late = {};
+	__u64 now = bpf_ktime_get_ns();
+	const struct task_struct *task;
+	__u32 key;
+
+	if (overruns & 1U << PERF_POKE_TRIGGER_WAKEUP &&
+	    overrun_find(PERF_POKE_TRIGGER_WAKEUP, now, wakeup_claim, &late)) {
+		activation.cpu = bpf_get_smp_processor_id();
+		activation.expected_ns = late.began_ns;
+		return latency_overrun(ctx, PERF_POKE_TRIGGER_WAKEUP, &activation, now, late.key);
+	}
+	if (!(overruns & 1U << PERF_POKE_TRIGGER_THREAD) ||
+	    !overrun_find(PERF_POKE_TRIGGER_THREAD, now, activation_claim, &late))
+		return 0;
+	key = late.key;
+	found = bpf_map_lookup_elem(&activations, &key);
+	if (!found)
+		return 0;
+	activation = *found;
+	if (has_samples) {
+		task = timerlat_task((struct hrtimer *)activation.timer);
+		key = task ? BPF_CORE_READ(task, pid) : 0;
+	}
+	return latency_overrun(ctx, PERF_POKE_TRIGGER_THREAD, &activation, now, key);
 }
 
 #endif

@@ -6,6 +6,7 @@
 #define SPAN_H
 
 #include "filter.h"
+#include "overrun.h"
 #include "spike.h"
 #include "stack.h"
 
@@ -22,9 +23,6 @@ const volatile char span_name[TRIGGER_LABEL_SIZE] = "";
 const volatile __u32 span_by = SPAN_BY_THREAD;
 /* 1: entry and exit are of one function, so an entry in an open span is a recursive call. */
 const volatile __u32 span_nests = 0;
-
-/* 1: a span over the threshold is a spike before its exit. */
-const volatile __u32 span_overrun = 0;
 
 /* Set by user space while both entry and exit are attached. */
 __u32 span_counting = 0;
@@ -45,24 +43,6 @@ struct {
 	__type(key, __u64);
 	__type(value, struct span_open);
 } spans SEC(".maps");
-
-/* The newest spans of a CPU, for span_expiry(). If two share a slot, one is not seen. */
-#define SPAN_SLOT_BITS 6
-#define SPAN_SLOTS (1 << SPAN_SLOT_BITS)
-
-struct span_slots {
-	struct {
-		__u64 key;
-		__u64 began_ns; /* 0: free */
-	} slots[SPAN_SLOTS];
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* set to the number of possible CPUs before load */
-	__type(key, __u32);
-	__type(value, struct span_slots);
-} span_newest SEC(".maps");
 
 /* The idle tasks of all CPUs have the ID 0. */
 static __always_inline __u64 span_thread(void)
@@ -88,20 +68,6 @@ static __always_inline void span_count(__u32 what)
 		cpu->unpaired[what]++;
 }
 
-static __always_inline void span_remember(__u64 key, __u64 began_ns)
-{
-	__u32 cpu = bpf_get_smp_processor_id();
-	struct span_slots *newest = bpf_map_lookup_elem(&span_newest, &cpu);
-	/* Pointers differ in the middle bits: Knuth's multiplicative hash. */
-	__u64 slot = key * 0x9e3779b97f4a7c15 >> (64 - SPAN_SLOT_BITS);
-
-	barrier_var(slot);
-	if (!newest || slot >= SPAN_SLOTS)
-		return;
-	newest->slots[slot].key = key;
-	newest->slots[slot].began_ns = began_ns;
-}
-
 static __noinline int span_begin(__u64 argument)
 {
 	struct span_open begun = { .began_ns = bpf_ktime_get_ns() };
@@ -119,8 +85,9 @@ static __noinline int span_begin(__u64 argument)
 		span_count(SPAN_NO_ROOM);
 		return 0;
 	}
-	if (span_overrun)
-		span_remember(key, begun.began_ns);
+	if (overruns & 1U << PERF_POKE_TRIGGER_SPAN)
+		overrun_remember(bpf_get_smp_processor_id(), PERF_POKE_TRIGGER_SPAN, key,
+				 begun.began_ns);
 	return 0;
 }
 
@@ -196,59 +163,31 @@ static __noinline int span_end(void *ctx, __u64 argument)
 	return 0;
 }
 
-/* The slot's open span, if it has reached the limit; else NULL. */
-static __noinline struct span_open *span_late(struct span_slots *newest, __u32 slot,
-					      __u64 before_ns)
+static __noinline int span_claim(__u64 key, __u64 began_ns)
 {
-	__u64 key, began_ns;
-	struct span_open *open;
+	struct span_open *open = bpf_map_lookup_elem(&spans, &key);
 
-	if (!newest || slot >= SPAN_SLOTS)
-		return NULL;
-	began_ns = newest->slots[slot].began_ns;
-	if (!began_ns || began_ns > before_ns)
-		return NULL;
-	key = newest->slots[slot].key;
-	open = bpf_map_lookup_elem(&spans, &key);
-	if (open && open->began_ns == began_ns && !open->told)
-		return open;
-	newest->slots[slot].began_ns = 0;
-	return NULL;
+	if (!open || open->began_ns != began_ns || open->told)
+		return 0;
+	open->told = 1;
+	return 1;
 }
 
-/* The threshold, or what keep-worst made of it. */
-static __always_inline __u64 span_limit(const struct trigger_cpu *cpu)
-{
-	__u64 limit = cpu->threshold_ns, floor = floor_ns[PERF_POKE_TRIGGER_SPAN];
-
-	return limit < floor ? floor : limit;
-}
-
-/* Each timer of the CPU checks for spans over the limit. A span keeps its slot while no spike can
- * be taken. */
 SEC("?tp_btf/hrtimer_expire_entry")
 int span_expiry(void *ctx)
 {
-	__u32 key = bpf_get_smp_processor_id();
-	struct span_slots *newest = bpf_map_lookup_elem(&span_newest, &key);
-	struct trigger_cpu *cpu = cpu_of_kind(key, PERF_POKE_TRIGGER_SPAN);
 	__u64 now = bpf_ktime_get_ns();
-	struct span_open *open = NULL;
-	__u32 tid = 0;
+	struct overrun_slot found = {};
+	struct trigger_cpu *cpu;
+	__u32 tid;
 
-	if (!newest || !cpu || !cpu->watched || armed != 1 || disarmed || now < quiet_until_ns)
+	if (!overrun_find(PERF_POKE_TRIGGER_SPAN, now, span_claim, &found))
 		return 0;
-#pragma clang loop unroll(disable)
-	for (__u32 slot = 0; slot < SPAN_SLOTS && !open; slot++) {
-		open = span_late(newest, slot, lateness(now, span_limit(cpu)));
-		tid = (__u32)newest->slots[slot].key;
-	}
-	if (!open)
-		return 0;
-	open->told = 1;
+	cpu = cpu_of_kind(bpf_get_smp_processor_id(), PERF_POKE_TRIGGER_SPAN);
+	tid = found.key;
 	if (span_by != SPAN_BY_THREAD || tid == (__u32)bpf_get_current_pid_tgid())
 		tid = 0;
-	return span_spike(ctx, cpu, now - open->began_ns, now, SPAN_OPEN | tid);
+	return cpu ? span_spike(ctx, cpu, now - found.began_ns, now, SPAN_OPEN | tid) : 0;
 }
 
 /* For spans of threads: runs when a thread exits. */

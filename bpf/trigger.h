@@ -33,6 +33,9 @@ enum span_by {
 	SPAN_BY_ARGUMENT,
 };
 
+/* Kinds that may overrun: see overrun.h. */
+#define OVERRUN_TABLES 3
+
 /* Filters of tracepoints: see filter.h. */
 enum trigger_filter {
 	FILTER_EVENT,
@@ -225,7 +228,9 @@ struct trigger_spike {
 	__u32 ran_watched;		  /* 1: that CPU is watched */
 	__u32 unpoked;			  /* 1: left to the controller to poke the targets */
 	struct trigger_task late;	  /* the thread that was late */
-	char label[TRIGGER_LABEL_SIZE];	  /* of the reporter, the marker or the event */
+	__u32 overrun;			  /* 1: not over yet: see overrun.h */
+	__u32 padding;
+	char label[TRIGGER_LABEL_SIZE]; /* of the reporter, the marker or the event */
 };
 
 /* The context of the program report_late. */
@@ -265,7 +270,7 @@ struct trigger_session {
 #ifndef __bpf__
 static_assert(offsetof(struct trigger_cpu, buckets) == TRIGGER_CACHE_LINE, "one line");
 static_assert(sizeof(struct trigger_cpu) % TRIGGER_CACHE_LINE == 0, "CPUs share no line");
-static_assert(sizeof(struct trigger_spike) == 176 + TRIGGER_LABEL_SIZE, "no hidden padding");
+static_assert(sizeof(struct trigger_spike) == 184 + TRIGGER_LABEL_SIZE, "no hidden padding");
 static_assert(sizeof(struct trigger_latencies) == 88, "no hidden padding");
 static_assert(sizeof(struct trigger_build_id) == 32, "as the kernel's");
 static_assert(sizeof(struct trigger_stack) ==

@@ -166,7 +166,9 @@ enum perf_poke_trigger_kind {
 struct perf_poke_trigger {
 	enum perf_poke_trigger_kind kind;
 	uint64_t threshold_ns; /**< 0: that of the options; unused for kinds with an argument */
-	const char *text;      /**< for EVENT, MARKER and SPAN; NULL for the others */
+	const char *text;      /**< for EVENT, MARKER and SPAN. For THREAD and WAKEUP "overrun": a
+				* thread that has not run when the threshold is over is a spike
+				* then, not when it runs. Otherwise NULL */
 };
 
 /** A frame of a stack. */
@@ -239,6 +241,7 @@ struct perf_poke_spike {
 	char late_comm[16];	      /**< its name; "": unknown */
 	int late_policy;	      /**< SCHED_...; -1: unknown */
 	int late_priority, late_nice; /**< real-time priority and nice value */
+	bool overrun; /**< not over yet: the thread had not run, or the span had not ended */
 };
 
 /** One bucket of the latency histogram: `count` latencies of low_ns <= latency < high_ns. */

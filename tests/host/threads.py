@@ -217,5 +217,47 @@ class Threads(common.HostTest):
             self.assertLess(seen["max_ns"], 10**9)
 
 
+class Overrun(common.HostTest):
+    """A thread that a real-time thread keeps from its CPU, while it still waits."""
+
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(os.sched_setaffinity, 0, os.sched_getaffinity(0))
+        self.cpu, other = common.find_cpus(2)
+        os.sched_setaffinity(0, [other])
+
+    def starve(self, *trigger):
+        """A capture while it waits, and who has the CPU."""
+        with common.python_on(self.cpu, SLEEPER) as task:
+            names = [str(task.pid) if word == "TASK" else word for word in trigger]
+            hogs = set()
+            with common.Session([self.cpu], self.output, "--recorder", "events", "--workload", "none", "--trigger", *names,
+                                "--count", "100000") as session:
+                for _ in range(4):
+                    with subprocess.Popen([sys.executable, "-c", HOG, str(self.cpu)], stdout=subprocess.DEVNULL) as hog:
+                        hogs.add(hog.pid)
+                    time.sleep(0.2)
+                self.assertEqual(session.finish(signal.SIGINT), 0, session.__dict__)
+        spikes = [(line, common.facts(line["path"])["spike"]) for line in session.captures]
+        line, spike = next((line, spike) for line, spike in spikes if spike["thread"]["tid"] == task.pid and spike["pid"] in hogs)
+        self.assertTrue(spike["overrun"])
+        self.assertGreaterEqual(spike["latency_ns"], THRESHOLD_MS * 1000000)
+        self.assertLess(spike["latency_ns"], HOG_S * 900000000)
+        self.assertEqual(spike["actual_ns"], spike["time_ns"])
+        # One wait is one spike, and is counted with its whole length.
+        self.assertEqual([each["expected_ns"] for _, each in spikes].count(spike["expected_ns"]), 1)
+        self.assertGreater(session.summary["triggers"][line["trigger"]]["all"]["max_ns"], HOG_S * 900000000)
+        return line["path"], spike
+
+    def test_wakeup(self):
+        path, spike = self.starve("wakeup=%dms,overrun" % THRESHOLD_MS, "--task", "TASK")
+        self.assertEqual((spike["thread"]["pid"], spike["thread"]["policy"]), (spike["thread"]["tid"], "other"))
+        switches = [sample for sample in self.samples(path) if sample["event"] == "sched:sched_switch"]
+        self.assertIn("next_pid=%d " % spike["tid"], switches[-1]["trace"])
+
+    def test_thread(self):
+        self.starve("thread=%dms,overrun" % THRESHOLD_MS)
+
+
 if __name__ == "__main__":
     common.main()

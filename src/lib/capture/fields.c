@@ -129,6 +129,7 @@ static const struct field fields[] = {
 	  .is_there = has_noise },
 	{ "spike.noise.most_ns", FIELD_NS, SPIKE(noise_most_ns), .name = "noise_most_ns",
 	  .is_there = is_noise },
+	{ "spike.overrun", FIELD_FLAG, SPIKE(overrun) },
 	{ "spike.irqs_off", FIELD_MAYBE, SPIKE(irqs_off) },
 	{ "spike.stack_pid", FIELD_TASK, SPIKE(stack_pid) },
 	{ "spike.stack_tid", FIELD_TASK, SPIKE(stack_tid) },

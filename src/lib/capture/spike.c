@@ -51,6 +51,7 @@ struct perf_poke_spike spike_of(const struct config *config, const struct trigge
 		.late_policy = seen->late.comm[0] ? (int)seen->late.policy : -1,
 		.late_priority = (int)seen->late.rt_priority,
 		.late_nice = seen->late.nice,
+		.overrun = seen->overrun,
 	};
 
 	memcpy(spike.comm, seen->comm, sizeof(spike.comm));

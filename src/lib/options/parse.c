@@ -7,8 +7,10 @@
 #include "array.h"
 #include "bpf/poke.h"
 #include "options/table.h"
+#include "text.h"
 #include "units.h"
 
+#define OVERRUN ",overrun"
 #define NS_PER_H UINT64_C(3600000000000)
 
 static int check_event(const struct perf_poke_opts *opts, const char *name, size_t length,
@@ -188,15 +190,39 @@ int parse_span(struct perf_poke_opts *opts, const char *value, char **why)
 	return 0;
 }
 
+/* Cuts the word after the last comma, so that it is the text. Kinds with an argument have their own
+ * text, spans have the word in their definition. */
+static const char *cut_overrun(struct perf_poke_opts *opts, const char *value,
+			       struct perf_poke_trigger *trigger)
+{
+	size_t length = strcspn(value, "=,");
+	const struct perf_poke_choice *row = find_kind(value, length);
+
+	if (row->argument || row->value == PERF_POKE_TRIGGER_SPAN || !has_suffix(value, OVERRUN))
+		return value;
+	length = strlen(value) - strlen(OVERRUN);
+	trigger->text = owned_copy(opts, value + length + 1, strlen(OVERRUN) - 1);
+	return trigger->text ? owned_copy(opts, value, length) : NULL;
+}
+
 /* KIND, KIND=TIME, KIND=TEXT, or NAME=TIME */
 int parse_trigger(struct perf_poke_opts *opts, const char *value, char **why)
 {
-	size_t length = strcspn(value, "=");
-	const char *argument = value[length] ? value + length + 1 : NULL;
-	const struct perf_poke_choice *row = find_kind(value, length);
-	struct perf_poke_trigger trigger = { .kind = (enum perf_poke_trigger_kind)row->value };
-	bool is_span = trigger.kind == PERF_POKE_TRIGGER_SPAN;
+	const struct perf_poke_choice *row;
+	struct perf_poke_trigger trigger = {};
+	const char *argument;
+	size_t length;
+	bool is_span;
 	int r = 0;
+
+	value = cut_overrun(opts, value, &trigger);
+	if (!value)
+		return -ENOMEM;
+	length = strcspn(value, "=");
+	argument = value[length] ? value + length + 1 : NULL;
+	row = find_kind(value, length);
+	trigger.kind = (enum perf_poke_trigger_kind)row->value;
+	is_span = trigger.kind == PERF_POKE_TRIGGER_SPAN;
 
 	if (find_trigger(opts, row->value))
 		return say_why(why, -EINVAL, "'%s' is named twice", row->name);

@@ -21,7 +21,9 @@ static const struct option_row rows[] = {
 	  MEMBER(OPTION_TIME, threshold_ns),
 	  .min = 1,
 	  .max = NS_PER_H },
-	{ { "trigger", 0, "WHAT[=TIME]", "latency to watch, with its own threshold (irq)",
+	{ { "trigger", 0, "WHAT[=TIME][,overrun]",
+	    "latency to watch, with its own threshold (irq). overrun:\n"
+	    "spike even if the thread does not run (thread, wakeup)",
 	    PERF_POKE_AXIS_TRIGGER, .repeatable = true },
 	  PARSED(parse_trigger, trigger_sz) },
 	{ { "span", 0, "NAME=ENTRY..EXIT[,by=HOW][,overrun]",

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "trigger/trigger.h"
 
+#include <string.h>
+
 #include "bpf/trigger.skel.h"
 
 static int load_report(struct trigger *trigger, const struct trigger_config *config,
@@ -20,6 +22,7 @@ static const struct trigger_row rows[] = {
 			    "until the thread that the timer wakes runs" },
 		.timers = true,
 		.anywhere = true,
+		.overruns = true,
 		.load = threads_load,
 	},
 	[PERF_POKE_TRIGGER_USER] = {
@@ -34,6 +37,7 @@ static const struct trigger_row rows[] = {
 			    "from any wakeup of a task until it runs" },
 		.timers = true,
 		.anywhere = true,
+		.overruns = true,
 		.check = wakeup_check,
 		.load = wakeup_load,
 	},
@@ -101,7 +105,10 @@ static int take(struct config *config, const struct perf_poke_trigger *trigger)
 	if (*threshold_ns)
 		return log_error(&config->log, -EINVAL, "trigger %s: named twice",
 				 row->choice.name);
-	if (trigger->text && !row->choice.argument && !row->has_text)
+	if (trigger->text && row->overruns && strcmp(trigger->text, TRIGGER_OVERRUN))
+		return log_error(&config->log, -EINVAL, "trigger %s '%s': must be overrun",
+				 row->choice.name, trigger->text);
+	if (trigger->text && !row->choice.argument && !row->has_text && !row->overruns)
 		return log_error(&config->log, -EINVAL, "trigger %s '%s': takes no text",
 				 row->choice.name, trigger->text);
 	*threshold_ns = trigger->threshold_ns ? trigger->threshold_ns : config->opts.threshold_ns;

@@ -163,6 +163,9 @@ static int trigger_set_kinds(struct trigger *trigger, const struct trigger_confi
 		bpf_map__set_max_entries(trigger->skel->maps.cpus_more,
 					 last * trigger->nr_possible);
 	bpf_map__set_max_entries(trigger->skel->maps.recent, trigger->nr_possible);
+	if (rodata->overruns)
+		bpf_map__set_max_entries(trigger->skel->maps.overrun_newest,
+					 OVERRUN_TABLES * trigger->nr_possible);
 	return err;
 }
 

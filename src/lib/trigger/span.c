@@ -7,7 +7,7 @@
 
 #include "units.h"
 
-#define OVERRUN ",overrun"
+#define OVERRUN "," TRIGGER_OVERRUN
 #define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
 
 static const struct span_row {

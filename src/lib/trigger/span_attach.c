@@ -375,10 +375,9 @@ int span_load(struct trigger *trigger, const struct trigger_config *config, cons
 	rodata->span_nests = span.whole;
 	bpf_program__set_autoload(skel->progs.span_thread_exit, span.by == SPAN_BY_THREAD);
 	bpf_program__set_autoattach(skel->progs.span_thread_exit, false);
-	rodata->span_overrun = span.overrun;
-	bpf_program__set_autoload(skel->progs.span_expiry, span.overrun);
 	if (span.overrun)
-		bpf_map__set_max_entries(skel->maps.span_newest, trigger->nr_possible);
+		rodata->overruns |= 1U << PERF_POKE_TRIGGER_SPAN;
+	bpf_program__set_autoload(skel->progs.span_expiry, span.overrun);
 	return load_side(trigger, &entry) ?: load_side(trigger, &exit);
 }
 

@@ -101,6 +101,16 @@ int threads_configure(const struct config *config, struct trigger_threads *threa
 	return 0;
 }
 
+/* With the text, a thread that still waits is a spike too. */
+static void overrun_load(struct trigger *trigger, const struct trigger_config *config,
+			 enum perf_poke_trigger_kind kind)
+{
+	if (!config->texts[kind])
+		return;
+	trigger->skel->rodata->overruns |= 1U << kind;
+	bpf_program__set_autoload(trigger->skel->progs.latency_expiry, true);
+}
+
 /* Loads both triggers at once. */
 int threads_load(struct trigger *trigger, const struct trigger_config *config,
 		 const struct log *log)
@@ -137,6 +147,7 @@ int threads_load(struct trigger *trigger, const struct trigger_config *config,
 	}
 	if (!threads->samples && user)
 		bpf_program__set_autoload(skel->progs.latency_return, true);
+	overrun_load(trigger, config, PERF_POKE_TRIGGER_THREAD);
 	return 0;
 }
 
@@ -162,5 +173,6 @@ int wakeup_load(struct trigger *trigger, const struct trigger_config *config, co
 	bpf_map__set_max_entries(skel->maps.holders, trigger->nr_possible);
 	bpf_program__set_autoload(skel->progs.latency_switch, true);
 	bpf_program__set_autoload(skel->progs.latency_wakeup, true);
+	overrun_load(trigger, config, PERF_POKE_TRIGGER_WAKEUP);
 	return 0;
 }

@@ -403,11 +403,15 @@ struct trigger {
 /* Runs a program on this CPU. Returns its result, or a negative errno. */
 int trigger_run(const struct bpf_program *prog);
 
+/* What is not over at the threshold is a spike then. Spans have it at the end of their text. */
+#define TRIGGER_OVERRUN "overrun"
+
 /* The kinds of triggers, one row each. */
 struct trigger_row {
 	struct perf_poke_choice choice; /* first: see session/choices.c */
 	bool timers;			/* watches late timers: needs a workload that arms some */
 	bool has_text;			/* in addition to the threshold */
+	bool overruns;			/* the text may be TRIGGER_OVERRUN */
 	bool anywhere;			/* also takes spikes on CPUs that are not watched */
 	/* Checks the options of the kind, even if it is not watched. Logs. NULL, like the next two:
 	 * nothing to do. */

@@ -146,6 +146,22 @@ TEST(takes_a_span)
 	REFUSES("--span: given twice", "-c1", "--span", "a=fn:f", "--span", "b=fn:f");
 }
 
+TEST(takes_overrun)
+{
+	_cleanup_(release) struct parsed p = { 0 };
+
+	PARSE(&p, "-c1", "--trigger=wakeup=20ms,overrun", "--task=me", "--trigger=thread,overrun",
+	      "--trigger=marker=a,overrun");
+	assert_int_equal(p.r, 0);
+	assert_int_equal(p.args.opts.triggers[0].kind, PERF_POKE_TRIGGER_WAKEUP);
+	assert_int_equal(p.args.opts.triggers[0].threshold_ns, 20000000);
+	assert_string_equal(p.args.opts.triggers[0].text, "overrun");
+	assert_int_equal(p.args.opts.triggers[1].kind, PERF_POKE_TRIGGER_THREAD);
+	assert_int_equal(p.args.opts.triggers[1].threshold_ns, 0);
+	assert_string_equal(p.args.opts.triggers[1].text, "overrun");
+	assert_string_equal(p.args.opts.triggers[2].text, "a,overrun");
+}
+
 TEST(takes_triggers)
 {
 	_cleanup_(release) struct parsed p = { 0 };

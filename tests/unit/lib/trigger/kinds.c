@@ -94,6 +94,19 @@ TEST(takes_texts)
 	assert_false(config.has_timers);
 }
 
+/* Of a thread that has not run. */
+TEST(takes_overrun)
+{
+	struct config config = { .opts.task = "me" };
+
+	ACCEPTS(&config, { WAKEUP, 5, "overrun" }, { PERF_POKE_TRIGGER_THREAD, 0, "overrun" });
+	assert_string_equal(config.texts[WAKEUP], "overrun");
+	assert_int_equal(config.thresholds[WAKEUP], 5);
+	assert_int_equal(config.thresholds[PERF_POKE_TRIGGER_THREAD], 30000);
+	REFUSES("trigger wakeup 'over': must be overrun", "me", { WAKEUP, 5, "over" });
+	REFUSES("trigger irq 'overrun': takes no text", NULL, { IRQ, 0, "overrun" });
+}
+
 TEST(refuses)
 {
 	static const char *const bad_events[] = { NULL,	      "",	  "tp:",      "tp:a",
