@@ -121,8 +121,8 @@ Branch = collections.namedtuple("Branch", "flags from_ip from_symbol to_ip to_sy
 LINE = re.compile(r"^ *((?P<time>[\d.]+): +)?(?P<flags>[a-z][a-z ]*?) +(?P<from>[0-9a-f]+) (?P<from_sym>\S+) => +(?P<to>[0-9a-f]+) (?P<to_sym>\S+)\s*$")
 
 
-EVENT = re.compile(r"(bpf_trace:bpf_trace_printk|ipi:ipi_send_cpu(mask)?|csd:csd_queue_cpu|workqueue:workqueue_queue_work): "
-                   r"|cpu=\d+ callsite=|work struct=")
+EVENT = re.compile(r"(bpf_trace:bpf_trace_printk|ipi:ipi_send_cpu(mask)?|csd:csd_queue_cpu|workqueue:workqueue_queue_work|sched:\w+): "
+                   r"|cpu=\d+ callsite=|work struct=|comm=.* pid=\d+ ")
 
 
 def is_sample(line):

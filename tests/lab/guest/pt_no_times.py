@@ -25,7 +25,7 @@ def check_said_before():
     check("tsc=unstable" in row["remedy"], f"check has no remedy: {row}")
     said = run("start", "--cpu", "1", "--recorder", "pt", "--buffer", "128K", "--workload", "none", "--threshold", "100s",
                "--duration", "100ms", "--output", "/tmp/pt_no_times_none", status=3)[1]
-    check("no times" in said, f"start does not say what is lost: {said}")
+    check("without times" in said, f"start does not say what is lost: {said}")
 
 
 def check_unknown(one):

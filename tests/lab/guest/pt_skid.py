@@ -79,7 +79,7 @@ class Before:
         branches, main = [], guest.MAINS["mixed"]
         for line in out.splitlines():
             time, _, branch = line.strip().partition(": ")
-            if "=>" not in branch:
+            if "=>" not in branch or guest.is_sample(line):
                 continue
             branches.append(" ".join(branch.split()))
             if [w for w in branch.split() if w.startswith("ptsim_")] == [main, main]:
