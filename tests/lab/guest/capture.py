@@ -5,7 +5,6 @@ import glob
 import json
 import os
 import pathlib
-import re
 import subprocess
 import threading
 

@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 
 sys.path.insert(1, str(pathlib.Path(__file__).resolve().parents[2] / "host"))
 from common import skip, wait_for  # noqa: E402  # pylint: disable=wrong-import-position
@@ -200,31 +201,3 @@ def check_whole_iterations(decoded, program="mixed", errors=0):
 def call_tree(iteration):
     """Pairs (caller, callee)."""
     return {(b.from_symbol, b.to_symbol) for b in iteration if b.flags in ("call", "hw int")}
-
-
-# -- Programs that use the system calls directly ---------------------------------------------------
-
-CONFIG = {"pt": 1 << 0, "cyc": 1 << 1, "mtc": 1 << 9, "tsc": 1 << 10, "noretcomp": 1 << 11, "branch": 1 << 13}
-
-
-class AuxEvents:
-    """The program aux_events: Intel PT with siblings."""
-
-    def __init__(self, program, size, config=CONFIG["pt"] | CONFIG["tsc"] | CONFIG["branch"], start_paused=False, siblings=True):
-        argv = [program, CPU, size, config, int(start_paused), int(siblings)]
-        self.process = subprocess.Popen(list(map(str, argv)), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.answer = self.process.stdout.readline().split()
-
-    def do(self, command):
-        self.process.stdin.write(command + "\n")
-        self.process.stdin.flush()
-        answer = self.process.stdout.readline().strip()
-        check(answer and not answer.startswith(("failed", "unknown")), f"{command}: {answer}")
-        return answer
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.stdin.close()
-        self.process.wait(30)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""One command replaces two terminals and five variables of the older design
-(walac/perf-poke, README.md): a spike makes a perf record with options of its own take a
+"""A spike makes the perf record of the session's command line, with options of its own, take a
 snapshot, which is kept. Stock perf decodes it, and the spike is in its trace."""
 import json
 import pathlib
@@ -14,7 +13,6 @@ from guest import check, equal
 
 CTL = sys.argv[1]
 OUTPUT = pathlib.Path("/tmp/one_command")
-# As in that README, except for the size of the ring: the guest lacks 4G.
 RECORD = ["record", "-m", ",128K", "--cpu", str(guest.CPU), "--no-switch-events", "--kcore", "-e", "intel_pt/cyc,noretcomp/k", "-S"]
 
 
@@ -46,7 +44,6 @@ def check_trace(data, spike_ns):
 
 
 def check_shown(data):
-    """The README's command to show it, without the disassembler, which needs xed."""
     out = subprocess.run(["perf", "script", "-i", data, "--deltatime", "--call-ret-trace", "-F", "-cpu,+flags,+callindent"],
                          capture_output=True, text=True, check=False)
     equal((out.returncode, out.stderr), (0, ""), "perf script")

@@ -4,7 +4,6 @@ with timerlat, the cyclic workload and any wakeup. Stock perf names the culprit 
 import collections
 import contextlib
 import json
-import os
 import pathlib
 import re
 import signal

@@ -23,14 +23,6 @@ module_param_named(max_burst, ptsim_max_burst, uint, 0644);
 MODULE_PARM_DESC(max_burst,
 		 "Bytes written at a time; when more is due, the older iterations are left out");
 
-bool ptsim_refuse_aux_pause;
-module_param_named(refuse_aux_pause, ptsim_refuse_aux_pause, bool, 0444);
-MODULE_PARM_DESC(refuse_aux_pause, "Be unable to pause, as before Linux 6.13");
-
-unsigned int ptsim_fail_start;
-module_param_named(fail_start, ptsim_fail_start, uint, 0644);
-MODULE_PARM_DESC(fail_start, "The n-th start from now on fails; 0: none");
-
 unsigned int ptsim_inject_overflow;
 module_param_named(inject_overflow, ptsim_inject_overflow, uint, 0644);
 MODULE_PARM_DESC(inject_overflow,

@@ -257,22 +257,18 @@ static void event_start(struct perf_event *event, int mode)
 		log_call(c, PTSIM_RESUME, at);
 		return;
 	}
-	if (READ_ONCE(ptsim_fail_start) && injected(&ptsim_fail_start) &&
-	    !READ_ONCE(ptsim_fail_start))
-		goto fail;
 	/* A stop without update leaves the output begun. */
 	if (event->hw.state & PERF_HES_UPTODATE) {
 		start_stream(c, event);
-		if (!output_begin(c, event))
-			goto fail;
+		if (!output_begin(c, event)) {
+			event->hw.state |= PERF_HES_STOPPED | PERF_HES_UPTODATE;
+			log_call(c, PTSIM_FAILED_START, at);
+			return;
+		}
 	}
 	event->hw.state &= ~(PERF_HES_STOPPED | PERF_HES_UPTODATE);
 	run(c, event, at);
 	log_call(c, PTSIM_START, at);
-	return;
-fail:
-	event->hw.state |= PERF_HES_STOPPED | PERF_HES_UPTODATE;
-	log_call(c, PTSIM_FAILED_START, at);
 }
 
 static void event_stop(struct perf_event *event, int mode)
@@ -453,8 +449,7 @@ int ptsim_pmu_init(void)
 	err = open_streams();
 	if (err)
 		return err;
-	if (!ptsim_refuse_aux_pause)
-		ptsim_pmu.capabilities |= PTSIM_CAP_AUX_PAUSE;
+	ptsim_pmu.capabilities |= PTSIM_CAP_AUX_PAUSE;
 	err = perf_pmu_register(&ptsim_pmu, "intel_pt", -1);
 	if (err)
 		close_streams();

@@ -162,9 +162,9 @@ struct ptsim_log *ptsim_log_of(int cpu);
 
 /* Parameters of the module, in main.c */
 extern unsigned long ptsim_bytes_per_sec;
-extern unsigned int ptsim_period_us, ptsim_program_index, ptsim_max_burst, ptsim_fail_start,
-	ptsim_inject_overflow, ptsim_logging;
-extern bool ptsim_refuse_aux_pause, ptsim_long_tnt, ptsim_pip_packets, ptsim_event_trace;
+extern unsigned int ptsim_period_us, ptsim_program_index, ptsim_max_burst, ptsim_inject_overflow,
+	ptsim_logging;
+extern bool ptsim_long_tnt, ptsim_pip_packets, ptsim_event_trace;
 extern const struct ptsim_source *ptsim_source;
 
 #endif
