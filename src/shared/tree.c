@@ -6,12 +6,14 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include "io.h"
 #include "util.h"
 
+#define MARKER_SIZE 128
 /* Limits the descriptors that tree_size() has open at once. */
 #define MAX_DEPTH 16
 
-int tree_remove_entries(int dirfd, const char *prefix)
+static int remove_entries(int dirfd, const char *prefix, const char *except)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
 	struct dirent *entry;
@@ -24,6 +26,7 @@ int tree_remove_entries(int dirfd, const char *prefix)
 		int err;
 
 		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..") ||
+		    !strcmp(entry->d_name, except) ||
 		    strncmp(entry->d_name, prefix, strlen(prefix)))
 			continue;
 		err = tree_remove(dirfd, entry->d_name);
@@ -31,6 +34,11 @@ int tree_remove_entries(int dirfd, const char *prefix)
 			ret = err;
 	}
 	return ret;
+}
+
+int tree_remove_entries(int dirfd, const char *prefix)
+{
+	return remove_entries(dirfd, prefix, "");
 }
 
 int tree_remove(int dirfd, const char *name)
@@ -71,7 +79,7 @@ int tree_remove_unlocked(int dirfd, const char *name, int fd)
 	return err;
 }
 
-void tree_sweep(int dirfd, const char *prefix)
+void tree_sweep(int dirfd, const char *prefix, bool marked)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
 	struct dirent *entry;
@@ -85,9 +93,63 @@ void tree_sweep(int dirfd, const char *prefix)
 		if (strncmp(name, prefix, strlen(prefix)) || (name[0] == '.' && !*prefix))
 			continue;
 		fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (fd >= 0)
+		if (fd < 0 || (marked && !tree_is_marked(fd)))
+			continue;
+		if (!marked)
 			tree_remove_unlocked(dirfd, name, fd);
+		else if (!flock(fd, LOCK_EX | LOCK_NB))
+			tree_remove_marked(dirfd, name, fd);
 	}
+}
+
+int tree_remove_marked(int dirfd, const char *name, int fd)
+{
+	/* The marker last: what is interrupted here is removed by the next one. */
+	int err = remove_entries(fd, "", TREE_MARKER);
+
+	if (!err)
+		unlinkat(fd, TREE_MARKER, 0);
+	/* The name may mean another folder by now: by name only an empty one is removed. */
+	return unlinkat(dirfd, name, AT_REMOVEDIR) ? err ?: -errno : 0;
+}
+
+/* Device and inode: a copy of a marked folder is not marked. */
+static int marker_text(int fd, char text[MARKER_SIZE])
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return -errno;
+	if (st.st_uid != geteuid() || st.st_mode & 0077)
+		return -EPERM;
+	snprintf(text, MARKER_SIZE, "A folder of perf-poke, device %ju, inode %ju\n",
+		 (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
+	return 0;
+}
+
+int tree_mark(int fd)
+{
+	_cleanup_close_ int marker = -1;
+	char text[MARKER_SIZE];
+	int err = marker_text(fd, text);
+
+	if (err)
+		return err;
+	marker = openat(fd, TREE_MARKER, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	return marker < 0 ? -errno : write_all(marker, text, strlen(text));
+}
+
+bool tree_is_marked(int fd)
+{
+	_cleanup_close_ int marker =
+		openat(fd, TREE_MARKER, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	char wanted[MARKER_SIZE], text[MARKER_SIZE];
+	ssize_t size;
+
+	if (marker < 0 || marker_text(fd, wanted))
+		return false;
+	size = read(marker, text, sizeof(text));
+	return size == (ssize_t)strlen(wanted) && !memcmp(text, wanted, (size_t)size);
 }
 
 static void add_file(struct tree_size *size, const struct stat *st)

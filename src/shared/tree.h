@@ -16,8 +16,21 @@ int tree_remove_entries(int dirfd, const char *prefix);
 bool tree_is_removed(int fd);
 
 /* Removes folders with this prefix, unless locked by flock(2). An empty prefix excludes hidden
- * folders. */
-void tree_sweep(int dirfd, const char *prefix);
+ * folders. marked: only those of tree_mark(), because anybody may have renamed a folder. */
+void tree_sweep(int dirfd, const char *prefix, bool marked);
+
+/* The file that proves a folder, whatever its name, to be temporary and of this user. Nobody else
+ * can write to such a folder. */
+#define TREE_MARKER ".perf-poke"
+
+/* Marks an empty folder, which is locked. Returns 0 or a negative errno: -EPERM if others have
+ * access to it. */
+int tree_mark(int fd);
+
+bool tree_is_marked(int fd);
+
+/* Removes a marked folder, open as fd. Returns 0 or a negative errno. */
+int tree_remove_marked(int dirfd, const char *name, int fd);
 
 /* Removes a folder, open as fd, unless it is locked. Returns 0 or a negative errno. */
 int tree_remove_unlocked(int dirfd, const char *name, int fd);

@@ -104,6 +104,8 @@ static int try_work(struct output *output)
 		return errno == EWOULDBLOCK ? -EAGAIN : -errno;
 	if (tree_is_removed(fd))
 		return -EAGAIN;
+	/* File systems that have no owners do without: there, nothing is swept. */
+	(void)tree_mark(fd);
 	output->work = TAKE_FD(fd);
 	return 0;
 }
@@ -141,7 +143,7 @@ static int open_checked(struct output *output, const struct log *log)
 	err = check_folders(output, log);
 	if (err)
 		return err;
-	tree_sweep(output->fd, OUTPUT_WORK);
+	tree_sweep(output->fd, OUTPUT_WORK, true);
 	err = make_work(output);
 	return err ? fail(output, err, "write to", log) : 0;
 }

@@ -198,7 +198,7 @@ static int pins_try_claim(struct pins *pins, const struct log *log)
 	pins->dirfd = pins_make_dir(log);
 	if (pins->dirfd < 0)
 		return pins->dirfd;
-	tree_sweep(pins->dirfd, "");
+	tree_sweep(pins->dirfd, "", false);
 	if (mkdirat(pins->dirfd, pins->folder, 0700))
 		return errno == EEXIST || errno == ENOENT ? -EAGAIN : -errno;
 	err = pins_lock(pins);

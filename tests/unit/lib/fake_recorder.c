@@ -8,6 +8,7 @@
 
 #include "clock.h"
 #include "helpers.h"
+#include "tree.h"
 
 struct fake_recorder fake;
 
@@ -118,6 +119,7 @@ static unsigned int count_entries(int dirfd)
 unsigned int fake_entries(const struct capture_env *env)
 {
 	unsigned int own = !faccessat(env->output->fd, env->output->work_name, F_OK, 0);
+	unsigned int marker = tree_is_marked(env->output->work);
 
-	return count_entries(env->output->fd) - own + count_entries(env->output->work);
+	return count_entries(env->output->fd) - own + count_entries(env->output->work) - marker;
 }

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include "helpers.h"
@@ -131,6 +132,50 @@ TEST_IN_FOLDER(goes_on_after_a_failure)
 	assert_false(exists("gone/a/z"));
 	assert_false(exists("gone/b"));
 	assert_false(exists("gone/3"));
+}
+
+static int make_marked(const char *name)
+{
+	int fd;
+
+	assert_int_equal(mkdirat(folder->fd, name, 0700), 0);
+	fd = openat(folder->fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(tree_mark(fd), 0);
+	assert_true(tree_is_marked(fd));
+	put_file(fd, "in/file", "");
+	return fd;
+}
+
+/* By name, any folder could be one of ours. */
+TEST_IN_FOLDER(sweeps_marked_folders)
+{
+	int left = make_marked(".tmp-left"), locked = make_marked(".tmp-locked");
+	int open_to_all = make_marked(".tmp-open");
+	_cleanup_close_ int marker = openat(left, TREE_MARKER, O_RDONLY | O_CLOEXEC);
+	char text[128];
+	ssize_t size = read(marker, text, sizeof(text) - 1);
+
+	assert_true(size > 0);
+	text[size] = '\0';
+	put_file(folder->fd, ".tmp-copy/" TREE_MARKER, text);
+	assert_int_equal(fchmodat(folder->fd, ".tmp-copy", 0700, 0), 0);
+	put_file(folder->fd, ".tmp-renamed/precious", "");
+	put_file(folder->fd, ".tmp-file", "");
+	assert_int_equal(symlinkat(".tmp-left", folder->fd, ".tmp-link"), 0);
+	assert_int_equal(fchmod(open_to_all, 0755), 0);
+	assert_int_equal(flock(locked, LOCK_EX), 0);
+	closep(&left);
+	closep(&open_to_all);
+	tree_sweep(folder->fd, ".tmp-", true);
+	assert_false(exists(".tmp-left"));
+	assert_true(exists(".tmp-locked/in/file"));
+	assert_true(exists(".tmp-open/in/file"));
+	assert_true(exists(".tmp-copy"));
+	assert_true(exists(".tmp-renamed/precious"));
+	assert_true(exists(".tmp-file"));
+	closep(&locked);
+	tree_sweep(folder->fd, ".tmp-", true);
+	assert_false(exists(".tmp-locked"));
 }
 
 TEST_IN_FOLDER(counts_what_is_linked)

@@ -9,6 +9,7 @@
 
 #include "helpers.h"
 #include "messages.h"
+#include "tree.h"
 
 #define STRANGER 65534
 
@@ -84,6 +85,14 @@ TEST_WITH(each_has_its_own, setup, remove_folder)
 	output_close(&other);
 }
 
+static void put_mark(int dirfd, const char *name)
+{
+	_cleanup_close_ int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	assert_int_equal(fchmod(fd, 0700), 0);
+	assert_int_equal(tree_mark(fd), 0);
+}
+
 /* Another user who may read the folder and locks it changes nothing. */
 TEST_WITH(sweeps_what_is_nobodys, setup, remove_folder)
 {
@@ -95,7 +104,10 @@ TEST_WITH(sweeps_what_is_nobodys, setup, remove_folder)
 	assert_int_equal(flock(foreign, LOCK_EX), 0);
 	living = open_output();
 	put_file(living.work, "12/perf.data/data", "half");
+	/* What a killed session left; what a user named so. */
 	put_file(living.fd, OUTPUT_WORK "1-1/12/perf.data/data", "half");
+	put_mark(living.fd, OUTPUT_WORK "1-1");
+	put_file(living.fd, OUTPUT_WORK "notes/mine", "of the user");
 	put_file(living.fd, ".partial-abcdef/data", "an archive that is opened");
 	put_file(living.fd, "20260101-000000.000-cpu1-50us/capture.json", "{}");
 	put_file(folder->fd, "precious/file", "mine");
@@ -107,6 +119,7 @@ TEST_WITH(sweeps_what_is_nobodys, setup, remove_folder)
 	assert_int_equal(faccessat(living.work, "12/perf.data/data", F_OK, 0), 0);
 	assert_true(has(living.work_name));
 	assert_false(has(OUTPUT_WORK "1-1"));
+	assert_true(has(OUTPUT_WORK "notes/mine"));
 	assert_true(has(".partial-abcdef/data"));
 	assert_true(has("20260101-000000.000-cpu1-50us/capture.json"));
 	/* Targets of links stay. */
@@ -225,9 +238,7 @@ TEST_WITH(keeps_its_numbers, setup, remove_folder)
 	assert_null(note);
 	assert_null(output_moved(&output));
 	put_file(work, "kernel/kallsyms", "x");
-	assert_int_equal(unlinkat(work, "kernel/kallsyms", 0), 0);
-	assert_int_equal(unlinkat(work, "kernel", AT_REMOVEDIR), 0);
-	assert_int_equal(unlinkat(fd, output.work_name, AT_REMOVEDIR), 0);
+	assert_int_equal(tree_remove(fd, output.work_name), 0);
 	assert_int_equal(rmdir(path), 0);
 	moved = output_moved(&output);
 	assert_non_null(strstr(moved, "(deleted)"));

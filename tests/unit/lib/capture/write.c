@@ -13,6 +13,7 @@
 #include "clock.h"
 #include "fake_recorder.h"
 #include "helpers.h"
+#include "tree.h"
 
 /* Replaces the trigger's: the second call has the thread's latency, the third that in user space.
  */
@@ -249,7 +250,7 @@ TEST_WITH(the_folder_cannot_be_made_again, make_output, remove_output)
 {
 	struct capture *capture = fake_capture(1), *next = fake_capture(2);
 
-	assert_int_equal(unlinkat(captures.fd, captures.work_name, AT_REMOVEDIR), 0);
+	assert_int_equal(tree_remove(captures.fd, captures.work_name), 0);
 	assert_int_equal(rmdir(config.opts.output), 0);
 	put_file(folder->fd, "captures", "in the way");
 	capture_write(&env, capture);
