@@ -5,6 +5,11 @@
 
 #include "symbols/symbols.h"
 
+/* The kernel's names have less than 512 bytes. The file is not trusted: longer lines are no
+ * symbols.
+ */
+#define LINE_MAX_SIZE 4096
+
 /* What perf considers a function or variable. Variables end functions. */
 static bool is_symbol(char type)
 {
@@ -54,15 +59,20 @@ int symbols_of_kallsyms(struct symbols *symbols, int fd)
 {
 	_cleanup_close_ int own = dup(fd);
 	_cleanup_fclose_ FILE *file = own < 0 ? NULL : fdopen(own, "r");
-	_cleanup_free_ char *line = NULL;
-	size_t size = 0;
+	char line[LINE_MAX_SIZE];
+	bool is_rest = false;
 	int r = 0;
 
 	if (!file)
 		return -errno;
 	own = -1;
-	while (!r && getline(&line, &size, file) > 0)
-		r = add_line(symbols, line);
+	while (!r && fgets(line, sizeof(line), file)) {
+		bool is_end = strchr(line, '\n') || feof(file);
+
+		if (is_end && !is_rest)
+			r = add_line(symbols, line);
+		is_rest = !is_end;
+	}
 	if (!r && ferror(file))
 		r = -EIO;
 	if (r)
