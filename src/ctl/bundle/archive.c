@@ -22,6 +22,7 @@ struct archiving {
 	struct capture_file file;
 	int dirfd; /* of the capture */
 	int data;  /* its perf.data/data; -1: a poked perf has the trace */
+	struct unchanged unchanged;
 	struct progress progress;
 	struct pack *pack;
 	struct build_id *executed; /* files to include; NULL: all */
@@ -131,13 +132,9 @@ static void skipped(void *ctx, const char *name)
 
 static int explain(struct archiving *a, int r)
 {
-	if (r == -EINTR)
-		console_error(a->con, "interrupted: %s",
-			      strcmp(a->args->output, "-") ? "nothing is written"
-							   : "the archive is incomplete");
-	else if (r)
+	if (r)
 		console_error(a->con, "'%s' cannot be archived: %s", a->args->capture,
-			      a->why ?: strerror(-r));
+			      a->why ?: reader_strerror(r));
 	return r;
 }
 
@@ -166,16 +163,11 @@ static int find_executed(struct archiving *a)
 		.threads = decoding_threads(),
 		.end = UINT64_MAX,
 	};
-	struct ending ending;
-	int r;
 
 	if (!data)
 		return explain(a, -ENOMEM);
-	ending_catch(&ending);
-	r = decoding_files(a->con, &decoding, &a->executed, &a->nr_executed);
-	ending_release(&ending);
-	if (!r || r == -EINTR)
-		return r;
+	if (!decoding_files(a->con, &decoding, &a->executed, &a->nr_executed))
+		return 0;
 	console_warn(a->con, "'%s': including all mapped files, executed or not", a->args->capture);
 	return 0;
 }
@@ -199,7 +191,6 @@ static int pack_all(struct archiving *a, int fd)
 	const struct pack_sink sink = {
 		.fd = fd,
 		.progress = progress_add,
-		.wait = progress_wait,
 		.ctx = &a->progress,
 	};
 	_cleanup_free_ char *top = NULL;
@@ -215,10 +206,11 @@ static int pack_all(struct archiving *a, int fd)
 		r = pack_host(a);
 	if (!r && !opened && !a->args->no_binaries && a->data >= 0)
 		r = pack_binaries(a);
+	r = unchanged_end(&a->unchanged, a->con, explain(a, r));
 	if (!r)
-		r = pack_finish(a->pack, &a->why);
+		r = explain(a, pack_finish(a->pack, &a->why));
 	pack_free(a->pack);
-	return explain(a, r);
+	return r;
 }
 
 static void tell(const struct archiving *a, uint64_t size)
@@ -278,6 +270,7 @@ enum exit_code archiving_run(struct console *con, const struct archiving_args *a
 	struct archiving a = { .con = con, .args = args, .dirfd = -1, .data = -1 };
 	int r;
 
+	unchanged_begin(&a.unchanged, args->capture);
 	r = capture_trace_open(con, args->capture, &a.file);
 	if (!r)
 		r = open_data(&a);

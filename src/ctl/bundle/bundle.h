@@ -22,9 +22,8 @@ struct pack;
 
 struct pack_sink {
 	int fd;
-	/* Callbacks, or NULL. A result other than 0 ends the work and is returned. */
-	int (*progress)(void *ctx, uint64_t bytes);   /* bytes have been read */
-	int (*wait)(void *ctx, int fd, short events); /* wait until fd is writable */
+	/* Or NULL: bytes have been read. A result other than 0 ends the work and is returned. */
+	int (*progress)(void *ctx, uint64_t bytes);
 	void *ctx;
 };
 
@@ -113,7 +112,7 @@ int archive_name(const char *folder, char **name) _must_check_;
 
 /* Unpacks an untrusted archive of a capture or a selftest. */
 struct unpack_limits {
-	uint64_t max_size;  /* total bytes of all files, including holes */
+	uint64_t max_size;  /* total bytes of all files, including holes, and of what is between */
 	size_t max_entries; /* files and folders */
 };
 
@@ -122,9 +121,9 @@ struct unpack_source {
 	const void *data; /* or NULL */
 	size_t size;
 	bool any_top; /* accept any name of the top folder */
-	/* Callbacks, or NULL. A result other than 0 ends the work and is returned. */
-	int (*progress)(void *ctx, uint64_t bytes);   /* bytes have been written */
-	int (*wait)(void *ctx, int fd, short events); /* wait until fd is readable */
+	/* Or NULL: bytes have been unpacked. A result other than 0 ends the work and is returned.
+	 */
+	int (*progress)(void *ctx, uint64_t bytes);
 	void *ctx;
 };
 
@@ -141,20 +140,11 @@ struct unpack_source {
 int unpack(const struct unpack_source *source, int dirfd, const struct unpack_limits *limits,
 	   char **top, char **why) _must_check_;
 
-/* An archive in a temporary folder, for commands that read it once. */
-#define UNPACKED_MAX_SIZE (UINT64_C(16) << 30)
+/* Unpacks an archive into a temporary folder, for commands that read it once: its path is that of
+ * the capture or selftest. Call partial_release() even on failure. Returns 0, or a negative errno
+ * with or without *why. */
+int unpack_temporary(struct partial *folder, int fd, char **why) _must_check_;
 
-struct unpacked {
-	struct partial partial; /* its path is the folder of the capture or selftest */
-	struct ending ending;
-};
-
-/* Unpacks into TMPDIR. From here to unpacked_close(), to be called also on failure, the signals of
- * ending.h do not kill the process. Returns 0, or a negative errno with or without *why: -EINTR
- * after a signal. */
-int unpacked_open(struct unpacked *unpacked, int fd, uint64_t max_size, char **why) _must_check_;
-
-/* Removes the folder. */
-void unpacked_close(struct unpacked *unpacked);
+#define UNPACK_ENTRIES_MAX 100000
 
 #endif

@@ -3,21 +3,22 @@
 
 #include <archive.h>
 #include <archive_entry.h>
-#include <limits.h>
-#include <poll.h>
 #include <search.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <zstd.h>
 
 #include "capture/layout.h"
 #include "cli/cli.h"
+#include "io.h"
 #include "text.h"
 
 #define BLOCK_SIZE (256 << 10)
 #define MAX_DEPTH 16
+#define ZEROS_SIZE (1 << 30)
 
 struct pack {
 	struct archive *archive;
@@ -26,9 +27,8 @@ struct pack {
 	char *top;
 	void *folders; /* tree of their names */
 	const struct pack_sink *sink;
-	size_t part_max; /* size of a write that does not block once the sink is writable */
-	int error;	 /* of the sink */
-	bool finished;
+	int error; /* of the sink */
+	bool finished, given_up;
 	char buf[BLOCK_SIZE];
 	char compressed[BLOCK_SIZE];
 };
@@ -43,30 +43,9 @@ static int explain(struct pack *pack, const char *name, char **why)
 	const char *text = archive_error_string(pack->archive) ?: "cannot be written";
 	int error = archive_errno(pack->archive);
 
-	if (pack->error == -EINTR)
-		return pack->error;
 	return options_explain(why, error > 0 ? -error : -EIO, "%s%s%s%s%s", name ?: "",
 			       name ? ": " : "", text, error > 0 ? ": " : "",
 			       error > 0 ? strerror(error) : "");
-}
-
-/* libarchive's own write callback would block on a pipe regardless of signals. */
-static int write_compressed(struct pack *pack, size_t size)
-{
-	const struct pack_sink *sink = pack->sink;
-	ssize_t written;
-
-	for (size_t at = 0; at < size; at += (size_t)written) {
-		size_t part = size - at < pack->part_max ? size - at : pack->part_max;
-		int r = sink->wait ? sink->wait(sink->ctx, sink->fd, POLLOUT) : 0;
-
-		if (r)
-			return r;
-		written = write(sink->fd, pack->compressed + at, part);
-		if (written < 0)
-			return -errno;
-	}
-	return 0;
 }
 
 static int compress(struct pack *pack, const void *data, size_t size, ZSTD_EndDirective end)
@@ -78,7 +57,9 @@ static int compress(struct pack *pack, const void *data, size_t size, ZSTD_EndDi
 		ZSTD_outBuffer out = { pack->compressed, sizeof(pack->compressed), 0 };
 
 		left = ZSTD_compressStream2(pack->zstd, &out, &in, end);
-		pack->error = ZSTD_isError(left) ? -EIO : write_compressed(pack, out.pos);
+		pack->error = ZSTD_isError(left)
+				      ? -EIO
+				      : write_all(pack->sink->fd, pack->compressed, out.pos);
 	} while (!pack->error && (in.pos < in.size || (end == ZSTD_e_end && left)));
 	if (pack->error)
 		archive_set_error(pack->archive, -pack->error, "Write error");
@@ -87,14 +68,10 @@ static int compress(struct pack *pack, const void *data, size_t size, ZSTD_EndDi
 
 static la_ssize_t write_block(struct archive *archive, void *ctx, const void *data, size_t size)
 {
-	return compress(ctx, data, size, ZSTD_e_continue) ? -1 : (la_ssize_t)size;
-}
+	struct pack *pack = ctx;
 
-static size_t part_max(int fd)
-{
-	struct stat st;
-
-	return fstat(fd, &st) || !S_ISREG(st.st_mode) ? PIPE_BUF : SIZE_MAX;
+	return !pack->given_up && compress(pack, data, size, ZSTD_e_continue) ? -1
+									      : (la_ssize_t)size;
 }
 
 int pack_new(struct pack **ret, const struct pack_sink *sink, const char *top, char **why)
@@ -105,7 +82,6 @@ int pack_new(struct pack **ret, const struct pack_sink *sink, const char *top, c
 	if (!pack)
 		return r;
 	pack->sink = sink;
-	pack->part_max = part_max(sink->fd);
 	pack->archive = archive_write_new();
 	pack->links = archive_entry_linkresolver_new();
 	/* libarchive's own filter writes no checksum. */
@@ -140,9 +116,9 @@ void pack_free(struct pack *pack)
 	if (!pack)
 		return;
 	archive_entry_linkresolver_free(pack->links);
-	/* Prevents an end-of-archive mark in an incomplete archive. */
-	if (pack->archive && !pack->finished)
-		archive_write_fail(pack->archive);
+	/* An incomplete archive gets no end mark. archive_write_fail() would keep libarchive from
+	 * freeing its buffers. */
+	pack->given_up = !pack->finished;
 	archive_write_free(pack->archive);
 	ZSTD_freeCCtx(pack->zstd);
 	tdestroy(pack->folders, free);
@@ -230,37 +206,70 @@ static void find_holes(struct archive_entry *entry, int fd, off_t size)
 		archive_entry_sparse_add_entry(entry, 0, 0);
 }
 
-/* Does not read holes: that would allocate a page of cache for each of their pages. */
-static ssize_t read_part(struct pack *pack, int fd, off_t at, size_t wanted)
+/* The next data, or the end of the file. */
+static off_t find_data(int fd, off_t at, off_t size)
 {
-	if (lseek(fd, at, SEEK_DATA) < at + (off_t)wanted)
-		return pread(fd, pack->buf, wanted, at);
-	memset(pack->buf, 0, wanted);
-	return (ssize_t)wanted;
+	off_t data = lseek(fd, at, SEEK_DATA);
+
+	if (data < 0)
+		return errno == ENXIO ? size : at;
+	return data < size ? data : size;
+}
+
+/* libarchive counts the bytes of holes, of which it has a list, and looks at none: so a terabyte
+ * takes a thousand calls, and the zeros no memory. */
+static int write_hole(struct pack *pack, const char *name, off_t size, char **why)
+{
+	size_t room = size < ZEROS_SIZE ? (size_t)size : ZEROS_SIZE;
+	void *zeros = mmap(NULL, room, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int r = 0;
+
+	if (zeros == MAP_FAILED)
+		return -errno;
+	while (size && !r) {
+		size_t nr = (uint64_t)size < room ? (size_t)size : room;
+
+		if (archive_write_data(pack->archive, zeros, nr) < 0)
+			r = explain(pack, name, why);
+		else if (pack->sink->progress)
+			r = pack->sink->progress(pack->sink->ctx, nr);
+		size -= (off_t)nr;
+	}
+	munmap(zeros, room);
+	return r;
+}
+
+static int write_part(struct pack *pack, const char *name, int fd, off_t at, size_t wanted,
+		      ssize_t *written, char **why)
+{
+	ssize_t n = pread(fd, pack->buf, wanted, at);
+
+	if (n < 0)
+		return options_explain(why, -errno, "%s: %s", name, strerror(errno));
+	if (!n)
+		return options_explain(why, -EIO, "%s: truncated while being read", name);
+	if (archive_write_data(pack->archive, pack->buf, (size_t)n) < 0)
+		return explain(pack, name, why);
+	*written = n;
+	return pack->sink->progress ? pack->sink->progress(pack->sink->ctx, (uint64_t)n) : 0;
 }
 
 /* Writes exactly the size in the header, even if the file grows. */
 static int write_data(struct pack *pack, const char *name, int fd, off_t size, char **why)
 {
 	off_t at = 0;
+	int r = 0;
 
-	while (at < size) {
+	while (at < size && !r) {
 		size_t wanted = size - at < BLOCK_SIZE ? (size_t)(size - at) : BLOCK_SIZE;
-		ssize_t n = read_part(pack, fd, at, wanted);
-		int r;
+		off_t hole = find_data(fd, at, size) - at;
+		ssize_t written = 0;
 
-		if (n < 0)
-			return options_explain(why, -errno, "%s: %s", name, strerror(errno));
-		if (!n)
-			return options_explain(why, -EIO, "%s: truncated while being read", name);
-		if (archive_write_data(pack->archive, pack->buf, (size_t)n) < 0)
-			return explain(pack, name, why);
-		at += n;
-		r = pack->sink->progress ? pack->sink->progress(pack->sink->ctx, (uint64_t)n) : 0;
-		if (r)
-			return r;
+		r = hole ? write_hole(pack, name, hole, why)
+			 : write_part(pack, name, fd, at, wanted, &written, why);
+		at += hole ?: written;
 	}
-	return 0;
+	return r;
 }
 
 int pack_file(struct pack *pack, const char *name, int fd, char **why)

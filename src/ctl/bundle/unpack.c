@@ -4,16 +4,20 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <limits.h>
-#include <poll.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <zstd.h>
 
 #include "capture/layout.h"
 #include "cli/cli.h"
 #include "units.h"
 
+/* What a single block of zstd may become. */
 #define BLOCK_SIZE (128 << 10)
+/* What there may be besides the files' data: headers, and what fills up blocks. */
+#define REST_SIZE (UINT64_C(1) << 20)
+#define REST_SIZE_OF_ENTRY (UINT64_C(8) << 10)
 /* Defence in depth: no accepted name follows links, leaves the folder or replaces a file. */
 #define DISK_FLAGS                                                                                 \
 	(ARCHIVE_EXTRACT_SECURE_SYMLINKS | ARCHIVE_EXTRACT_SECURE_NODOTDOT |                       \
@@ -28,17 +32,29 @@ struct unpacking {
 	struct archive_entry *clean; /* the sanitised entry */
 	int dirfd;
 	size_t entries;
-	uint64_t size;
+	uint64_t size;	   /* of files, by their headers */
+	uint64_t unpacked; /* of the stream */
 	char *top;
 	bool (*has)(const char *path, mode_t mode);
-	int error; /* of read(), as opposed to a malformed archive */
+	int error; /* of the stream, as opposed to a malformed archive */
 	char **why;
-	char block[BLOCK_SIZE];
+	ZSTD_DCtx *zstd;
+	ZSTD_inBuffer packed; /* refers to `read`, or to the source's data */
+	bool is_packed, is_begun;
+	size_t missing; /* of a frame of zstd: 0 at its end */
+	char read[BLOCK_SIZE], block[BLOCK_SIZE];
 };
 
 static int refuse(struct unpacking *u, const char *name, const char *what)
 {
 	return options_explain(u->why, -EINVAL, "'%.*s': %s", NAME_MAX, name, what);
+}
+
+static int refuse_size(struct unpacking *u)
+{
+	return options_explain(u->why, -EFBIG,
+			       "more than %s when unpacked (--max-size allows more)",
+			       FORMAT_SIZE(u->limits->max_size));
 }
 
 /* The first entry determines the top folder. */
@@ -115,9 +131,7 @@ static int set_size(struct unpacking *u, struct archive_entry *entry, const char
 	if (!archive_entry_size_is_set(entry) || size < 0)
 		return refuse(u, name, "no size");
 	if ((uint64_t)size > u->limits->max_size - u->size)
-		return options_explain(u->why, -EFBIG,
-				       "more than %s when unpacked (--max-size allows more)",
-				       FORMAT_SIZE(u->limits->max_size));
+		return refuse_size(u);
 	u->size += (uint64_t)size;
 	archive_entry_set_size(u->clean, size);
 	return 0;
@@ -176,9 +190,6 @@ static int write_data(struct unpacking *u)
 			return refuse(u, archive_entry_pathname(u->clean), "data beyond its size");
 		if (archive_write_data_block(u->disk, block, length, offset) < ARCHIVE_OK)
 			return explain_archive(u, u->disk);
-		r = u->source->progress ? u->source->progress(u->source->ctx, length) : 0;
-		if (r)
-			return r;
 	}
 }
 
@@ -243,44 +254,124 @@ static int take_all(struct unpacking *u)
 	return 0;
 }
 
-/* libarchive's own read callback would block on a pipe regardless of signals. */
+/* Has the next packed bytes, at least `nr` of them, in `packed`, unless the input ends before. */
+static int fetch(struct unpacking *u, size_t nr)
+{
+	const struct unpack_source *source = u->source;
+	size_t left = u->packed.size - u->packed.pos;
+
+	if (source->data || left >= nr)
+		return 0;
+	memmove(u->read, u->read + u->packed.pos, left);
+	u->packed = (ZSTD_inBuffer){ u->read, left, 0 };
+	while (u->packed.size < nr) {
+		ssize_t n = read(source->fd, u->read + u->packed.size,
+				 sizeof(u->read) - u->packed.size);
+
+		if (n < 0)
+			return -errno;
+		if (!n)
+			break;
+		u->packed.size += (size_t)n;
+	}
+	return 0;
+}
+
+/* Also of a skippable frame. */
+static int find_format(struct unpacking *u)
+{
+	uint32_t magic = 0;
+	int r;
+
+	if (u->source->data)
+		u->packed = (ZSTD_inBuffer){ u->source->data, u->source->size, 0 };
+	r = fetch(u, sizeof(magic));
+	if (r)
+		return r;
+	if (u->packed.size >= sizeof(magic))
+		memcpy(&magic, u->packed.src, sizeof(magic));
+	magic = le32toh(magic);
+	u->is_packed = magic == ZSTD_MAGICNUMBER ||
+		       (magic & ZSTD_MAGIC_SKIPPABLE_MASK) == ZSTD_MAGIC_SKIPPABLE_START;
+	u->is_begun = true;
+	return 0;
+}
+
+/* Also verifies the checksum. Sets *size to 0 at the end. */
+static int unpack_block(struct unpacking *u, size_t *size)
+{
+	ZSTD_outBuffer out = { u->block, sizeof(u->block), 0 };
+
+	while (!out.pos) {
+		int r = fetch(u, 1);
+		bool is_end = u->packed.pos == u->packed.size;
+
+		if (r)
+			return r;
+		if (is_end && !u->missing)
+			break;
+		u->missing = ZSTD_decompressStream(u->zstd, &out, &u->packed);
+		if (ZSTD_isError(u->missing))
+			return options_explain(u->why, -EINVAL, "damaged: %s",
+					       ZSTD_getErrorName(u->missing));
+		if (is_end && !out.pos)
+			return options_explain(u->why, -EINVAL, "truncated");
+	}
+	*size = out.pos;
+	return 0;
+}
+
+/* All that is unpacked counts, also what libarchive skips: it may be behind the end of the archive,
+ * and a thousand times as large as the file. */
+static int read_stream(struct unpacking *u, const void **block, size_t *size)
+{
+	const uint64_t max = u->limits->max_size + REST_SIZE + u->entries * REST_SIZE_OF_ENTRY;
+	int r = u->is_begun ? 0 : find_format(u);
+
+	*block = u->block;
+	if (!r && u->is_packed)
+		r = unpack_block(u, size);
+	else if (!r)
+		r = fetch(u, 1);
+	if (r)
+		return r;
+	if (!u->is_packed) {
+		*block = (const char *)u->packed.src + u->packed.pos;
+		*size = u->packed.size - u->packed.pos;
+		u->packed.pos = u->packed.size;
+	}
+	u->unpacked += *size;
+	if (u->unpacked > max)
+		return refuse_size(u);
+	return u->source->progress ? u->source->progress(u->source->ctx, *size) : 0;
+}
+
 static la_ssize_t read_block(struct archive *archive, void *ctx, const void **block)
 {
 	struct unpacking *u = ctx;
-	const struct unpack_source *source = u->source;
-	ssize_t size = 0;
+	size_t size = 0;
 
-	u->error = source->wait ? source->wait(source->ctx, source->fd, POLLIN) : 0;
-	if (!u->error) {
-		size = read(source->fd, u->block, sizeof(u->block));
-		u->error = size < 0 ? -errno : 0;
-	}
-	*block = u->block;
-	if (u->error)
-		archive_set_error(archive, -u->error, "%s", strerror(-u->error));
-	return u->error ? -1 : size;
+	u->error = read_stream(u, block, &size);
+	if (!u->error)
+		return (la_ssize_t)size;
+	archive_set_error(archive, -u->error, "%s", strerror(-u->error));
+	return -1;
 }
 
 static int open_source(struct unpacking *u)
 {
-	const struct unpack_source *source = u->source;
-	int r;
-
-	if (!u->reader || !u->disk || !u->clean)
+	if (!u->reader || !u->disk || !u->clean || !u->zstd)
 		return -ENOMEM;
-	if (archive_read_support_format_tar(u->reader) < ARCHIVE_OK ||
-	    archive_read_support_filter_zstd(u->reader) < ARCHIVE_OK)
-		return options_explain(u->why, -EOPNOTSUPP, "libarchive was built without zstd");
+	if (archive_read_support_format_tar(u->reader) < ARCHIVE_OK)
+		return explain_archive(u, u->reader);
 	/* Read to the end of the input, where the checksum is, not to that of the archive. */
 	if (archive_read_set_format_option(u->reader, "tar", "read_concatenated_archives", "1") <
 	    ARCHIVE_OK)
 		return explain_archive(u, u->reader);
 	archive_write_disk_set_options(u->disk, DISK_FLAGS);
-	if (source->data)
-		r = archive_read_open_memory(u->reader, source->data, source->size);
-	else
-		r = archive_read_open(u->reader, u, NULL, read_block, NULL);
-	return r < ARCHIVE_OK ? explain_archive(u, u->reader) : 0;
+	return archive_read_open(u->reader, u, NULL, read_block, NULL) < ARCHIVE_OK
+		       ? explain_archive(u, u->reader)
+		       : 0;
 }
 
 int unpack(const struct unpack_source *source, int dirfd, const struct unpack_limits *limits,
@@ -293,6 +384,7 @@ int unpack(const struct unpack_source *source, int dirfd, const struct unpack_li
 		.reader = archive_read_new(),
 		.disk = archive_write_disk_new(),
 		.clean = archive_entry_new(),
+		.zstd = ZSTD_createDCtx(),
 		.dirfd = dirfd,
 		.has = layout_has,
 		.why = why,
@@ -308,6 +400,7 @@ int unpack(const struct unpack_source *source, int dirfd, const struct unpack_li
 	archive_write_free(u.disk);
 	archive_read_free(u.reader);
 	archive_entry_free(u.clean);
+	ZSTD_freeDCtx(u.zstd);
 	if (before >= 0 && fchdir(before) && !r)
 		r = -errno;
 	if (!r)

@@ -3,34 +3,24 @@
 
 #include "text.h"
 
-#define MAX_ENTRIES 100000
-
-/* Stops in order, so that the folder is removed. */
-static int stop_if_asked(void *ctx, uint64_t bytes)
+static int hold(void *ctx, uint64_t bytes)
 {
-	return ending_asked ? -EINTR : 0;
+	reader_hold();
+	return 0;
 }
 
-int unpacked_open(struct unpacked *unpacked, int fd, uint64_t max_size, char **why)
+int unpack_temporary(struct partial *folder, int fd, char **why)
 {
-	const struct unpack_limits limits = { max_size, MAX_ENTRIES };
-	const struct unpack_source source = {
-		.fd = fd,
-		.any_top = true,
-		.progress = stop_if_asked,
-	};
+	const struct unpack_source source = { .fd = fd, .any_top = true, .progress = hold };
 	_cleanup_free_ char *beside = strfmt("%s/perf-poke", getenv("TMPDIR") ?: "/tmp");
+	struct unpack_limits limits = { .max_entries = UNPACK_ENTRIES_MAX };
 	_cleanup_free_ char *top = NULL;
 	int r;
 
-	unpacked->partial = partial_none;
-	ending_catch(&unpacked->ending);
-	r = beside ? partial_folder(&unpacked->partial, beside) : -ENOMEM;
-	return r ? r : unpack(&source, unpacked->partial.fd, &limits, &top, why);
-}
-
-void unpacked_close(struct unpacked *unpacked)
-{
-	partial_release(&unpacked->partial);
-	ending_release(&unpacked->ending);
+	*folder = partial_none;
+	r = beside ? partial_folder(folder, beside) : -ENOMEM;
+	if (r)
+		return r;
+	limits.max_size = reader_unpacked_max(folder->fd);
+	return unpack(&source, folder->fd, &limits, &top, why);
 }

@@ -97,7 +97,6 @@ static int load_trace(struct account *account, struct console *con, const char *
 		.end = facts->spike.time_ns + want->after_ns,
 	};
 	struct decoding_result result;
-	struct ending ending;
 	int r = track_spans_new(&sink, account->spans, facts->spike.cpu);
 
 	if (!r && !facts->no_times)
@@ -110,9 +109,7 @@ static int load_trace(struct account *account, struct console *con, const char *
 		decoding.begin = 0;
 		decoding.end = UINT64_MAX;
 	}
-	ending_catch(&ending);
 	r = decoding_run(con, &decoding, &track_spans_ops, sink, account->spans->names, &result);
-	ending_release(&ending);
 	account->errors = result.errors;
 	snprintf(account->first_error, sizeof(account->first_error), "%s", result.first_error);
 	account->error_help = result.error_help;
@@ -161,15 +158,14 @@ static int keep_verdict(const struct account *account)
 	return r;
 }
 
-int account_load(struct account *account, struct console *con, const char *folder,
-		 const struct account_want *want)
+static int load_account(struct account *account, struct console *con,
+			const struct account_want *want)
 {
 	_cleanup_(capture_file_close) struct capture_file capture = { 0 };
+	const char *folder = account->capture;
 	_cleanup_free_ char *data = NULL;
-	int r;
+	int r = capture_trace_find(con, folder, &capture, &data);
 
-	*account = (struct account){ .capture = folder };
-	r = capture_trace_find(con, folder, &capture, &data);
 	if (r)
 		return r;
 	account->facts = capture.facts;
@@ -181,6 +177,19 @@ int account_load(struct account *account, struct console *con, const char *folde
 	r = load_spans(account, con, data, want);
 	if (!r && account_finish(account))
 		r = capture_trace_error(con, folder, -ENOMEM, NULL);
+	return r;
+}
+
+int account_load(struct account *account, struct console *con, const char *folder,
+		 const struct account_want *want)
+{
+	struct unchanged unchanged;
+	int r;
+
+	*account = (struct account){ .capture = folder };
+	unchanged_begin(&unchanged, folder);
+	r = load_account(account, con, want);
+	r = unchanged_end(&unchanged, con, r);
 	if (!r && !want->window_ns && !want->after_ns && !want->symfs)
 		r = keep_verdict(account);
 	if (r)

@@ -19,7 +19,7 @@ int capture_trace_error(struct console *con, const char *folder, int r, const ch
 			      why	    ? why
 			      : r == -E2BIG ? "too many calls for a report: use a shorter --window"
 			      : r == -ENODATA ? "no trace of the spike's CPU in the window"
-					      : strerror(-r));
+					      : reader_strerror(r));
 	return r;
 }
 

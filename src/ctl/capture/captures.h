@@ -3,6 +3,8 @@
 #ifndef CTL_CAPTURES_H
 #define CTL_CAPTURES_H
 
+#include <sys/stat.h>
+
 #include "account/account.h"
 #include "blocks/decode.h"
 #include "build_id.h"
@@ -63,6 +65,23 @@ int capture_trace_events(struct tracepoints **tracepoints, struct user_code *use
 
 /* Prints an error about a capture: `why` or that of r. Returns r. */
 int capture_trace_error(struct console *con, const char *folder, int r, const char *why);
+
+/* -- Captures that are changed while they are read ----------------------------------------------
+ */
+
+#define UNCHANGED_FILES 5
+
+struct unchanged {
+	const char *folder;
+	int dirfd;
+	struct stat files[UNCHANGED_FILES];
+};
+
+/* `folder` is not copied. */
+void unchanged_begin(struct unchanged *unchanged, const char *folder);
+
+/* Returns r, or -ESTALE after printing which file was changed or truncated since. */
+int unchanged_end(struct unchanged *unchanged, struct console *con, int r) _must_check_;
 
 /* -- Functions of programs in the stacks of a spike -------------------------------------------- */
 

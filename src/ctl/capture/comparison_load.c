@@ -217,11 +217,13 @@ int comparison_load(struct comparison *comparison, struct console *con,
 {
 	struct load load = { .con = con, .want = want };
 	_cleanup_free_ char *data = NULL;
+	struct unchanged unchanged;
 	int r;
 
 	*comparison = (struct comparison){ 0 };
 	if (want->against)
 		return compare_against(con, comparison, want);
+	unchanged_begin(&unchanged, want->folder);
 	r = capture_trace_find(con, want->folder, &load.capture, &data);
 	load.data = data;
 	if (!r)
@@ -230,5 +232,5 @@ int comparison_load(struct comparison *comparison, struct console *con,
 		r = compare_normal(&load, comparison);
 	free(load.watched.marks.array);
 	capture_file_close(&load.capture);
-	return r;
+	return unchanged_end(&unchanged, con, r);
 }

@@ -207,7 +207,7 @@ static int open_decode(struct console *con, const struct decoding *decoding, str
 		r = decode_new(decode, &opts, &why);
 	if (r && !ending_asked)
 		console_error(con, "'%s' cannot be decoded: %s", decoding->folder,
-			      why ?: strerror(-r));
+			      why ?: reader_strerror(r));
 	else if (r)
 		capture_trace_error(con, decoding->folder, -EINTR, NULL);
 	return r && ending_asked ? -EINTR : r;

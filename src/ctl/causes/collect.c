@@ -15,7 +15,6 @@
 struct collecting {
 	struct causes *causes;
 	struct console *con;
-	const struct collect_opts *opts;
 	const char *archive; /* shown instead of the path of its unpacked folder; or NULL */
 };
 
@@ -35,10 +34,8 @@ static int take_capture(const struct collecting *c, const char *path)
 	int r = capture_file_open(&file, path, &why);
 
 	if (r)
-		return r == -ENOMEM ? r : complain(c, path, why ?: strerror(-r));
+		return complain(c, path, why ?: reader_strerror(r));
 	r = verdict_load(&verdict, c->con, path);
-	if (r == -ENOMEM || r == -EINTR)
-		return r;
 	if (r)
 		c->causes->unreadable++;
 	else if (!verdict.fingerprint.kind[0])
@@ -116,23 +113,22 @@ static int take_folder(struct collecting *c, int dirfd, const char *path, int de
 static int take_archive(struct collecting *c, int fd, const char *path)
 {
 	_cleanup_free_ char *why = NULL;
-	struct unpacked unpacked;
-	int r = unpacked_open(&unpacked, fd, c->opts->max_size, &why);
+	struct partial unpacked;
+	int r = unpack_temporary(&unpacked, fd, &why);
 
 	c->archive = path;
-	if (r && r != -ENOMEM && r != -EINTR)
-		r = complain(c, path, why ?: strerror(-r));
-	else if (!r)
-		r = take_folder(c, unpacked.partial.fd, unpacked.partial.path, 0);
+	if (r)
+		r = complain(c, path, why ?: reader_strerror(r));
+	else
+		r = take_folder(c, unpacked.fd, unpacked.path, 0);
 	c->archive = NULL;
-	unpacked_close(&unpacked);
-	return r ?: ending_asked ? -EINTR : 0;
+	partial_release(&unpacked);
+	return r;
 }
 
-int collect(struct causes *causes, struct console *con, const char *path,
-	    const struct collect_opts *opts)
+int collect(struct causes *causes, struct console *con, const char *path)
 {
-	struct collecting c = { .causes = causes, .con = con, .opts = opts };
+	struct collecting c = { .causes = causes, .con = con };
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
 

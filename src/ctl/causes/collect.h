@@ -6,13 +6,8 @@
 #include "causes/groups.h"
 #include "cli/cli.h"
 
-struct collect_opts {
-	uint64_t max_size; /* of an unpacked archive, in bytes */
-};
-
 /* Adds a capture, all captures below a folder, or those of an archive. Prints and counts unreadable
- * ones. Returns 0, -ENOMEM, or -EINTR after a signal. */
-int collect(struct causes *causes, struct console *con, const char *path,
-	    const struct collect_opts *opts) _must_check_;
+ * ones. Returns 0 or -ENOMEM. */
+int collect(struct causes *causes, struct console *con, const char *path) _must_check_;
 
 #endif

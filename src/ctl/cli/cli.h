@@ -107,25 +107,19 @@ void json_print(struct console *con, json_object *object);
 /* Switches the console to JSON if --json was given. */
 void json_use(struct console *con, bool json);
 
-/* Progress of a long copy: shown on a terminal after a second, and cancelled by Ctrl-C. */
+/* Progress of a long copy: shown on a terminal after a second. */
 struct progress {
 	struct console *con;
 	const char *what;
 	uint64_t total; /* bytes; 0: unknown */
 	uint64_t done;
 	uint64_t shown_ns; /* time of the last update, or of the start */
-	int signals;	   /* from ending_open() */
 };
 
-/* From now on, the signals of ending.h cancel the work instead of killing the process. */
 void progress_begin(struct progress *progress, struct console *con, const char *what,
 		    uint64_t total);
-
-/* Return 0, or -EINTR if cancelled. progress_wait() waits for fd like poll(). */
+/* For pack and unpack: returns 0. */
 int progress_add(void *progress, uint64_t bytes);
-int progress_wait(void *progress, int fd, short events);
-
-/* The signals stay blocked, so that cleanup is not interrupted. */
 void progress_end(struct progress *progress);
 
 /* Signals that terminate a command: SIGINT, SIGTERM, and SIGHUP unless ignored (nohup). */
@@ -148,28 +142,65 @@ struct ending {
 void ending_catch(struct ending *ending);
 void ending_release(const struct ending *ending);
 
-/* An incomplete file or folder under a hidden name. */
+/* -- Commands that read files of strangers, and do no more than read and write files */
+
+/* The default of --max-size: half of the memory of a small machine, which is what a file system in
+ * memory takes. */
+#define READER_BUDGET (UINT64_C(2) << 30)
+#define READER_MAX_SIZE .min = 1, .max = UINT64_C(1) << 50, .metavar = "SIZE"
+#define READER_MAX_SIZE_HELP "limit of memory, and of the unpacked size of an archive (2G)"
+
+/*
+ * From now on the process takes no more memory than max_size (0: READER_BUDGET), and one of the
+ * signals above ends it at once, whatever it is doing or waiting for: what is incomplete is
+ * removed, and standard error gets "interrupted" and what is `said`. Call it before threads are
+ * made. Returns 0, or a negative errno after printing the error.
+ */
+int reader_begin(struct console *con, uint64_t max_size, const char *said) _must_check_;
+
+/* Whether a file that is mapped has become shorter since the last call: zeros were read. */
+bool reader_was_truncated(void);
+
+/* Does not return once a signal has come: for loops that make files. */
+void reader_hold(void);
+
+/* How much may be unpacked into a folder: max_size, or by default READER_BUDGET, and no more than
+ * half of what is free there. */
+uint64_t reader_unpacked_max(int dirfd);
+
+/* Message for an error, which may be of the limit. */
+const char *reader_strerror(int err);
+
+/* An incomplete file or folder, in a hidden folder of its own. It stays where it is: others refer
+ * to it. */
 struct partial {
-	char *path;
+	char *path; /* of the file or folder */
 	int fd;
-	int place; /* the parent folder, with a shared lock */
+	bool is_folder;
+	char name[32];	 /* of the hidden folder */
+	int work, place; /* the hidden folder, which is locked, and its parent */
+	struct partial *next;
 };
 
 extern const struct partial partial_none;
 
 /*
- * Creates a file or folder next to `beside`. Removes leftovers of killed processes first, unless
- * somebody else holds the lock of the parent folder; sessions take the same lock. Returns 0 or a
- * negative errno. Call partial_release() even on failure.
+ * Creates a file or folder, to be published next to `beside`. Removes leftovers of killed processes
+ * there first. Never waits for others. Returns 0 or a negative errno. Call partial_release() even
+ * on failure.
  */
 int partial_file(struct partial *partial, const char *beside) _must_check_;
 int partial_folder(struct partial *partial, const char *beside) _must_check_;
 
-/* It has been renamed. */
-void partial_keep(struct partial *partial);
+/* Moves it to its path. Without `force` it replaces nothing: -EEXIST. */
+int partial_publish(struct partial *partial, const char *path, bool force) _must_check_;
 
-/* Removes it unless it was kept. */
+/* Removes it unless it was published. */
 void partial_release(struct partial *partial);
+
+/* Removes all that is incomplete, and keeps other threads from publishing any: before _exit().
+ * Returns whether any was published before. */
+bool partial_abandon(void);
 
 /* An output file, published by rename once it is complete. It replaces an existing file only with
  * --force. */
@@ -186,6 +217,9 @@ struct output_file {
  * output_file_close() after output_file_open(), even if that failed. */
 int output_file_open(struct output_file *file, const char *path, bool force) _must_check_;
 int output_file_publish(struct output_file *file) _must_check_;
+
+/* Opens an empty file without a name, beside it. Returns a descriptor or a negative errno. */
+int output_file_scratch(const struct output_file *file) _must_check_;
 
 /* Removes the file unless it was published. */
 void output_file_close(struct output_file *file);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cli/cli.h"
 
-#include <poll.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -12,6 +11,7 @@
 
 static void put_result(struct console *con, enum perf_poke_log_level level, const char *text)
 {
+	reader_hold();
 	if (con->detached) {
 		logger_result(&con->log, level, text);
 		return;
@@ -26,6 +26,7 @@ void console_log(struct console *con, enum perf_poke_log_level level, const char
 	_cleanup_free_ char *json = NULL;
 	_cleanup_free_ char *line = NULL;
 
+	reader_hold();
 	if (level > (con->verbose ? PERF_POKE_LOG_DEBUG : least))
 		return;
 	if (level == PERF_POKE_LOG_ERROR)
@@ -195,7 +196,6 @@ void progress_begin(struct progress *progress, struct console *con, const char *
 {
 	*progress = (struct progress){ .con = con, .what = what, .total = total };
 	progress->shown_ns = clock_ns(CLOCK_MONOTONIC);
-	progress->signals = ending_open();
 }
 
 static void show(struct progress *progress)
@@ -211,31 +211,13 @@ static void show(struct progress *progress)
 	console_status(progress->con, line);
 }
 
-static int await(const struct progress *progress, int fd, short events, int timeout_ms)
-{
-	struct pollfd fds[] = {
-		{ .fd = progress->signals, .events = POLLIN },
-		{ .fd = fd, .events = events },
-	};
-
-	while (poll(fds, ARRAY_SIZE(fds), timeout_ms) < 0 && errno == EINTR)
-		;
-	return fds[0].revents ? -EINTR : 0;
-}
-
-int progress_wait(void *ctx, int fd, short events)
-{
-	return await(ctx, fd, events, -1);
-}
-
 int progress_add(void *ctx, uint64_t bytes)
 {
 	struct progress *progress = ctx;
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 
+	reader_hold();
 	progress->done += bytes;
-	if (await(progress, -1, 0, 0))
-		return -EINTR;
 	if (now_ns - progress->shown_ns < SHOW_EVERY_NS)
 		return 0;
 	progress->shown_ns = now_ns;
@@ -247,5 +229,4 @@ int progress_add(void *ctx, uint64_t bytes)
 void progress_end(struct progress *progress)
 {
 	console_clear_status(progress->con);
-	closep(&progress->signals);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cli/cli.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/file.h>
@@ -12,19 +13,6 @@
 bool output_file_exists(const char *path)
 {
 	return !faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW);
-}
-
-static int rename_to(const char *partial, const char *path, bool force)
-{
-	if (!renameat2(AT_FDCWD, partial, AT_FDCWD, path, force ? 0 : RENAME_NOREPLACE))
-		return 0;
-	/* Not every file system supports RENAME_NOREPLACE. */
-	if (force || errno != EINVAL)
-		return -errno;
-	if (linkat(AT_FDCWD, partial, AT_FDCWD, path, 0))
-		return -errno;
-	unlink(partial);
-	return 0;
 }
 
 const char *output_file_strerror(int err)
@@ -54,69 +42,85 @@ int output_file_publish(struct output_file *file)
 {
 	/* File systems that write behind, such as NFS, report a full disk at close(). */
 	int fd = TAKE_FD(file->fd);
-	int r;
 
-	if (close(fd))
-		return -errno;
-	r = rename_to(file->partial.path, file->path, file->force);
-	if (!r)
-		partial_keep(&file->partial);
-	return r;
+	return close(fd) ? -errno : partial_publish(&file->partial, file->path, file->force);
 }
 
-void output_file_close(struct output_file *file)
-{
-	closep(&file->fd);
-	partial_release(&file->partial);
-}
-
+/* A marked folder, see tree.h, with what is incomplete in it. It is private to its owner and
+ * locked: nobody else can put something in its place, make a sweep remove what is theirs, or keep
+ * others waiting. */
 #define PREFIX ".partial-perf-poke-"
-#define RANDOM "XXXXXX"
+#define CONTENT "content"
+#define SCRATCH "scratch"
+#define ABANDON_TRIES 50
+#define ABANDON_PAUSE_US 1000
 
-/* How long to wait for others that sweep. Anybody can lock /tmp, for ever. */
-#define LOCK_TRIES 1000
-#define LOCK_PAUSE_US 2000
+const struct partial partial_none = { .fd = -1, .place = -1, .work = -1 };
 
-const struct partial partial_none = { .fd = -1, .place = -1 };
+/* Those of this process. A thread that ends the process takes the lock for good. */
+static pthread_mutex_t living_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct partial *living;
+static bool has_published;
 
-/* Captures being written and files of other programs have different names. */
-static bool is_ours(int dirfd, const char *name)
+static int remove_work(const struct partial *partial)
 {
-	static const char random[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-	size_t length = strlen(PREFIX);
-	struct stat st;
-
-	return !strncmp(name, PREFIX, length) && strspn(name + length, random) == strlen(RANDOM) &&
-	       !name[length + strlen(RANDOM)] && !fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) &&
-	       st.st_uid == geteuid();
+	return tree_remove_marked(partial->place, partial->name, partial->work);
 }
 
-static void sweep(int place)
+/* Removes the folder, if it is there, and releases all. */
+static void end(struct partial *partial)
+{
+	pthread_mutex_lock(&living_lock);
+	for (struct partial **at = &living; *at; at = &(*at)->next) {
+		if (*at != partial)
+			continue;
+		*at = partial->next;
+		remove_work(partial);
+		break;
+	}
+	pthread_mutex_unlock(&living_lock);
+	free(TAKE_PTR(partial->path));
+	closep(&partial->fd);
+	closep(&partial->work);
+	closep(&partial->place);
+}
+
+void partial_release(struct partial *partial)
+{
+	end(partial);
+}
+
+bool partial_abandon(void)
+{
+	pthread_mutex_lock(&living_lock);
+	for (const struct partial *partial = living; partial; partial = partial->next) {
+		/* Another thread may still make a file in it. */
+		for (int i = 0; i < ABANDON_TRIES && remove_work(partial); i++)
+			usleep(ABANDON_PAUSE_US);
+	}
+	return has_published;
+}
+
+static bool is_empty(int dirfd)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
-	struct dirent *entry;
+	size_t nr = 0;
 
-	if (flock(place, LOCK_EX | LOCK_NB) || opendir_at(&dir, place, "."))
-		return;
-	while ((entry = readdir(dir))) {
-		if (is_ours(place, entry->d_name))
-			tree_remove(place, entry->d_name);
-	}
+	if (opendir_at(&dir, dirfd, "."))
+		return false;
+	while (readdir(dir))
+		nr++;
+	/* Itself and its parent. */
+	return nr <= 2;
 }
 
-/* Without this lock, another process that sweeps would remove what is made next. */
-static void lock_shared(int place)
+static int make_work(struct partial *partial, const char *beside)
 {
-	for (int i = 0; i < LOCK_TRIES && flock(place, LOCK_SH | LOCK_NB); i++)
-		usleep(LOCK_PAUSE_US);
-}
-
-static int make(struct partial *partial, const char *beside)
-{
-	_cleanup_free_ char *folder = NULL;
 	const char *end = beside + strlen(beside);
+	_cleanup_free_ char *folder = NULL;
+	_cleanup_free_ char *path = NULL;
 	const char *slash;
+	struct stat st;
 	int length;
 
 	*partial = partial_none;
@@ -125,59 +129,110 @@ static int make(struct partial *partial, const char *beside)
 	slash = memrchr(beside, '/', (size_t)(end - beside));
 	length = slash ? (int)(slash - beside) + 1 : 0;
 	folder = strfmt("%.*s.", length, beside);
-	partial->path = strfmt("%.*s" PREFIX RANDOM, length, beside);
-	if (!folder || !partial->path)
+	path = strfmt("%.*s" PREFIX "XXXXXX", length, beside);
+	if (!folder || !path)
 		return -ENOMEM;
-	/* A folder without read permission cannot be locked and is not swept. */
+	/* A folder without read permission is not swept. */
 	partial->place = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (partial->place >= 0) {
-		sweep(partial->place);
-		lock_shared(partial->place);
+	if (partial->place >= 0)
+		tree_sweep(partial->place, PREFIX, true);
+	else
+		partial->place = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (partial->place < 0 || !mkdtemp(path))
+		return -errno;
+	snprintf(partial->name, sizeof(partial->name), "%s", path + length);
+	partial->work = openat(partial->place, partial->name,
+			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (partial->work < 0 || fstat(partial->work, &st))
+		return -errno;
+	/* The owner of the place has put another one there. */
+	if (st.st_uid != geteuid() || !is_empty(partial->work)) {
+		closep(&partial->work);
+		return -EPERM;
 	}
-	return 0;
+	/* File systems that have no owners do without: there, nothing is swept. */
+	if (!flock(partial->work, LOCK_EX | LOCK_NB))
+		(void)tree_mark(partial->work);
+	partial->next = living;
+	living = partial;
+	partial->path = strfmt("%s/" CONTENT, path);
+	return partial->path ? 0 : -ENOMEM;
 }
 
-/* Nothing was created. */
-static int fail(struct partial *partial)
+static int make(struct partial *partial, const char *beside, bool is_folder)
 {
-	int r = -errno;
+	int r;
 
-	partial_keep(partial);
+	/* Whoever ends the process finds all or nothing. */
+	pthread_mutex_lock(&living_lock);
+	r = make_work(partial, beside);
+	partial->is_folder = is_folder;
+	if (!r && is_folder && mkdirat(partial->work, CONTENT, 0700))
+		r = -errno;
+	if (!r) {
+		partial->fd = openat(partial->work, CONTENT,
+				     O_CLOEXEC | (is_folder ? O_RDONLY | O_DIRECTORY
+							    : O_RDWR | O_CREAT | O_EXCL),
+				     0600);
+		r = partial->fd < 0 ? -errno : 0;
+	}
+	pthread_mutex_unlock(&living_lock);
 	return r;
 }
 
 int partial_file(struct partial *partial, const char *beside)
 {
-	int r = make(partial, beside);
-
-	if (r)
-		return r;
-	partial->fd = mkostemp(partial->path, O_CLOEXEC);
-	return partial->fd < 0 ? fail(partial) : 0;
+	return make(partial, beside, false);
 }
 
 int partial_folder(struct partial *partial, const char *beside)
 {
-	int r = make(partial, beside);
-
-	if (r)
-		return r;
-	if (!mkdtemp(partial->path))
-		return fail(partial);
-	partial->fd = open(partial->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return partial->fd < 0 ? -errno : 0;
+	return make(partial, beside, true);
 }
 
-void partial_keep(struct partial *partial)
+int output_file_scratch(const struct output_file *file)
 {
-	free(TAKE_PTR(partial->path));
+	const int work = file->partial.work;
+	int fd = openat(work, SCRATCH, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return -errno;
+	unlinkat(work, SCRATCH, 0);
+	return fd;
 }
 
-void partial_release(struct partial *partial)
+static int rename_to(const struct partial *partial, const char *path, bool force)
 {
-	closep(&partial->fd);
-	if (partial->path)
-		tree_remove(AT_FDCWD, partial->path);
-	partial_keep(partial);
-	closep(&partial->place);
+	if (!renameat2(partial->work, CONTENT, AT_FDCWD, path, force ? 0 : RENAME_NOREPLACE))
+		return 0;
+	/* Not every file system supports RENAME_NOREPLACE. */
+	if (force || errno != EINVAL)
+		return -errno;
+	/* Of folders it replaces an empty one only. */
+	if (partial->is_folder)
+		return renameat(partial->work, CONTENT, AT_FDCWD, path) ? -errno : 0;
+	if (linkat(partial->work, CONTENT, AT_FDCWD, path, 0))
+		return -errno;
+	unlinkat(partial->work, CONTENT, 0);
+	return 0;
+}
+
+int partial_publish(struct partial *partial, const char *path, bool force)
+{
+	int r;
+
+	/* Whoever ends the process must not say that nothing was written. */
+	pthread_mutex_lock(&living_lock);
+	r = rename_to(partial, path, force);
+	has_published |= !r;
+	pthread_mutex_unlock(&living_lock);
+	if (!r)
+		end(partial);
+	return r;
+}
+
+void output_file_close(struct output_file *file)
+{
+	closep(&file->fd);
+	partial_release(&file->partial);
 }

@@ -90,7 +90,10 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 				   "pipe)");
 		return EXIT_USAGE;
 	}
-	if (folder_choose(con, args.capture, &folder))
+	if (reader_begin(con, 0,
+			 strcmp(args.output, "-") ? ": nothing is written"
+						  : ": the archive is incomplete") ||
+	    folder_choose(con, args.capture, &folder))
 		return EXIT_FAILED;
 	args.capture = folder;
 	if (choose_output(con, &args, &output))

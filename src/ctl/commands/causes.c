@@ -14,7 +14,7 @@
 struct causes_args {
 	const char **paths; /* to be freed */
 	size_t nr_paths;
-	struct collect_opts collect;
+	uint64_t max_size; /* 0: default */
 	uint64_t worse_percent;
 	const char *known; /* or NULL */
 	const char *save;  /* or NULL */
@@ -48,8 +48,8 @@ static const struct option_spec options[] = {
 		  "comments, dates and unseen causes" },
 	{ "html", 0, OPTION_STRING, TARGET(html), .metavar = "FILE",
 	  .help = "write an offline page with a chart over time" },
-	{ "max-size", 0, OPTION_SIZE, .min = 1, .max = UINT64_C(1) << 50, TARGET(collect.max_size),
-	  .metavar = "SIZE", .help = "limit of the unpacked size of an archive (16G)" },
+	{ "max-size", 0, OPTION_SIZE, READER_MAX_SIZE, TARGET(max_size),
+	  .help = READER_MAX_SIZE_HELP },
 	{ "force", 'f', OPTION_FLAG, TARGET(force), .help = OUTPUT_FORCE_HELP },
 	{ "json", 0, OPTION_FLAG, TARGET(json), .help = "print JSON, see perf-poke-capture(5)" },
 };
@@ -65,10 +65,7 @@ static int causes_parse(struct causes_args *args, struct console *con, int argc,
 	static const char *const folder[] = { FOLDER_DEFAULT };
 	int r;
 
-	*args = (struct causes_args){
-		.worse_percent = UINT64_MAX,
-		.collect.max_size = UNPACKED_MAX_SIZE,
-	};
+	*args = (struct causes_args){ .worse_percent = UINT64_MAX };
 	r = command_options(&command_causes, con, argc, argv, args);
 	if (!r && args->worse_percent != UINT64_MAX && !args->known) {
 		console_error(con, "--worse: needs --known");
@@ -166,12 +163,11 @@ static int collect_all(struct causes *causes, struct console *con, const struct 
 	int r = 0;
 
 	for (size_t i = 0; i < args->nr_paths && !r; i++)
-		r = collect(causes, con, args->paths[i], &args->collect);
+		r = collect(causes, con, args->paths[i]);
 	if (!r)
 		r = causes_sort(causes);
-	/* The decoder prints it. */
-	if (r && (r != -EINTR || !con->errors))
-		console_error(con, "%s", r == -EINTR ? "interrupted" : strerror(-r));
+	if (r)
+		console_error(con, "%s", reader_strerror(r));
 	return r;
 }
 
@@ -194,6 +190,8 @@ static enum exit_code run_parsed(struct console *con, const struct causes_args *
 		.worse_percent = args->worse_percent,
 	};
 
+	if (reader_begin(con, args->max_size, ""))
+		return EXIT_FAILED;
 	set_today(&judge);
 	if (read_known(&known, con, args))
 		return EXIT_USAGE;

@@ -72,6 +72,7 @@ struct list_args {
 	const char *cpus; /* NULL: all */
 	uint64_t min_latency_ns;
 	uint64_t since_ns; /* since 1970 */
+	uint64_t max_size; /* 0: default */
 	bool why;
 	bool json;
 };
@@ -112,7 +113,7 @@ int script_parse(struct script_args *args, struct console *con, int argc, char *
 struct open_args {
 	const char *file;
 	const char *output; /* NULL: the name in the archive */
-	uint64_t max_size;
+	uint64_t max_size;  /* 0: default */
 	bool quiet;
 };
 

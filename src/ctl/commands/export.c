@@ -34,6 +34,8 @@ static const struct option_spec options[] = {
 	{ "jobs", 'j', OPTION_COUNT, .min = 1, .max = JOBS_MAX, TARGET(jobs), .metavar = "N",
 	  .help = "decoding threads (one for each CPU)" },
 	{ "symfs", 0, OPTION_STRING, TARGET(symfs), .metavar = "DIR", .help = DECODING_SYMFS_HELP },
+	{ "max-size", 0, OPTION_SIZE, READER_MAX_SIZE, TARGET(max_size),
+	  .help = "limit of memory (2G)" },
 	{ "force", 'f', OPTION_FLAG, TARGET(force), .help = OUTPUT_FORCE_HELP },
 	{ "quiet", 'q', OPTION_FLAG, TARGET(quiet), .help = "print warnings and errors only" },
 };
@@ -103,7 +105,8 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 			      args.output ?: args.html, output_file_strerror(-EEXIST));
 		return EXIT_FAILED;
 	}
-	if (folder_choose(con, args.capture, &folder))
+	if (reader_begin(con, args.max_size, ": nothing is written") ||
+	    folder_choose(con, args.capture, &folder))
 		return EXIT_FAILED;
 	args.capture = folder;
 	if (capture_trace_need(con, args.capture, &capture, &data))

@@ -11,9 +11,6 @@
 #include "units.h"
 #include "util.h"
 
-#define DEFAULT_MAX_SIZE (UINT64_C(16) << 30)
-#define MAX_MAX_SIZE (UINT64_C(1) << 50)
-#define MAX_ENTRIES 100000
 #define TARGET(member) .offset = offsetof(struct open_args, member)
 
 static const struct option_spec options[] = {
@@ -21,8 +18,8 @@ static const struct option_spec options[] = {
 	  .help = "output of archive or selftest; - for standard input" },
 	{ "output", 'o', OPTION_STRING, TARGET(output), .metavar = "DIR",
 	  .help = "folder to create (the capture's name, in this folder)" },
-	{ "max-size", 0, OPTION_SIZE, .min = 1, .max = MAX_MAX_SIZE, TARGET(max_size),
-	  .metavar = "SIZE", .help = "limit of the unpacked size (16G)" },
+	{ "max-size", 0, OPTION_SIZE, READER_MAX_SIZE, TARGET(max_size),
+	  .help = READER_MAX_SIZE_HELP },
 	{ "quiet", 'q', OPTION_FLAG, TARGET(quiet), .help = "print warnings and errors only" },
 };
 
@@ -34,7 +31,7 @@ static const char notes[] =
 
 int open_parse(struct open_args *args, struct console *con, int argc, char **argv)
 {
-	*args = (struct open_args){ .max_size = DEFAULT_MAX_SIZE };
+	*args = (struct open_args){ 0 };
 	return command_options(&command_open, con, argc, argv, args);
 }
 
@@ -96,14 +93,13 @@ static bool is_selftest(const struct opening *o)
 static int unpack_all(struct opening *o)
 {
 	const struct unpack_limits limits = {
-		.max_size = o->args->max_size,
-		.max_entries = MAX_ENTRIES,
+		.max_size = reader_unpacked_max(o->partial.fd),
+		.max_entries = UNPACK_ENTRIES_MAX,
 	};
 	const struct unpack_source source = {
 		.fd = o->fd,
 		.any_top = o->args->output,
 		.progress = progress_add,
-		.wait = progress_wait,
 		.ctx = &o->progress,
 	};
 	const int dirfd = o->partial.fd;
@@ -132,15 +128,13 @@ static int publish(struct opening *o)
 
 	if (output_file_exists(output))
 		r = -EEXIST;
-	else if (rename(o->partial.path, output))
-		r = -errno;
+	r = r ?: partial_publish(&o->partial, output, false);
 	if (r) {
 		console_error(o->con, "'%s': %s", output,
 			      r == -EEXIST ? "exists; not overwriting (use another --output)"
 					   : strerror(-r));
 		return r;
 	}
-	partial_keep(&o->partial);
 	fprintf(o->con->out, "%s\n", output);
 	if (!o->args->quiet)
 		tell_hint(o, output);
@@ -163,11 +157,9 @@ static int open_archive(struct opening *o)
 		return r;
 	}
 	r = unpack_all(o);
-	if (r == -EINTR)
-		console_error(o->con, "interrupted: nothing is written");
-	else if (r)
+	if (r)
 		console_error(o->con, "'%s' cannot be opened: %s", o->args->file,
-			      o->why ?: strerror(-r));
+			      o->why ?: reader_strerror(r));
 	else
 		r = publish(o);
 	return r;
@@ -194,6 +186,8 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	r = open_parse(&args, con, argc, argv);
 	if (r)
 		return command_options_exit(r);
+	if (reader_begin(con, args.max_size, ": nothing is written"))
+		return EXIT_FAILED;
 	r = open_file(&o);
 	if (!r) {
 		progress_begin(&o.progress, con, "opening", 0);

@@ -17,6 +17,7 @@ struct report_args {
 	uint64_t window_ns;  /* 0: default */
 	uint64_t top;
 	uint64_t activations; /* with `normal` */
+	uint64_t max_size;    /* 0: default */
 	bool normal;
 	bool json;
 };
@@ -40,6 +41,8 @@ static const struct option_spec options[] = {
 	{ "activations", 0, OPTION_COUNT, .min = 5, .max = 10000, TARGET(activations),
 	  .metavar = "N", .help = "with --normal, use the newest N (100)" },
 	{ "symfs", 0, OPTION_STRING, TARGET(symfs), .metavar = "DIR", .help = DECODING_SYMFS_HELP },
+	{ "max-size", 0, OPTION_SIZE, READER_MAX_SIZE, TARGET(max_size),
+	  .help = READER_MAX_SIZE_HELP },
 	{ "json", 0, OPTION_FLAG, TARGET(json), .help = "print one JSON object" },
 };
 
@@ -53,13 +56,13 @@ struct input {
 	const char *name;
 	char *folder;
 	bool archive; /* unpacked into a temporary folder */
-	struct unpacked unpacked;
+	struct partial unpacked;
 };
 
 static void input_close(struct input *input)
 {
 	if (input->archive)
-		unpacked_close(&input->unpacked);
+		partial_release(&input->unpacked);
 	free(input->folder);
 }
 
@@ -77,11 +80,11 @@ static int input_open(struct console *con, struct input *input, const char *word
 		return r;
 	}
 	input->archive = true;
-	r = unpacked_open(&input->unpacked, fd, UNPACKED_MAX_SIZE, &why);
-	if (!r && !(input->folder = strdup(input->unpacked.partial.path)))
+	r = unpack_temporary(&input->unpacked, fd, &why);
+	if (!r && !(input->folder = strdup(input->unpacked.path)))
 		r = -ENOMEM;
 	if (r)
-		console_error(con, "'%s' cannot be opened: %s", word, why ?: strerror(-r));
+		console_error(con, "'%s' cannot be opened: %s", word, why ?: reader_strerror(r));
 	return r;
 }
 
@@ -152,7 +155,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 		console_error(con, "--normal and --against '%s': give one of them", args.against);
 		return EXIT_USAGE;
 	}
-	if (input_open(con, &here, args.capture) ||
+	if (reader_begin(con, args.max_size, "") || input_open(con, &here, args.capture) ||
 	    (args.against && input_open(con, &there, args.against)))
 		return EXIT_FAILED;
 	return report(con, &args, &here, &there);

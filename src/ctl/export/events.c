@@ -74,7 +74,7 @@ static int read_all(struct writer *writer, uint64_t *first, uint64_t *last)
 	struct tracepoint_event event;
 	struct cpu_events *cpu;
 
-	while (tracepoints_next(writer->tracepoints, &event) && !ending_asked) {
+	while (tracepoints_next(writer->tracepoints, &event)) {
 		int r = find_cpu(writer, event.cpu, &cpu);
 
 		if (!*first)
@@ -85,7 +85,7 @@ static int read_all(struct writer *writer, uint64_t *first, uint64_t *last)
 		if (r)
 			return r;
 	}
-	return ending_asked ? -EINTR : 0;
+	return 0;
 }
 
 static void write_spike(const struct writer *writer, struct cpu *cpu)
@@ -146,13 +146,8 @@ static int write_timeline(struct writer *writer, const struct fxt_timeline_opts 
 }
 
 int export_events(struct console *con, const struct export_args *args, const struct facts *facts,
-		  const char *data, int fd, uint64_t *slices)
+		  const char *data, const struct fxt_timeline_opts *file, uint64_t *slices)
 {
-	const struct fxt_timeline_opts file = {
-		.fd = fd,
-		.path = args->output,
-		.stop = &ending_asked,
-	};
 	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
 	_cleanup_(release) struct writer writer = { .facts = facts, .end = UINT64_MAX };
 	_cleanup_free_ char *why = NULL;
@@ -171,6 +166,6 @@ int export_events(struct console *con, const struct export_args *args, const str
 					 args->symfs, &window, &why);
 	writer.tracepoints = tracepoints;
 	if (!r)
-		r = write_timeline(&writer, &file, slices);
+		r = write_timeline(&writer, file, slices);
 	return r ? capture_trace_error(con, args->capture, r, why) : 0;
 }

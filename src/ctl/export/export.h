@@ -9,6 +9,7 @@
 
 #include "capture/captures.h"
 #include "cli/cli.h"
+#include "fxt/fxt_timeline.h"
 
 struct export_args {
 	const char *capture;
@@ -18,6 +19,7 @@ struct export_args {
 	const char *symfs; /* or NULL */
 	int axis;	   /* enum calls_axis */
 	uint64_t jobs;	   /* 0: one for each CPU */
+	uint64_t max_size; /* 0: default */
 	bool normal;	   /* with `html` */
 	bool force;
 	bool quiet;
@@ -32,10 +34,11 @@ enum exit_code export_fxt(struct console *con, const struct export_args *args,
 enum exit_code export_html(struct console *con, const struct export_args *args,
 			   const struct facts *facts);
 
-/* Writes interrupts and tasks of each CPU to the output, which is open. Returns 0 or a negative
- * errno. */
+/* Writes interrupts and tasks of each CPU to a file. Prints errors. Returns 0 or a negative errno.
+ */
 int export_events(struct console *con, const struct export_args *args, const struct facts *facts,
-		  const char *data, int fd, uint64_t *slices) _must_check_;
+		  const char *data, const struct fxt_timeline_opts *file,
+		  uint64_t *slices) _must_check_;
 
 /* Parses the window of --time.
  * `-200us,50us` is relative to the spike; `7.788,7.789` are seconds of the trace's clock, as in

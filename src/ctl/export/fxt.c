@@ -34,14 +34,9 @@ static void tell(struct console *con, const struct export_args *args,
 }
 
 static int write_trace(struct console *con, const struct export_args *args,
-		       const struct facts *facts, const char *data, int fd,
-		       struct decoding_result *result)
+		       const struct facts *facts, const char *data,
+		       const struct fxt_timeline_opts *file, struct decoding_result *result)
 {
-	const struct fxt_timeline_opts opts = {
-		.fd = fd,
-		.path = args->output,
-		.stop = &ending_asked,
-	};
 	struct decoding decoding = {
 		.folder = args->capture,
 		.data = data,
@@ -62,7 +57,7 @@ static int write_trace(struct console *con, const struct export_args *args,
 	if (!r)
 		r = names_new(&names);
 	if (!r)
-		r = fxt_timeline_new(&sink, &opts, names);
+		r = fxt_timeline_new(&sink, file, names);
 	if (r)
 		capture_trace_error(con, args->capture, r, NULL);
 	else
@@ -84,16 +79,23 @@ enum exit_code export_fxt(struct console *con, const struct export_args *args,
 {
 	struct decoding_result result = { 0 };
 	struct output_file output;
-	struct ending ending;
+	struct fxt_timeline_opts file = { .path = args->output, .body = -1 };
+	struct unchanged unchanged;
 	bool told = false;
 	int r;
 
-	ending_catch(&ending);
+	unchanged_begin(&unchanged, args->capture);
 	r = output_file_open(&output, args->output, args->force);
 	if (!r) {
+		file.fd = output.fd;
+		file.body = output_file_scratch(&output);
+		r = file.body < 0 ? file.body : 0;
+	}
+	if (!r) {
 		r = facts->recorder == PERF_POKE_RECORDER_EVENTS
-			    ? export_events(con, args, facts, data, output.fd, &result.slices)
-			    : write_trace(con, args, facts, data, output.fd, &result);
+			    ? export_events(con, args, facts, data, &file, &result.slices)
+			    : write_trace(con, args, facts, data, &file, &result);
+		r = unchanged_end(&unchanged, con, r);
 		told = r;
 		if (!r)
 			r = output_file_publish(&output);
@@ -102,7 +104,7 @@ enum exit_code export_fxt(struct console *con, const struct export_args *args,
 		console_error(con, "--output '%s': %s", args->output, output_file_strerror(r));
 	if (!r)
 		tell(con, args, &result);
+	closep(&file.body);
 	output_file_close(&output);
-	ending_release(&ending);
 	return r ? EXIT_FAILED : EXIT_FINE;
 }

@@ -14,23 +14,18 @@ static int write_file(const struct export_args *args, const struct account *acco
 		      const struct comparison *comparison)
 {
 	struct output_file output;
-	struct ending ending;
-	FILE *file;
-	int r;
+	FILE *file = NULL;
+	int r = output_file_open(&output, args->html, args->force);
 
-	ending_catch(&ending);
-	r = output_file_open(&output, args->html, args->force);
-	if (r)
-		goto out;
-	file = fdopen(dup(output.fd), "w");
-	r = file ? html_write(file, account, comparison) : -errno;
+	if (!r) {
+		file = fdopen(dup(output.fd), "w");
+		r = file ? html_write(file, account, comparison) : -errno;
+	}
 	if (file && fclose(file))
 		r = r ?: -errno;
 	if (!r)
-		r = ending_asked ? -EINTR : output_file_publish(&output);
-out:
+		r = output_file_publish(&output);
 	output_file_close(&output);
-	ending_release(&ending);
 	return r;
 }
 
@@ -87,9 +82,7 @@ enum exit_code export_html(struct console *con, const struct export_args *args,
 	}
 	r = write_file(args, &account, args->normal ? &comparison : NULL);
 	if (r) {
-		console_error(con, "--html '%s': %s", args->html,
-			      r == -EINTR ? "interrupted: nothing is written"
-					  : output_file_strerror(r));
+		console_error(con, "--html '%s': %s", args->html, output_file_strerror(r));
 		return EXIT_FAILED;
 	}
 	if (!args->quiet)

@@ -58,18 +58,12 @@ void fxt_timeline_free(struct fxt_timeline *sink)
 	free(sink);
 }
 
-/* Creates an unlinked file in the folder of the output. */
 static int open_body(struct fxt_timeline *sink)
 {
-	_cleanup_free_ char *name = strfmt("%s.XXXXXX", sink->opts.path);
-	_cleanup_close_ int fd = -1;
+	_cleanup_close_ int fd = fcntl(sink->opts.body, F_DUPFD_CLOEXEC, 0);
 
-	if (!name)
-		return -ENOMEM;
-	fd = mkostemp(name, O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	unlink(name);
 	sink->body = fdopen(fd, "w+");
 	if (!sink->body)
 		return -errno;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Writes a timeline to a file of the Fuchsia trace format. A slice may turn out to have begun
- * before all that was written, but must come first in the file. So the body goes to an unlinked
- * file, and is copied at the end.
+ * before all that was written, but must come first in the file. So the body goes to a file of its
+ * own, and is copied at the end.
  */
 #ifndef REPORT_FXT_TIMELINE_H
 #define REPORT_FXT_TIMELINE_H
@@ -13,6 +13,7 @@
 
 struct fxt_timeline_opts {
 	int fd;		      /* output; stays open */
+	int body;	      /* an empty file on the same file system; stays open */
 	const char *path;     /* of the output, compressed if it ends with .gz */
 	uint16_t max_strings; /* see fxt_new() */
 	uint8_t max_threads;

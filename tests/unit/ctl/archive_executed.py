@@ -74,7 +74,7 @@ class ArchiveTest(unittest.TestCase):
         self.make(segments=20000, packets=100)
         with subprocess.Popen(**self.command(), stderr=subprocess.PIPE) as process:
             status = pathlib.Path(f"/proc/{process.pid}/status")
-            while not int(status.read_text().partition("SigCgt:")[2].split()[0], 16) & 1 << signal.SIGINT - 1:
+            while not int(status.read_text().partition("SigBlk:")[2].split()[0], 16) & 1 << signal.SIGINT - 1:
                 time.sleep(0.001)
             process.send_signal(signal.SIGINT)
             said = process.communicate()[1]

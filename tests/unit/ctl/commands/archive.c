@@ -46,7 +46,7 @@ TEST(maps_options)
 	PARSE(&none, "open", "file");
 	assert_int_equal(none.r, 0);
 	assert_null(none.args.open.output);
-	assert_int_equal(none.args.open.max_size, UINT64_C(16) << 30);
+	assert_int_equal(none.args.open.max_size, 0);
 }
 
 TEST(refuses)

@@ -9,6 +9,7 @@
 #include "feeder.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 
 #include "fxt/fxt_timeline.h"
 #include "spans/track_spans.h"
@@ -93,6 +94,8 @@ static int run_file(struct feeder *feeder, struct args *args)
 	feeder_must(!names_new(&feeder->names), "no memory");
 	args->fxt.fd = open(args->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	feeder_must(args->fxt.fd >= 0, args->output);
+	args->fxt.body = memfd_create("body", MFD_CLOEXEC);
+	feeder_must(args->fxt.body >= 0, "memfd");
 	feeder_must(!fxt_timeline_new(&sink, &args->fxt, feeder->names), args->output);
 	args->timeline.ops = &fxt_timeline_ops;
 	args->timeline.sink = sink;

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Commands that read files of strangers.
+ *
+ * No reader can be trusted to be bounded, and most of them are libraries of others. So the kernel
+ * bounds the memory of the whole process: allocations fail beyond it, which is an error like any
+ * other. And a thread that does nothing else ends the process on a signal, so that no reader has to
+ * look whether one has come. Nor does one have to look whether a file is still as long as it was.
+ */
+#include "cli/cli.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+
+#include "io.h"
+
+/* What decoding with a thread or two takes in any case. */
+#define MEMORY_MIN (UINT64_C(256) << 20)
+/* Of a thread: its stack is reserved, not used. */
+#define STACK (UINT64_C(9) << 20)
+
+static uint64_t budget; /* 0: none was given */
+static bool is_bounded;
+static atomic_bool is_ended, is_truncated;
+
+/* Private memory of this process, as RLIMIT_DATA counts it; 0: unknown. */
+static uint64_t used_memory(void)
+{
+	unsigned long pages;
+	char text[128];
+
+	if (read_text_at(AT_FDCWD, "/proc/self/statm", text, sizeof(text)) ||
+	    sscanf(text, "%*u %*u %*u %*u %*u %lu", &pages) != 1)
+		return 0;
+	return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static void bound_memory(void)
+{
+	uint64_t wanted = budget ?: READER_BUDGET, used = used_memory();
+	struct rlimit limit;
+
+	wanted = (wanted > MEMORY_MIN ? wanted : MEMORY_MIN) + used +
+		 (uint64_t)sysconf(_SC_NPROCESSORS_ONLN) * STACK;
+	if (!used || getrlimit(RLIMIT_DATA, &limit) || limit.rlim_cur <= wanted)
+		return;
+	limit.rlim_cur = wanted;
+	is_bounded = !setrlimit(RLIMIT_DATA, &limit);
+}
+
+/* It is never kept waiting by the others, nor by a reader of standard error. */
+static void *end_process(void *said)
+{
+	struct pollfd err = { .fd = STDERR_FILENO, .events = POLLOUT };
+	sigset_t set;
+	int number;
+
+	ending_set(&set);
+	while (sigwait(&set, &number))
+		;
+	is_ended = true;
+	if (partial_abandon())
+		said = "";
+	if (poll(&err, 1, 0) > 0)
+		dprintf(STDERR_FILENO, "%sperf-poke-ctl: interrupted%s\n",
+			isatty(STDERR_FILENO) ? "\r\033[K" : "", (const char *)said);
+	_exit(EXIT_FAILED);
+}
+
+/* A page of a mapped file that is no longer there becomes zeros. libipt maps files as well. mmap()
+ * is a system call without state of its own. */
+static void on_bus_error(int number, siginfo_t *info, void *context)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *at = (void *)((uintptr_t)info->si_addr & ~(page - 1));
+
+	is_truncated = true;
+	if (info->si_code != BUS_ADRERR ||
+	    mmap(at, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != at)
+		signal(number, SIG_DFL);
+}
+
+bool reader_was_truncated(void)
+{
+	return atomic_exchange(&is_truncated, false);
+}
+
+int reader_begin(struct console *con, uint64_t max_size, const char *said)
+{
+	const struct sigaction catch = { .sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO };
+	pthread_t thread;
+	sigset_t set;
+	int r;
+
+	sigaction(SIGBUS, &catch, NULL);
+	budget = max_size;
+	bound_memory();
+	ending_set(&set);
+	r = pthread_sigmask(SIG_BLOCK, &set, NULL);
+	r = r ?: pthread_create(&thread, NULL, end_process, (void *)said);
+	r = r ?: pthread_detach(thread);
+	if (r)
+		console_error(con, "%s", strerror(r));
+	return -r;
+}
+
+void reader_hold(void)
+{
+	while (is_ended)
+		pause();
+}
+
+uint64_t reader_unpacked_max(int dirfd)
+{
+	struct statvfs fs;
+	uint64_t half;
+
+	if (budget || fstatvfs(dirfd, &fs))
+		return budget ?: READER_BUDGET;
+	half = (uint64_t)fs.f_bavail * fs.f_frsize / 2;
+	return half < READER_BUDGET ? half : READER_BUDGET;
+}
+
+const char *reader_strerror(int err)
+{
+	return err == -ENOMEM && is_bounded ? "it takes too much memory (--max-size allows more)"
+					    : strerror(-err);
+}
