@@ -424,6 +424,12 @@ static bool blame_thread(struct cause *cause, const struct findings *findings,
 		cause->kind = CAUSE_MIXED;
 	if (thread->part == PART_MIXED || thread->part == PART_UNKNOWN)
 		return true;
+	if (thread->part == PART_RUNNABLE &&
+	    (thread->why == RUNNABLE_QUOTA || thread->why == RUNNABLE_RT_THROTTLING ||
+	     thread->why == RUNNABLE_FAIR_SERVER)) {
+		cause->kind = CAUSE_THROTTLED;
+		return true;
+	}
 	if (thread->part == PART_INTERRUPT || thread->longest.cpu == facts->spike.cpu)
 		return false;
 	if (thread->part == PART_RUNNABLE && thread->rivals.nr && rival->tid) {
@@ -439,6 +445,46 @@ static bool blame_thread(struct cause *cause, const struct findings *findings,
 	cause->kind = CAUSE_THREAD;
 	cause->name = names_add(findings->spans->names, text);
 	return true;
+}
+
+/* Who ran while the thread could have: not those that ran while it slept. Several threads of one
+ * program may have had the CPU in turns. */
+static void blame_rivals(struct cause *cause, const struct findings *findings,
+			 const struct late_thread *thread)
+{
+	const struct schedule_shares *rivals = &thread->rivals;
+	const struct schedule_share *most = NULL;
+	char text[64];
+
+	cause->time_ns = 0;
+	for (size_t i = 0; i < rivals->nr; i++) {
+		/* The first is the longest. */
+		bool alone = rivals->list[0].time_ns >= thread->part_ns / 2;
+		uint64_t time_ns = alone ? rivals->list[i].time_ns : 0, count = alone;
+
+		for (size_t j = 0; j < rivals->nr && !alone; j++) {
+			if (rivals->list[j].name != rivals->list[i].name)
+				continue;
+			time_ns += rivals->list[j].time_ns;
+			count++;
+		}
+		if (time_ns <= cause->time_ns)
+			continue;
+		cause->time_ns = time_ns;
+		cause->count = count;
+		most = &rivals->list[i];
+	}
+	if (!most)
+		return;
+	cause->kind =
+		most->tid && cause->time_ns >= thread->part_ns / 2 ? CAUSE_THREAD : CAUSE_MIXED;
+	cause->span = SPAN_NONE;
+	if (most->tid)
+		snprintf(text, sizeof(text), "%s %d", findings_name(findings, most->name),
+			 most->tid);
+	else
+		snprintf(text, sizeof(text), "idle");
+	cause->name = cause->count > 1 ? most->name : names_add(findings->spans->names, text);
 }
 
 bool cause_is_elsewhere(const struct facts *facts)
@@ -479,6 +525,9 @@ int cause_find(struct cause *cause, const struct findings *findings, const struc
 		r = blame_irqs_off(cause, findings, off, off_ns);
 	else if (usage)
 		blame_usage(cause, findings, facts, usage);
+	if (facts->thread && facts->thread->part == PART_RUNNABLE &&
+	    (cause->kind == CAUSE_MIXED || cause->kind == CAUSE_THREAD))
+		blame_rivals(cause, findings, facts->thread);
 	blame_task(cause, findings, facts);
 	find_frame(cause, findings, facts);
 	irq_latency_blame(cause, findings, facts);
@@ -513,6 +562,7 @@ const char *cause_kind_name(enum cause_kind kind)
 		[CAUSE_LOST] = "lost",
 		[CAUSE_MIXED] = "mixed",
 		[CAUSE_ASLEEP] = "asleep",
+		[CAUSE_THROTTLED] = "throttled",
 		[CAUSE_OUTSIDE] = "outside",
 		[CAUSE_IRQS_OFF_OR_OUTSIDE] = "irqs_off_or_outside",
 	};

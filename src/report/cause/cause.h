@@ -19,6 +19,7 @@ enum cause_kind {
 	CAUSE_LOST,		   /* the trace has a gap */
 	CAUSE_MIXED,		   /* nothing took at least half of it */
 	CAUSE_ASLEEP,		   /* the late thread slept: facts->thread has where and why */
+	CAUSE_THROTTLED,	   /* it could have run, but had used up its share of the CPU */
 	CAUSE_OUTSIDE,		   /* nothing that the CPU executed delayed the interrupt */
 	CAUSE_IRQS_OFF_OR_OUTSIDE, /* it cannot be told apart */
 	CAUSE_NR,

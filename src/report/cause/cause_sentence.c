@@ -190,8 +190,13 @@ static void put_thread(FILE *file, const struct cause *cause, const struct findi
 {
 	const struct spike_stack *stack = cause_switched(cause, findings, facts);
 
-	fprintf(file, "%s%s ran for %s of that", facts_is_reported(facts) ? "" : "blocking thread ",
-		findings_name(findings, cause->name), FORMAT_TIME(cause->time_ns));
+	if (cause->count > 1)
+		fprintf(file, "%" PRIu64 " threads %s ran for %s of that", cause->count,
+			findings_name(findings, cause->name), FORMAT_TIME(cause->time_ns));
+	else
+		fprintf(file, "%s%s ran for %s of that",
+			facts_is_reported(facts) ? "" : "blocking thread ",
+			findings_name(findings, cause->name), FORMAT_TIME(cause->time_ns));
 	if (cause->mostly && !stack_says(cause, findings, stack)) {
 		fputs(", most of it in ", file);
 		put_function(file, findings_name(findings, cause->mostly));
@@ -291,6 +296,9 @@ static void put_cause(FILE *file, const struct cause *cause, const struct findin
 	case CAUSE_OUTSIDE:
 		irq_latency_put_outside(file, cause, findings, facts);
 		break;
+	case CAUSE_THROTTLED:
+		late_thread_put_throttled(file, facts->thread, findings->spans->names, facts);
+		break;
 	case CAUSE_ASLEEP:
 		late_thread_put_asleep(file, facts->thread, findings->spans->names);
 		break;
@@ -368,7 +376,8 @@ char *cause_sentence(const struct cause *cause, const struct findings *findings,
 		if (facts->spike.kind != PERF_POKE_TRIGGER_NOISE || facts_is_pt(facts))
 			put_why(file, cause, findings, facts);
 		samples_put(file, &findings->samples, findings->spans->names, "; ");
-		if (facts->thread && facts->thread->part == PART_RUNNABLE)
+		if (facts->thread && facts->thread->part == PART_RUNNABLE &&
+		    cause->kind != CAUSE_THROTTLED)
 			late_thread_put_why(file, facts->thread, findings->spans->names, facts,
 					    facts->thread->rivals.nr &&
 						    cause->kind == CAUSE_THREAD);

@@ -414,6 +414,7 @@ static void make_kind(struct fingerprint *to, const struct cause *cause,
 	case CAUSE_MIXED:
 		set_kind(to, cause_kind_name(cause->kind));
 		break;
+	case CAUSE_THROTTLED: /* above */
 	case CAUSE_NONE:
 	case CAUSE_POKED:
 	case CAUSE_NR:

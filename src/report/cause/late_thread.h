@@ -124,6 +124,10 @@ const char *thread_priority(int prio, char *buf, size_t size);
 void late_thread_put_asleep(FILE *file, const struct late_thread *thread,
 			    const struct names *names);
 
+/* For the sentence: which limit on CPU time kept it from running. */
+void late_thread_put_throttled(FILE *file, const struct late_thread *thread,
+			       const struct names *names, const struct facts *facts);
+
 /* Why it did not run, after the reason that the CPU shows: `; ...`, or nothing. by_rival: that was
  * the thread that ran for longest. */
 void late_thread_put_why(FILE *file, const struct late_thread *thread, const struct names *names,

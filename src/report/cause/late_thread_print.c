@@ -216,29 +216,47 @@ void late_thread_put_asleep(FILE *file, const struct late_thread *thread, const 
 		put_link(file, names, &thread->links[i]);
 }
 
+static void put_quota(FILE *file, const struct scheduling_facts *scheduling)
+{
+	fprintf(file,
+		"the CPU quota of cgroup %s was used up: %" PRIu64 "us each %" PRIu64
+		"us, throttled %" PRIu64 " times so far",
+		scheduling->cgroup, scheduling->quota_us, scheduling->quota_period_us,
+		scheduling->nr_throttled);
+}
+
+void late_thread_put_throttled(FILE *file, const struct late_thread *thread,
+			       const struct names *names, const struct facts *facts)
+{
+	if (thread->why == RUNNABLE_QUOTA) {
+		put_quota(file, &facts->scheduling);
+		return;
+	}
+	if (thread->why == RUNNABLE_FAIR_SERVER)
+		fputs("real-time threads had nearly all of it, so the fair server gave it to "
+		      "others",
+		      file);
+	else
+		fprintf(file,
+			"real-time threads were throttled: kernel.sched_rt_runtime_us is %" PRId64,
+			facts->scheduling.rt_runtime_us);
+	if (!thread->rivals.nr || !thread->rivals.list[0].tid)
+		return;
+	fputs("; ", file);
+	put_task(file, names, thread->rivals.list[0].name, thread->rivals.list[0].tid);
+	fprintf(file, " ran for %s of that", FORMAT_TIME(thread->rivals.list[0].time_ns));
+}
+
 void late_thread_put_why(FILE *file, const struct late_thread *thread, const struct names *names,
 			 const struct facts *facts, bool by_rival)
 {
-	const struct scheduling_facts *scheduling = &facts->scheduling;
 	const struct schedule_share *rival = thread->rivals.list;
 	char own[32], other[32];
 
-	if (thread->why == RUNNABLE_QUOTA || thread->why == RUNNABLE_MAYBE_QUOTA)
-		fprintf(file,
-			"; %sthe CPU quota of cgroup %s was used up: %" PRIu64 "us each %" PRIu64
-			"us, throttled %" PRIu64 " times so far",
-			thread->why == RUNNABLE_QUOTA ? "" : "or ", scheduling->cgroup,
-			scheduling->quota_us, scheduling->quota_period_us,
-			scheduling->nr_throttled);
-	else if (thread->why == RUNNABLE_RT_THROTTLING)
-		fprintf(file,
-			"; real-time threads were throttled: kernel.sched_rt_runtime_us is "
-			"%" PRId64,
-			scheduling->rt_runtime_us);
-	else if (thread->why == RUNNABLE_FAIR_SERVER)
-		fputs("; the fair server gave it the CPU, because real-time threads had nearly all "
-		      "of it",
-		      file);
+	if (thread->why == RUNNABLE_MAYBE_QUOTA) {
+		fputs("; or ", file);
+		put_quota(file, &facts->scheduling);
+	}
 	if (!by_rival || !rival->tid || thread->stays.prio == INT_MIN)
 		return;
 	fprintf(file, "; %s is %s, ",

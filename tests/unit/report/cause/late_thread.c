@@ -301,6 +301,23 @@ static void names_who_ran_instead(FILE *file)
 	       SWITCH(195000, 1, 40, "compiler", 0, LATE, "victim", "schedule acme_ioctl"));
 }
 
+/* Switches between two others while the thread waits. */
+#define TURN(at, from, to) SWITCH(at, 1, from, "compiler", 0, to, "compiler", NULL)
+
+static void names_threads_that_took_turns(FILE *file)
+{
+	SAY(0, SPAN, NULL, RUNS, SWITCH(110000, 1, LATE, "victim", 0, 40, "compiler", NULL),
+	    TURN(130000, 40, 41), SWITCH(150000, 1, 41, "compiler", 0, LATE, "victim", NULL),
+	    SWITCH(160000, 1, LATE, "victim", 0, 42, "compiler", NULL), TURN(180000, 42, 40),
+	    SWITCH(195000, 1, 40, "compiler", 0, LATE, "victim", NULL));
+	/* None of them had the CPU for half of that. */
+	SAY(0, SPAN, NULL, RUNS, SWITCH(110000, 1, LATE, "victim", 0, 40, "one", NULL),
+	    SWITCH(130000, 1, 40, "one", 0, 41, "two", NULL),
+	    SWITCH(150000, 1, 41, "two", 0, LATE, "victim", NULL),
+	    SWITCH(160000, 1, LATE, "victim", 0, 42, "three", NULL),
+	    SWITCH(190000, 1, 42, "three", 0, LATE, "victim", NULL));
+}
+
 static void names_parts_of_a_late_thread(FILE *file)
 {
 	/* Its timer's interrupt. */
@@ -333,10 +350,10 @@ static void open_kernel(void)
 TEST_IN_FOLDER(prints_what_the_golden_file_has)
 {
 	static const struct golden_part parts[] = {
-		PART(names_who_held_a_lock),	    PART(follows_the_chain_of_waits),
-		PART(names_sleeps_of_its_own),	    PART(names_what_it_waited_for),
-		PART(says_what_is_not_recorded),    PART(names_who_ran_instead),
-		PART(names_parts_of_a_late_thread),
+		PART(names_who_held_a_lock),	     PART(follows_the_chain_of_waits),
+		PART(names_sleeps_of_its_own),	     PART(names_what_it_waited_for),
+		PART(says_what_is_not_recorded),     PART(names_who_ran_instead),
+		PART(names_threads_that_took_turns), PART(names_parts_of_a_late_thread),
 	};
 
 	open_kernel();
