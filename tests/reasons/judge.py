@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What `perf-poke-ctl report --json` says of a late thread, as (part, what, who), and whether that is the truth."""
+import collections
+import re
+
+# sure: false if it only says what took the most.
+Verdict = collections.namedtuple("Verdict", "part what who sure", defaults=(None, None, None, True))
+RIGHT, NOT_KNOWN, WRONG = "right", "not known", "wrong"
+UNKNOWN = {"none", "lost", "untraced", "unknown", "poked"}
+INTERRUPTS = {"interrupt", "softirq", "nmi", "exception", "irqs_off"}
+
+
+def join(*words):
+    return " ".join(str(word) for word in words if word)
+
+
+def waker_of(thread):
+    """Who ended the longest sleep: a task, or the interrupt or timer that did."""
+    links = [link for link in thread.get("chain") or [] if link.get("waker")]
+    if not links:
+        return None
+    waker = links[0]["waker"]
+    name = waker.get("task") if waker.get("context") == "task" else join(waker.get("context"), waker.get("name"))
+    return name or None
+
+
+def functions(report):
+    """All functions that the report blames."""
+    cause, samples = report["cause"], report.get("samples") or {}
+    names = [cause.get("name"), cause.get("culprit"), cause.get("mostly"), *cause.get("callers", []), samples.get("function"),
+             *samples.get("callers", [])]
+    return join(*names) or None
+
+
+def verdict(report):
+    """The sentence's own claim, by `cause`, with the details of `thread`."""
+    cause, thread, spike = report["cause"], report.get("thread"), report["spike"]
+    kind, name = cause["kind"], cause.get("name")
+    if kind in UNKNOWN or (kind == "mixed" and not name):
+        return Verdict()
+    if kind == "asleep":
+        waits = sorted((thread or {}).get("waits") or [], key=lambda wait: -wait["time_ns"])
+        return Verdict("asleep", (waits[0].get("place") or None) if waits else None, waker_of(thread or {}))
+    if kind in INTERRUPTS:
+        sender = cause.get("sender") or {}
+        return Verdict("irq", functions(report), sender.get("comm"))
+    if kind == "idle":
+        return Verdict("idle", name)
+    late = thread or spike
+    sure = kind != "mixed"
+    if kind == "running" or (name and re.search(r"\b%d\b" % late["tid"], name)):
+        return Verdict("running", functions(report), late["comm"], sure)
+    rivals = (thread or {}).get("rivals") or []
+    return Verdict("runnable", (thread or {}).get("runnable_why"), rivals[0]["task"] if rivals else name, sure)
+
+
+def judge(said, truth):
+    """Any name that is not the truth is wrong; one that is missing is not known."""
+    if said.part is None:
+        return NOT_KNOWN
+    if said.part != truth.part:
+        return WRONG
+    pairs = [(wanted, got) for wanted, got in ((truth.what, said.what), (truth.who, said.who)) if wanted]
+    if any(got and not re.search(wanted, got) for wanted, got in pairs):
+        return WRONG
+    return RIGHT if said.sure and all(got for _, got in pairs) else NOT_KNOWN

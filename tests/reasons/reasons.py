@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Makes requests late for reasons that are known, captures them, and judges what the report says. A verdict is right, not known or
+wrong; one wrong fails, and so do less than 90 % right.
+
+In the environment: PERF_POKE_CTL, PERF_POKE_LATE_REQUEST, PERF_POKE_LATE (examples/late).
+usage: reasons.py [--count N] [--short] [--rows NAME,...] [--results FILE] [--keep FOLDER] [--cpu N]"""
+import argparse
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import judge  # pylint: disable=wrong-import-position
+import rows  # pylint: disable=wrong-import-position
+import timehist  # pylint: disable=wrong-import-position
+
+CTL = os.environ["PERF_POKE_CTL"]
+SKIP = 77
+ROW_SECONDS = 40
+RIGHT_PERCENT = 90
+# For scripts of rows: a cgroup of either version with a CPU quota.
+PRELUDE = """
+set_quota() {
+	if [ -e /sys/fs/cgroup/cgroup.controllers ]; then
+		echo +cpu >/sys/fs/cgroup/cgroup.subtree_control; mkdir -p $CGROUP2; echo "$1 $2" >$CGROUP2/cpu.max && echo $CGROUP2
+	else
+		mkdir -p $CGROUP1 && echo $2 >$CGROUP1/cpu.cfs_period_us && echo $1 >$CGROUP1/cpu.cfs_quota_us && echo $CGROUP1
+	fi
+}
+"""
+CGROUPS = {"CGROUP1": "/sys/fs/cgroup/cpu/perf-poke-reasons", "CGROUP2": "/sys/fs/cgroup/perf-poke-reasons"}
+
+
+def has_quota():
+    v2 = "/sys/fs/cgroup/cgroup.controllers"
+    return os.path.exists("/sys/fs/cgroup/cpu/cpu.cfs_quota_us") or os.path.exists("/sys/fs/cgroup/cpu/tasks") or (
+        os.path.exists(v2) and "cpu" in open(v2).read().split())
+
+
+CONDITIONS = {"quota": has_quota, "bpf": lambda: "PERF_POKE_LATE" in os.environ}
+
+
+def missing(row):
+    for need in row.needs:
+        if not (CONDITIONS[need]() if need in CONDITIONS else shutil.which(need)):
+            return "no " + need
+    return None
+
+
+def kill_session(leader, number):
+    """All processes of a session: some have a group of their own."""
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            if os.getsid(int(name)) == leader:
+                os.kill(int(name), number)
+
+
+@contextlib.contextmanager
+def made(row, words):
+    """Its scripts run, each in a session of its own."""
+    processes = []
+    try:
+        for script in row.make:
+            arguments = ["sh", "-c", PRELUDE + re.sub(r"\{(\w+)\}", lambda m: words[m[1]], script), "sh",
+                         str(processes[0].pid) if processes else ""]
+            processes.append(subprocess.Popen(arguments, start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                              stderr=subprocess.DEVNULL, env={**os.environ, **CGROUPS}))
+            time.sleep(0.3)
+        yield processes
+    finally:
+        for process in reversed(processes):
+            for number in (signal.SIGCONT, signal.SIGTERM, signal.SIGKILL):
+                kill_session(process.pid, number)
+            process.wait()
+            # What it started meanwhile.
+            kill_session(process.pid, signal.SIGKILL)
+        for path in CGROUPS.values():
+            for _ in range(50):
+                if not os.path.isdir(path):
+                    break
+                with contextlib.suppress(OSError):
+                    os.rmdir(path)
+                time.sleep(0.05)
+
+
+def take(row, words, output, count):
+    """Captures of a session, and why there are less than wanted."""
+    options = [re.sub(r"\{(\w+)\}", lambda m: words[m[1]], word) for word in row.trigger]
+    workload = [] if "--workload" in options else ["--workload", "none"]
+    argv = [CTL, "start", "--json", "--cpu", words["cpu"], "--recorder", "events", "--output", output, "--count", str(count),
+            "--duration", "%ds" % ROW_SECONDS, *workload, *options]
+    with made(row, words) as processes:
+        result = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=ROW_SECONDS + 60, check=False)
+        ended = [p.args[2][-100:] for p in processes if p.poll() is not None]
+    captures = [line for line in map(json.loads, result.stdout.splitlines()) if line["type"] == "capture" and line["error"] is None]
+    if len(captures) == count:
+        return captures, None
+    return captures, "%d of %d captures; %s%s" % (len(captures), count, result.stderr.strip()[-300:], " ended: %s" % ended if ended else "")
+
+
+def noise(row, report, witness):
+    """Whether perf says that something else than what was made took most of the time; if so, what."""
+    spike, truth = report["spike"], row.truth
+    late = report.get("thread") or spike
+    begin_ns, end_ns = spike["expected_ns"], spike["actual_ns"]
+    sums = witness.sums(late["tid"], begin_ns, end_ns)
+    part = "running" if truth.part == "irq" else truth.part
+    # Without its switch-out in the recording, perf says nothing of a thread.
+    if sums and 2 * sums[part] < end_ns - begin_ns and sum(sums.values()) * 10 > 9 * (end_ns - begin_ns):
+        return "by perf: " + ", ".join("%s %.1f ms" % (state, ns / 1e6) for state, ns in sums.most_common())
+    if part == "runnable" and truth.who:
+        rivals = witness.rivals(late["tid"], begin_ns, end_ns)
+        made_ns = sum(ns for comm, ns in rivals.items() if re.search(truth.who, comm))
+        if rivals and 2 * made_ns < sum(rivals.values()):
+            return "by perf others ran: %s" % rivals.most_common(3)
+    steal = (report.get("hardware") or {}).get("steal_ns") or 0
+    if part == "running" and 3 * steal > end_ns - begin_ns:
+        return "steal %.1f ms" % (steal / 1e6)
+    return None
+
+
+def look_at(row, capture):
+    """One capture: what was said of it, and what perf says."""
+    out = subprocess.run([CTL, "report", "--json", capture["path"]], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=True).stdout
+    report = json.loads(out)
+    witness = timehist.Timehist(capture["path"])
+    said = judge.verdict(report)
+    found = {"row": row.name, "path": capture["path"], "sentence": report["sentence"], "said": said._asdict(), "truth": row.truth._asdict(),
+             "fingerprint": report["fingerprint"]["id"], "noise": noise(row, report, witness), "verdict": judge.judge(said, row.truth)}
+    if report.get("thread"):
+        spike = report["spike"]
+        found["differences"] = timehist.differences(witness, report["thread"], spike["expected_ns"], spike["actual_ns"])
+    return found
+
+
+def run_row(row, options, folder):
+    allowed = sorted(os.sched_getaffinity(0))
+    cpu = options.cpu if options.cpu is not None else allowed[-1]
+    words = {"cpu": str(cpu), "other": str(next(number for number in allowed if number != cpu)), "tmp": folder,
+             "late": os.environ["PERF_POKE_LATE_REQUEST"], "ipi": os.environ.get("PERF_POKE_LATE", "")}
+    output = os.path.join(folder, "captures")
+    captures, short = take(row, words, output, options.count)
+    found = [look_at(row, capture) for capture in captures]
+    if options.keep:
+        for number, one in enumerate(found):
+            if one["verdict"] != judge.RIGHT and not one["noise"]:
+                one["kept"] = os.path.join(options.keep, "%s-%d" % (re.sub(r"\W+", "-", row.name), number))
+                shutil.copytree(one["path"], one["kept"], dirs_exist_ok=True)
+    return found, short
+
+
+def print_row(row, found, short):
+    judged = [one for one in found if not one["noise"]]
+    counts = {word: sum(one["verdict"] == word for one in judged) for word in (judge.RIGHT, judge.NOT_KNOWN, judge.WRONG)}
+    differ = sum(bool(one.get("differences")) for one in found)
+    print("%-22s right %2d  not known %2d  wrong %2d  noise %2d  perf differs %2d%s" % (
+        row.name, *counts.values(), len(found) - len(judged), differ, "  (%s)" % short if short else ""), flush=True)
+    for one in found:
+        if one["noise"]:
+            print("    noise: %s: %s" % (one["noise"], one["sentence"]))
+        elif one["verdict"] != judge.RIGHT:
+            print("    %s: %s; said %s" % (one["verdict"], one["sentence"], one["said"]))
+        for difference in one.get("differences", [])[:3]:
+            print("    " + difference)
+    return counts
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--count", type=int, default=10)
+    parser.add_argument("--short", action="store_true")
+    parser.add_argument("--rows", default="")
+    parser.add_argument("--results")
+    parser.add_argument("--keep")
+    parser.add_argument("--cpu", type=int)
+    options = parser.parse_args()
+    names = [name for name in options.rows.split(",") if name]
+    unknown = set(names) - {row.name for row in rows.ROWS}
+    if unknown:
+        sys.exit("no such rows: %s" % sorted(unknown))
+    if os.geteuid() or not shutil.which("perf"):
+        print("skipped: needs root and perf")
+        sys.exit(SKIP)
+    total, bad, judged_rows = {judge.RIGHT: 0, judge.NOT_KNOWN: 0, judge.WRONG: 0}, [], 0
+    for row in rows.ROWS:
+        if (names and row.name not in names) or (options.short and not row.short):
+            continue
+        reason = missing(row)
+        if reason:
+            print("%-22s skipped: %s" % (row.name, reason), flush=True)
+            continue
+        with tempfile.TemporaryDirectory(prefix="perf-poke-reasons-") as folder:
+            found, short = run_row(row, options, folder)
+        counts = print_row(row, found, short)
+        judged_rows += 1
+        for word, number in counts.items():
+            total[word] += number
+        if counts[judge.WRONG] or not sum(counts.values()) or any(one.get("differences") for one in found):
+            bad.append(row.name)
+        if options.results:
+            with open(options.results, "a") as file:
+                for one in found:
+                    print(json.dumps({"kernel": os.uname().release, **one}), file=file)
+    whole = sum(total.values())
+    print("%d rows: right %d, not known %d, wrong %d; bad: %s" % (judged_rows, *total.values(), bad))
+    if not judged_rows:
+        sys.exit(SKIP)
+    sys.exit(bool(bad) or 100 * total[judge.RIGHT] < RIGHT_PERCENT * whole)
+
+
+if __name__ == "__main__":
+    main()

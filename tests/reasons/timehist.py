@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The outside witness: how `perf sched timehist -w -n --state` of stock perf divides the time of the late thread."""
+import collections
+import os
+import re
+import subprocess
+
+LINE = re.compile(r"\s*(\d+)\.(\d{6}) \[(\d+)\]\s+(\S.*?)\[(\d+)(?:/(\d+))?\]\s+(.*)")
+SWITCH = re.compile(r"([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+(\S)\s+next: (.*?)\[(\d+)(?:/\d+)?\]")
+AWAKENED = re.compile(r"awakened: (.*?)\[(\d+)(?:/\d+)?\]")
+# Both sides round, and perf prints microseconds.
+ROUNDING_NS = 1000
+
+Stay = collections.namedtuple("Stay", "begin_ns end_ns comm tid cpu state delay_ns wait_ns")
+Wakeup = collections.namedtuple("Wakeup", "time_ns by tid")
+Part = collections.namedtuple("Part", "begin_ns end_ns state")
+
+
+class Timehist:
+    def __init__(self, capture):
+        env = {name: value for name, value in os.environ.items() if name != "MALLOC_PERTURB_"} | {"LC_ALL": "C"}
+        out = subprocess.run(["perf", "sched", "timehist", "-w", "-n", "--state", "-i", os.path.join(capture, "perf.data")],
+                             capture_output=True, text=True, check=True, env=env, stdin=subprocess.DEVNULL).stdout
+        self.stays, self.wakeups, self.nexts = [], [], []
+        for line in out.splitlines():
+            match = LINE.match(line)
+            if not match:
+                continue
+            time_ns = int(match[1]) * 10**9 + int(match[2]) * 1000
+            comm, tid, rest = match[4], int(match[5]), match[7]
+            awakened, switch = AWAKENED.search(rest), SWITCH.match(rest)
+            if awakened:
+                self.wakeups.append(Wakeup(time_ns, comm, int(awakened[2])))
+            elif switch:
+                wait_ns, delay_ns, run_ns = (round(float(switch[i]) * 10**6) for i in (1, 2, 3))
+                self.stays.append(Stay(time_ns - run_ns, time_ns, comm, tid, int(match[3]), switch[4], delay_ns, wait_ns))
+                self.nexts.append((time_ns, int(switch[6])))
+
+    def parts(self, tid, begin_ns, end_ns):
+        """Running, runnable and asleep of the thread, in order, from its first switch to the last that the recording has."""
+        found = []
+        stays = [stay for stay in self.stays if stay.tid == tid]
+        last = stays[-1].end_ns if stays else 0
+        # It still runs: perf prints a stay when it ends.
+        found_in = [time_ns for time_ns, other in self.nexts if other == tid and time_ns >= last]
+        if found_in:
+            woken = [w.time_ns for w in self.wakeups if w.tid == tid and last <= w.time_ns <= found_in[0]]
+            delay_ns = found_in[0] - woken[0] if woken else 0
+            stays = [*stays, Stay(found_in[0], end_ns, "", tid, -1, "R", delay_ns, found_in[0] - last)]
+        for number, stay in enumerate(stays):
+            if number:
+                before = stays[number - 1]
+                awake_ns = before.end_ns if before.state in "R+" else stay.begin_ns - stay.delay_ns
+                found.append(Part(before.end_ns, awake_ns, "asleep"))
+                found.append(Part(awake_ns, stay.begin_ns, "runnable"))
+            found.append(Part(stay.begin_ns, stay.end_ns, "running"))
+        cut = [Part(max(p.begin_ns, begin_ns), min(p.end_ns, end_ns), p.state) for p in found]
+        return [part for part in cut if part.end_ns > part.begin_ns]
+
+    def sums(self, tid, begin_ns, end_ns):
+        found = collections.Counter()
+        for part in self.parts(tid, begin_ns, end_ns):
+            found[part.state] += part.end_ns - part.begin_ns
+        return found
+
+    def rivals(self, tid, begin_ns, end_ns):
+        """Who ran while the thread was runnable, on its CPU, by the time of each."""
+        cpus = {stay.cpu for stay in self.stays if stay.tid == tid}
+        found = collections.Counter()
+        for part in self.parts(tid, begin_ns, end_ns):
+            if part.state != "runnable":
+                continue
+            for stay in self.stays:
+                if stay.tid != tid and stay.cpu in cpus:
+                    shared = min(part.end_ns, stay.end_ns) - max(part.begin_ns, stay.begin_ns)
+                    found[stay.comm] += max(shared, 0)
+        return +found
+
+
+def differences(witness, thread, begin_ns, end_ns):
+    """What the report and perf say differently; empty if they agree, where perf says something."""
+    ours = [Part(i["begin_ns"], i["end_ns"], i["state"]) for i in thread["intervals"]]
+    # perf does not know what came before the first switch and after the last.
+    theirs = witness.parts(thread["tid"], begin_ns, end_ns)
+    found = []
+    for part in theirs:
+        inside = sum(min(o.end_ns, part.end_ns) - max(o.begin_ns, part.begin_ns)
+                     for o in ours if o.state == part.state and o.end_ns > part.begin_ns and o.begin_ns < part.end_ns)
+        if abs(inside - (part.end_ns - part.begin_ns)) > 2 * ROUNDING_NS:
+            found.append("%s %d to %d ns: %d ns by perf, %d by the report" % (part.state, part.begin_ns, part.end_ns, part.end_ns - part.begin_ns, inside))
+    return found
