@@ -27,7 +27,7 @@
 #include "late_request.h"
 
 #define FILE_SIZE (64UL << 20)
-#define KERNEL_SIZE (256UL << 20)
+#define KERNEL_SIZE (512UL << 20)
 #define PIPE_SIZE 65536
 
 void request(void);
@@ -248,7 +248,6 @@ static void prepare_fault(void)
 	open_file(0);
 	munmap(memory, FILE_SIZE);
 	memory = mmap(NULL, FILE_SIZE, PROT_READ, MAP_SHARED, file, 0);
-	madvise(memory, FILE_SIZE, MADV_RANDOM);
 }
 
 static void fault_drop(void)
@@ -377,7 +376,7 @@ static void random_request(void)
 
 	/* Parts, because the kernel looks for signals only between pages. */
 	while (now_us() < until)
-		check(getrandom(memory, KERNEL_SIZE / 64, 0), "getrandom");
+		check(getrandom(memory, KERNEL_SIZE / 128, 0), "getrandom");
 }
 
 static void prepare_memory(void)
@@ -405,7 +404,7 @@ static void prepare_huge_pages(void)
 
 static void pages_request(void)
 {
-	for (size_t at = 0; at < KERNEL_SIZE; at += 4096)
+	for (size_t at = 0; at < KERNEL_SIZE / 8; at += 4096)
 		((volatile char *)memory)[at] = 1;
 }
 
@@ -414,10 +413,16 @@ static void pages_drop(void)
 	madvise(memory, KERNEL_SIZE, MADV_DONTNEED);
 }
 
+static void all_pages(void)
+{
+	for (size_t at = 0; at < KERNEL_SIZE; at += 4096)
+		((volatile char *)memory)[at] = 1;
+}
+
 static void prepare_unmap(void)
 {
 	prepare_pages();
-	pages_request();
+	all_pages();
 }
 
 /* Waiting for the child is none of the request. */
@@ -482,8 +487,8 @@ static const struct mode modes[] = {
 	{ "compute", NULL, NULL, NULL, compute_request, NULL },
 	{ "random", prepare_memory, NULL, NULL, random_request, NULL },
 	{ "pages", prepare_pages, NULL, NULL, pages_request, pages_drop },
-	{ "huge-pages", prepare_huge_pages, NULL, NULL, pages_request, pages_drop },
-	{ "unmap", prepare_unmap, NULL, NULL, pages_drop, pages_request },
+	{ "huge-pages", prepare_huge_pages, NULL, NULL, all_pages, pages_drop },
+	{ "unmap", prepare_unmap, NULL, NULL, pages_drop, all_pages },
 	{ "fork", prepare_unmap, NULL, NULL, fork_request, fork_wait },
 	{ "kmsg", prepare_kmsg, NULL, NULL, kmsg_request, NULL },
 	{ "compact", prepare_compact, NULL, NULL, compact_request, NULL },

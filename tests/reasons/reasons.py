@@ -4,7 +4,8 @@
 wrong; one wrong fails, and so do less than 90 % right.
 
 In the environment: PERF_POKE_CTL, PERF_POKE_LATE_REQUEST, PERF_POKE_LATE (examples/late).
-usage: reasons.py [--count N] [--short] [--rows NAME,...] [--results FILE] [--keep FOLDER] [--cpu N]"""
+usage: reasons.py [--count N] [--short] [--rows NAME,...] [--results FILE] [--keep FOLDER] [--cpu N]
+       reasons.py --table RESULTS..."""
 import argparse
 import contextlib
 import json
@@ -22,9 +23,9 @@ import judge  # pylint: disable=wrong-import-position
 import rows  # pylint: disable=wrong-import-position
 import timehist  # pylint: disable=wrong-import-position
 
-CTL = os.environ["PERF_POKE_CTL"]
+CTL = os.environ.get("PERF_POKE_CTL")
 SKIP = 77
-ROW_SECONDS = 40
+ROW_SECONDS = 60
 RIGHT_PERCENT = 90
 # For scripts of rows: a cgroup of either version with a CPU quota.
 PRELUDE = """
@@ -99,7 +100,7 @@ def take(row, words, output, count):
             "--duration", "%ds" % ROW_SECONDS, *workload, *options]
     with made(row, words) as processes:
         result = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=ROW_SECONDS + 60, check=False)
-        ended = [p.args[2][-100:] for p in processes if p.poll() is not None]
+        ended = ["%d: %s" % (p.returncode, p.args[2][len(PRELUDE):][:60]) for p in processes if p.poll() is not None]
     captures = [line for line in map(json.loads, result.stdout.splitlines()) if line["type"] == "capture" and line["error"] is None]
     if len(captures) == count:
         return captures, None
@@ -110,6 +111,9 @@ def noise(row, report, witness):
     """Whether perf says that something else than what was made took most of the time; if so, what."""
     spike, truth = report["spike"], row.truth
     late = report.get("thread") or spike
+    if not report.get("thread") and any(word.startswith(("wakeup", "thread")) for word in row.trigger):
+        # The spike's thread is the one that had the CPU.
+        return None
     begin_ns, end_ns = spike["expected_ns"], spike["actual_ns"]
     sums = witness.sums(late["tid"], begin_ns, end_ns)
     part = "running" if truth.part == "irq" else truth.part
@@ -151,7 +155,7 @@ def run_row(row, options, folder):
     found = [look_at(row, capture) for capture in captures]
     if options.keep:
         for number, one in enumerate(found):
-            if one["verdict"] != judge.RIGHT and not one["noise"]:
+            if one["verdict"] != judge.RIGHT or one["noise"]:
                 one["kept"] = os.path.join(options.keep, "%s-%d" % (re.sub(r"\W+", "-", row.name), number))
                 shutil.copytree(one["path"], one["kept"], dirs_exist_ok=True)
     return found, short
@@ -173,6 +177,21 @@ def print_row(row, found, short):
     return counts
 
 
+def print_table(paths):
+    """The table of README.md, of results: right / not known / wrong on each kernel."""
+    found = [json.loads(line) for path in paths for line in open(path)]
+    kernels = sorted({one["kernel"] for one in found})
+    print("| reason | truth | trigger | " + " | ".join(kernels) + " |\n|" + " --- |" * (3 + len(kernels)))
+    for row in rows.ROWS:
+        truth = ", ".join(str(word).replace("|", " or ") for word in row.truth if word)
+        trigger = next(word for i, word in enumerate(row.trigger) if i and row.trigger[i - 1] == "--trigger")
+        cells = []
+        for kernel in kernels:
+            judged = [one["verdict"] for one in found if (one["row"], one["kernel"]) == (row.name, kernel) and not one["noise"]]
+            cells.append(" / ".join(str(judged.count(word)) for word in (judge.RIGHT, judge.NOT_KNOWN, judge.WRONG)) if judged else "")
+        print("| %s | %s | `%s` | %s |" % (row.name, truth, trigger, " | ".join(cells)))
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--count", type=int, default=10)
@@ -181,7 +200,11 @@ def main():
     parser.add_argument("--results")
     parser.add_argument("--keep")
     parser.add_argument("--cpu", type=int)
+    parser.add_argument("--table", nargs="+")
     options = parser.parse_args()
+    if options.table:
+        print_table(options.table)
+        return
     names = [name for name in options.rows.split(",") if name]
     unknown = set(names) - {row.name for row in rows.ROWS}
     if unknown:

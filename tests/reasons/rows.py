@@ -19,10 +19,15 @@ def request(threshold="20ms", *options):
     return (*REQUEST, "req=" + threshold, *options)
 
 
-def call(comm, number, threshold="10ms", *options):
-    """A system call of a program that is not ours."""
-    return ("--span", 'req=tp:raw_syscalls:sys_enter/comm == "%s" && id == %d/..tp:raw_syscalls:sys_exit/comm == "%s"/' % (comm, number, comm),
-            "--trigger", "req=" + threshold, *options)
+def calls(comm, numbers, threshold="10ms", *options):
+    """System calls of a program that is not ours."""
+    filters = 'comm == "%s" && (%s)' % (comm, " || ".join("id == %d" % number for number in numbers))
+    return ("--span", 'req=tp:raw_syscalls:sys_enter/%s/..tp:raw_syscalls:sys_exit/comm == "%s"/' % (filters, comm), "--trigger",
+            "req=" + threshold, *options)
+
+
+def call(comm, number, *args):
+    return calls(comm, (number,), *args)
 
 
 def late(mode, ms=30, every=200):
@@ -33,15 +38,13 @@ def waits(mode, what, who="partner", **kwargs):
     return Row(mode, [late(mode)], request(), Truth("asleep", what, who), **kwargs)
 
 
-def stopped_pair(stressor, what, calls, **kwargs):
+def stopped_pair(stressor, what, numbers, **kwargs):
     """Two processes of a stressor that talk to each other: the one is stopped for a while, the other waits for it."""
     comm = ("stress-ng-" + stressor)[:15]
     action = ("sleep 1; set -- $(pgrep -x '%s'); [ $# -ge 2 ] || exit 1; taskset -pc {cpu} $1; taskset -pc {other} $2; while sleep .3; do "
               "kill -STOP $2; sleep .04; kill -CONT $2; done" % comm)
-    filters = "comm == \"%s\" && (%s)" % (comm, " || ".join("id == %d" % number for number in calls))
-    span = "req=tp:raw_syscalls:sys_enter/%s/..tp:raw_syscalls:sys_exit/comm == \"%s\"/" % (filters, comm)
     return Row("stress-ng " + stressor, ["exec stress-ng --quiet --%s 1" % stressor, action],
-               ("--span", span, "--trigger", "req=20ms"), Truth("asleep", what, comm), ("stress-ng", "pgrep"), **kwargs)
+               calls(comm, numbers, "20ms"), Truth("asleep", what, comm), ("stress-ng", "pgrep"), **kwargs)
 
 
 COMPUTE = late("compute", 20, 1)
@@ -57,8 +60,8 @@ def stopped(name, script, who, **kwargs):
     return Row(name, [COMPUTE, script], SLOW, Truth("asleep", "stop", who), **kwargs)
 
 
-def runs(mode, what, ms=30, **kwargs):
-    return Row(mode, [late(mode, ms)], SAMPLED, Truth("running", what), **kwargs)
+def runs(mode, what, trigger=SAMPLED, **kwargs):
+    return Row(mode, [late(mode).replace("exec", "exec chrt -f 10")], trigger, Truth("running", what), **kwargs)
 
 
 HOG = "while sleep .4; do chrt -f %d taskset -c {cpu} timeout --foreground .15 yes >/dev/null; done"
@@ -95,7 +98,7 @@ ROWS = [
     waits("timerfd", "timerfd|sleep|timer", TIMER),
     waits("fsync", "disk", None, short=True),
     waits("direct", "disk", None),
-    waits("fault", "page-fault|disk", None),
+    Row("fault", [late("fault").replace("exec", "exec chrt -f 10")], request(), Truth("asleep", "page-fault|disk"), ("chrt",)),
     # -- Programs that others wrote wait ------------------------------------------------------------------------------------
     Row("sleep(1)", ["while :; do taskset -c {cpu} sleep .03; sleep .2; done"], call("sleep", 230), Truth("asleep", "sleep", TIMER)),
     Row("sh and its child", ["exec taskset -c {cpu} dash -c 'while :; do sleep .03; done'"], call("dash", 61),
@@ -110,7 +113,7 @@ ROWS = [
         ("cyclictest",)),
     Row("ptsematest", ["exec ptsematest -a{cpu} -t1 -p80 -i20000 -D10m"], call("ptsematest", 202), Truth("asleep", "futex|lock|semaphore", "ptsematest"),
         ("ptsematest",), True),
-    Row("svsematest", ["exec svsematest -a{cpu} -t1 -p80 -i20000 -D10m"], call("svsematest", 65), Truth("asleep", "semaphore|ipc", "svsematest"),
+    Row("svsematest", ["exec svsematest -a{cpu} -t1 -p80 -i20000 -D10m"], calls("svsematest", (65, 220)), Truth("asleep", "semaphore|ipc", "svsematest"),
         ("svsematest",)),
     Row("sigwaittest", ["exec sigwaittest -a{cpu} -t1 -p80 -i20000 -D10m"], call("sigwaittest", 128), Truth("asleep", "signal", "sigwaittest"),
         ("sigwaittest",)),
@@ -122,15 +125,15 @@ ROWS = [
     stopped_pair("eventfd", "eventfd|poll|pipe", (0, 1)),
     stopped_pair("msg", "queue|ipc", (69, 70)),
     stopped_pair("mq", "queue|ipc", (242, 243)),
-    stopped_pair("futex", "futex|lock", (202,)),
+    stopped_pair("sem-sysv", "semaphore|ipc", (65, 220)),
     stopped_pair("switch", "pipe", (0, 1)),
     # -- It is stopped ------------------------------------------------------------------------------------------------------
     stopped("kill -STOP", "while sleep .3; do kill -STOP $1; sleep .1; kill -CONT $1; done", "sh", short=True),
     stopped("gdb -p", "while sleep .3; do gdb -q -nx -batch -p $1 -ex 'shell sleep .1' -ex detach; done", "gdb|^sh", needs=("gdb",)),
     # -- Others run ---------------------------------------------------------------------------------------------------------
     rival("FIFO hog", HOG % 50, "yes", needs=("chrt",), short=True),
-    rival("FIFO hog over FIFO", HOG % 90, "yes", compute="exec chrt -f 80 {late} compute {cpu} {other} 20 1", needs=("chrt",)),
-    rival("nice", "exec taskset -c {cpu} nice -n -10 yes >/dev/null", "yes", compute="exec nice -n 19 {late} compute {cpu} {other} 20 1"),
+    rival("FIFO hog over FIFO", HOG % 90, "yes", compute="exec chrt -f 80 {late} compute {cpu} {other} 20 30", needs=("chrt",)),
+    rival("nice", "exec taskset -c {cpu} nice -n -5 yes >/dev/null", "yes", compute="exec nice -n 5 {late} compute {cpu} {other} 20 1"),
     rival("stress-ng cpu", "exec taskset -c {cpu} stress-ng --quiet --cpu 6", "stress-ng-cpu", needs=("stress-ng",), short=True),
     rival("stress-ng vm", "exec taskset -c {cpu} stress-ng --quiet --vm 6 --vm-bytes 16M", "stress-ng-vm", needs=("stress-ng",)),
     rival("stress-ng fork", "exec taskset -c {cpu} stress-ng --quiet --fork 6", "stress-ng-fork", needs=("stress-ng",)),
@@ -148,7 +151,7 @@ ROWS = [
     runs("pages", "clear_page|fault|folio|alloc|page"),
     runs("huge-pages", "clear_page|huge|fault|folio"),
     runs("unmap", "zap|free|unmap|page|folio|tlb|madvise"),
-    runs("fork", "copy_page|copy_p|dup_mm|fork|clone"),
+    runs("fork", "copy_page|copy_p|dup_mm|fork|clone", request("5ms", "-e", "cpu-clock")),
     runs("kmsg", "console|serial|printk|devkmsg|vprintk|uart", short=True),
     Row("zlib in Python", ["exec taskset -c {cpu} python3 -c 'import os, time, zlib\nwhile True: zlib.compress(os.urandom(2 << 20)); time.sleep(.1)'"],
         ("--span", "req=uprobe:libz.so.1:deflate", "--trigger", "req=20ms", "-e", "cpu-clock"), Truth("running", "deflate|longest_match|libz")),

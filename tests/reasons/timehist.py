@@ -8,6 +8,8 @@ import subprocess
 LINE = re.compile(r"\s*(\d+)\.(\d{6}) \[(\d+)\]\s+(\S.*?)\[(\d+)(?:/(\d+))?\]\s+(.*)")
 SWITCH = re.compile(r"([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+(\S)\s+next: (.*?)\[(\d+)(?:/\d+)?\]")
 AWAKENED = re.compile(r"awakened: (.*?)\[(\d+)(?:/\d+)?\]")
+# Preempted (R+) is W to perf before 6.10.
+RUNNABLE = "RW"
 # Both sides round, and perf prints microseconds.
 ROUNDING_NS = 1000
 
@@ -50,7 +52,7 @@ class Timehist:
         for number, stay in enumerate(stays):
             if number:
                 before = stays[number - 1]
-                awake_ns = before.end_ns if before.state in "R+" else stay.begin_ns - stay.delay_ns
+                awake_ns = before.end_ns if before.state in RUNNABLE else stay.begin_ns - stay.delay_ns
                 found.append(Part(before.end_ns, awake_ns, "asleep"))
                 found.append(Part(awake_ns, stay.begin_ns, "runnable"))
             found.append(Part(stay.begin_ns, stay.end_ns, "running"))
