@@ -51,6 +51,9 @@ def verdict(report):
     if kind == "running" or (name and re.search(r"\b%d\b" % late["tid"], name)):
         return Verdict("running", functions(report), late["comm"], sure)
     rivals = (thread or {}).get("rivals") or []
+    if "quota" in ((thread or {}).get("runnable_why") or ""):
+        # Whoever ran then is none of the reason.
+        return Verdict("runnable", thread["runnable_why"], None, sure)
     return Verdict("runnable", (thread or {}).get("runnable_why"), rivals[0]["task"] if rivals else name, sure)
 
 
@@ -63,4 +66,4 @@ def judge(said, truth):
     pairs = [(wanted, got) for wanted, got in ((truth.what, said.what), (truth.who, said.who)) if wanted]
     if any(got and not re.search(wanted, got) for wanted, got in pairs):
         return WRONG
-    return RIGHT if said.sure and all(got for _, got in pairs) else NOT_KNOWN
+    return RIGHT if said.sure and all(got or wanted == "^$" for wanted, got in pairs) else NOT_KNOWN

@@ -34,7 +34,7 @@ void request(void);
 
 static const struct mode *mode;
 static int cpu;
-static long every_us;
+static long every_us, work_rounds;
 int partner_cpu;
 long late_us;
 static const char *folder = "/tmp";
@@ -365,9 +365,31 @@ static void signal_request(void)
 /* -- Code of its own ------------------------------------------------------------------------------
  */
 
+__attribute__((noinline)) void compute_work(long rounds);
+__attribute__((noinline)) void compute_work(long rounds)
+{
+	for (volatile long i = 0; i < rounds; i++)
+		;
+}
+
+/* Work, not time: it takes longer while others have the CPU. */
+static void prepare_work(void)
+{
+	const long rounds = 10 * 1000 * 1000;
+	struct timespec begin, end;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+	compute_work(rounds);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
+	work_rounds =
+		rounds /
+		((end.tv_sec - begin.tv_sec) * 1000000L + (end.tv_nsec - begin.tv_nsec) / 1000) *
+		late_us;
+}
+
 static void compute_request(void)
 {
-	compute(late_us);
+	compute_work(work_rounds);
 }
 
 static void random_request(void)
@@ -484,7 +506,7 @@ static const struct mode modes[] = {
 	{ "vfork", NULL, NULL, NULL, vfork_request, NULL },
 	{ "join", NULL, NULL, NULL, join_request, NULL },
 	{ "signal", prepare_signal, NULL, signal_end, signal_request, NULL },
-	{ "compute", NULL, NULL, NULL, compute_request, NULL },
+	{ "compute", prepare_work, NULL, NULL, compute_request, NULL },
 	{ "random", prepare_memory, NULL, NULL, random_request, NULL },
 	{ "pages", prepare_pages, NULL, NULL, pages_request, pages_drop },
 	{ "huge-pages", prepare_huge_pages, NULL, NULL, all_pages, pages_drop },

@@ -66,30 +66,27 @@ def kill_session(leader, number):
 
 @contextlib.contextmanager
 def made(row, words):
-    """Its scripts run, each in a session of its own."""
-    processes = []
-    try:
-        for script in row.make:
-            arguments = ["sh", "-c", PRELUDE + re.sub(r"\{(\w+)\}", lambda m: words[m[1]], script), "sh",
-                         str(processes[0].pid) if processes else ""]
-            processes.append(subprocess.Popen(arguments, start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                              stderr=subprocess.DEVNULL, env={**os.environ, **CGROUPS}))
-            time.sleep(0.3)
-        yield processes
-    finally:
-        for process in reversed(processes):
-            for number in (signal.SIGCONT, signal.SIGTERM, signal.SIGKILL):
+    """Its scripts run in one session, because nice is among those of a session (autogroup), before the sessions of others."""
+    script = PRELUDE + "[ ! -e /proc/$$/autogroup ] || echo -15 >/proc/$$/autogroup\n"
+    for part in row.make:
+        script += "(%s\n) &\n[ $# -gt 0 ] || set -- $!\nsleep .3\n" % re.sub(r"\{(\w+)\}", lambda m: words[m[1]], part)
+    with subprocess.Popen(["sh", "-c", script + "wait"], start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL, env={**os.environ, **CGROUPS}) as process:
+        time.sleep(0.3 * len(row.make))
+        try:
+            yield process
+        finally:
+            # Those that are stopped, too.
+            for number in (signal.SIGCONT, signal.SIGTERM, signal.SIGKILL, signal.SIGKILL):
                 kill_session(process.pid, number)
-            process.wait()
-            # What it started meanwhile.
-            kill_session(process.pid, signal.SIGKILL)
-        for path in CGROUPS.values():
-            for _ in range(50):
-                if not os.path.isdir(path):
-                    break
-                with contextlib.suppress(OSError):
-                    os.rmdir(path)
                 time.sleep(0.05)
+    for path in CGROUPS.values():
+        for _ in range(50):
+            with contextlib.suppress(OSError):
+                os.rmdir(path)
+            if not os.path.isdir(path):
+                break
+            time.sleep(0.05)
 
 
 def take(row, words, output, count):
@@ -98,13 +95,13 @@ def take(row, words, output, count):
     workload = [] if "--workload" in options else ["--workload", "none"]
     argv = [CTL, "start", "--json", "--cpu", words["cpu"], "--recorder", "events", "--output", output, "--count", str(count),
             "--duration", "%ds" % ROW_SECONDS, *workload, *options]
-    with made(row, words) as processes:
+    with made(row, words) as process:
         result = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=ROW_SECONDS + 60, check=False)
-        ended = ["%d: %s" % (p.returncode, p.args[2][len(PRELUDE):][:60]) for p in processes if p.poll() is not None]
+        ended = process.poll()
     captures = [line for line in map(json.loads, result.stdout.splitlines()) if line["type"] == "capture" and line["error"] is None]
     if len(captures) == count:
         return captures, None
-    return captures, "%d of %d captures; %s%s" % (len(captures), count, result.stderr.strip()[-300:], " ended: %s" % ended if ended else "")
+    return captures, "%d of %d captures; %s%s" % (len(captures), count, result.stderr.strip()[-300:], "" if ended is None else " all ended: %d" % ended)
 
 
 def noise(row, report, witness):

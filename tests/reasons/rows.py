@@ -7,8 +7,10 @@ import collections
 
 # part: running, runnable, asleep or irq. what: the tokens or functions of which one is right, as a pattern; who: the waker, the rival or
 # the sender, as a pattern. None: any, or none.
+# With NOBODY for who, each name is wrong.
 Truth = collections.namedtuple("Truth", "part what who", defaults=(None, None))
 # short: also in the short run. needs: programs, and conditions of harness.CONDITIONS
+NOBODY = "^$"
 Row = collections.namedtuple("Row", "name make trigger truth needs short", defaults=((), False))
 
 REQUEST = ("--span", "req=uprobe:{late}:request", "--trigger")
@@ -138,12 +140,12 @@ ROWS = [
     rival("stress-ng vm", "exec taskset -c {cpu} stress-ng --quiet --vm 6 --vm-bytes 16M", "stress-ng-vm", needs=("stress-ng",)),
     rival("stress-ng fork", "exec taskset -c {cpu} stress-ng --quiet --fork 6", "stress-ng-fork", needs=("stress-ng",)),
     rival("hackbench", "while :; do taskset -c {cpu} hackbench -g 2 -l 2000; done", "hackbench", needs=("hackbench",)),
-    rival("cgroup quota", QUOTA, None, "quota", needs=("quota",), short=True),
-    Row("FIFO throttled", ["exec cyclictest -q -t1 -a{cpu} -p80 -i1000 -D10m", "exec chrt -f 50 taskset -c {cpu} yes >/dev/null",
+    rival("cgroup quota", QUOTA, NOBODY, "quota", needs=("quota",), short=True),
+    Row("FIFO throttled", ["exec chrt -f 80 {late} sleep {cpu} {other} 1 1", "exec chrt -f 50 taskset -c {cpu} yes >/dev/null",
                            "exec taskset -c {cpu} nice -n 19 md5sum /dev/zero"],
-        ("--trigger", "wakeup=15ms", "--task", "cyclictest"), Truth("runnable", "throttling|fair-server", "md5sum"), ("cyclictest", "chrt")),
-    Row("wakeup behind a FIFO hog", ["exec cyclictest -q -t1 -a{cpu} -p80 -i1000 -D10m", HOG % 90],
-        ("--trigger", "wakeup=80ms", "--task", "cyclictest"), Truth("runnable", None, "yes"), ("cyclictest", "chrt")),
+        ("--trigger", "wakeup=15ms", "--task", "request"), Truth("runnable", "throttling|fair-server", "md5sum"), ("chrt",)),
+    Row("wakeup behind a FIFO hog", ["exec chrt -f 80 {late} sleep {cpu} {other} 1 1", HOG % 90],
+        ("--trigger", "wakeup=80ms", "--task", "request"), Truth("runnable", None, "yes"), ("chrt",)),
     Row("thread behind a FIFO hog", [HOG % 97], ("--trigger", "thread=80ms", "--workload", "cyclic"), Truth("runnable", None, "yes"), ("chrt",)),
     # -- It runs ------------------------------------------------------------------------------------------------------------
     runs("compute", r"compute", short=True),
