@@ -96,7 +96,10 @@ def take(row, words, output, count):
     argv = [CTL, "start", "--json", "--cpu", words["cpu"], "--recorder", "events", "--output", output, "--count", str(count),
             "--duration", "%ds" % ROW_SECONDS, *workload, *options]
     with made(row, words) as process:
-        result = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=ROW_SECONDS + 60, check=False)
+        try:
+            result = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=ROW_SECONDS + 60, check=False)
+        except subprocess.TimeoutExpired:
+            return [], "the session did not end"
         ended = process.poll()
     captures = [line for line in map(json.loads, result.stdout.splitlines()) if line["type"] == "capture" and line["error"] is None]
     if len(captures) == count:
@@ -190,6 +193,8 @@ def print_table(paths):
 
 
 def main():
+    # What a row has started ends with it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     parser = argparse.ArgumentParser()
     parser.add_argument("--count", type=int, default=10)
     parser.add_argument("--short", action="store_true")

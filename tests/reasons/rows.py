@@ -66,7 +66,8 @@ def runs(mode, what, trigger=SAMPLED, **kwargs):
     return Row(mode, [late(mode).replace("exec", "exec chrt -f 10")], trigger, Truth("running", what), **kwargs)
 
 
-HOG = "while sleep .4; do chrt -f %d taskset -c {cpu} timeout --foreground .15 yes >/dev/null; done"
+# What ends the hog is on another CPU.
+HOG = "while sleep .4; do taskset -c {other} timeout --foreground .15 chrt -f %d taskset -c {cpu} yes >/dev/null; done"
 QUOTA = ("exec 9>{tmp}/quota; cgroup=$(set_quota 20000 100000) || exit 1; echo $1 >$cgroup/cgroup.procs; sleep 600")
 
 ROWS = [
