@@ -46,7 +46,8 @@ def verdict(report):
         return Verdict("irq", functions(report), sender.get("comm"))
     if kind == "idle":
         return Verdict("idle", name)
-    late = thread or spike
+    # Of a timer the spike has the thread that had the CPU, not the one that was late.
+    late = thread or ({"tid": -1} if report["analysis"] else spike)
     sure = kind != "mixed"
     if kind == "running" or (name and re.search(r"\b%d\b" % late["tid"], name)):
         return Verdict("running", functions(report), late["comm"], sure)

@@ -120,7 +120,7 @@ def noise(row, report, witness):
     # Without its switch-out in the recording, perf says nothing of a thread.
     if sums and 2 * sums[part] < end_ns - begin_ns and sum(sums.values()) * 10 > 9 * (end_ns - begin_ns):
         return "by perf: " + ", ".join("%s %.1f ms" % (state, ns / 1e6) for state, ns in sums.most_common())
-    if part == "runnable" and truth.who:
+    if part == "runnable" and truth.who not in (None, rows.NOBODY):
         rivals = witness.rivals(late["tid"], begin_ns, end_ns)
         made_ns = sum(ns for comm, ns in rivals.items() if re.search(truth.who, comm))
         if rivals and 2 * made_ns < sum(rivals.values()):
