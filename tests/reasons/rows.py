@@ -116,7 +116,7 @@ ROWS = [
         ("cyclictest",)),
     Row("ptsematest", ["exec ptsematest -a{cpu} -t1 -p80 -i20000 -D10m"], call("ptsematest", 202), Truth("asleep", "futex|lock|semaphore", "ptsematest"),
         ("ptsematest",), True),
-    Row("svsematest", ["exec svsematest -a{cpu} -t1 -p80 -i20000 -D10m"], calls("svsematest", (65, 220)), Truth("asleep", "semaphore|ipc", "svsematest"),
+    Row("svsematest", ["exec $(command -v svsematest) -a{cpu} -t1 -p80 -i20000 -D10m"], calls("svsematest", (65, 220)), Truth("asleep", "semaphore|ipc", "svsematest"),
         ("svsematest",)),
     Row("sigwaittest", ["exec sigwaittest -a{cpu} -t1 -p80 -i20000 -D10m"], call("sigwaittest", 128), Truth("asleep", "signal", "sigwaittest"),
         ("sigwaittest",)),
