@@ -70,6 +70,10 @@ def runs(mode, what, trigger=SAMPLED, **kwargs):
 HOG = "while sleep .4; do taskset -c {other} timeout --foreground .15 chrt -f %d taskset -c {cpu} yes >/dev/null; done"
 QUOTA = ("exec 9>{tmp}/quota; cgroup=$(set_quota 20000 100000) || exit 1; echo $1 >$cgroup/cgroup.procs; sleep 600")
 
+# Else most writes to /dev/kmsg are dropped.
+UNLIMITED = ("cd /proc/sys/kernel; old=$(cat printk_devkmsg); trap 'echo $old >printk_devkmsg; exit' TERM; echo on >printk_devkmsg; "
+             "while :; do sleep .05; done")
+
 ROWS = [
     # -- It waits for another thread ----------------------------------------------------------------------------------------
     waits("mutex", "futex|lock", short=True),
@@ -155,7 +159,8 @@ ROWS = [
     runs("huge-pages", "clear_page|huge|fault|folio"),
     runs("unmap", "zap|free|unmap|page|folio|tlb|madvise"),
     runs("fork", "copy_page|copy_p|dup_mm|fork|clone", request("5ms", "-e", "cpu-clock")),
-    runs("kmsg", "console|serial|printk|devkmsg|vprintk|uart", short=True),
+    Row("kmsg", ["exec chrt -f 10 {late} kmsg {cpu} {other} 30 200", UNLIMITED], SAMPLED,
+        Truth("running", "console|serial|printk|devkmsg|vprintk|uart"), ("chrt",), True),
     Row("zlib in Python", ["exec taskset -c {cpu} python3 -c 'import os, time, zlib\nwhile True: zlib.compress(os.urandom(2 << 20)); time.sleep(.1)'"],
         ("--span", "req=uprobe:libz.so.1:deflate", "--trigger", "req=20ms", "-e", "cpu-clock"), Truth("running", "deflate|longest_match|libz")),
     Row("dd if=/dev/urandom", ["while :; do taskset -c {cpu} dd if=/dev/urandom of=/dev/null bs=64M count=1; sleep .2; done"],
