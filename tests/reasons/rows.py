@@ -143,7 +143,7 @@ ROWS = [
     rival("nice", "exec taskset -c {cpu} nice -n -5 yes >/dev/null", "yes", compute="exec nice -n 5 {late} compute {cpu} {other} 20 1"),
     rival("stress-ng cpu", "exec taskset -c {cpu} stress-ng --quiet --cpu 6", "stress-ng-cpu", needs=("stress-ng",), short=True),
     rival("stress-ng vm", "exec taskset -c {cpu} stress-ng --quiet --vm 6 --vm-bytes 16M", "stress-ng-vm", needs=("stress-ng",)),
-    rival("stress-ng fork", "exec taskset -c {cpu} stress-ng --quiet --fork 6", "stress-ng-fork", needs=("stress-ng",)),
+    rival("stress-ng matrix", "exec taskset -c {cpu} stress-ng --quiet --matrix 6", "stress-ng-matri", needs=("stress-ng",)),
     rival("hackbench", "while :; do taskset -c {cpu} hackbench -g 2 -l 2000; done", "hackbench", needs=("hackbench",)),
     rival("cgroup quota", QUOTA, NOBODY, "quota", needs=("quota",), short=True),
     Row("FIFO throttled", ["exec chrt -f 80 {late} sleep {cpu} {other} 1 1", "exec chrt -f 50 taskset -c {cpu} yes >/dev/null",
