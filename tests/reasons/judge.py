@@ -14,13 +14,10 @@ def join(*words):
     return " ".join(str(word) for word in words if word)
 
 
-def waker_of(thread):
-    """Who ended the longest sleep: a task, or the interrupt or timer that did."""
-    links = [link for link in thread.get("chain") or [] if link.get("waker")]
-    if not links:
-        return None
-    waker = links[0]["waker"]
-    name = waker.get("task") if waker.get("context") == "task" else join(waker.get("context"), waker.get("name"))
+def waker_of(wait):
+    """Who ended a sleep: a task, or the interrupt or timer that did."""
+    waker = wait.get("waker") or {}
+    name = waker.get("comm") if waker.get("context") == "task" else join(waker.get("context"), waker.get("function"), waker.get("comm"))
     return name or None
 
 
@@ -40,7 +37,7 @@ def verdict(report):
         return Verdict()
     if kind == "asleep":
         waits = sorted((thread or {}).get("waits") or [], key=lambda wait: -wait["time_ns"])
-        return Verdict("asleep", (waits[0].get("place") or None) if waits else None, waker_of(thread or {}))
+        return Verdict("asleep", waits[0].get("place"), waker_of(waits[0])) if waits else Verdict("asleep")
     if kind in INTERRUPTS:
         sender = cause.get("sender") or {}
         return Verdict("irq", functions(report), sender.get("comm"))
@@ -55,7 +52,7 @@ def verdict(report):
     if "quota" in ((thread or {}).get("runnable_why") or ""):
         # Whoever ran then is none of the reason.
         return Verdict("runnable", thread["runnable_why"], None, sure)
-    return Verdict("runnable", (thread or {}).get("runnable_why"), rivals[0]["task"] if rivals else name, sure)
+    return Verdict("runnable", (thread or {}).get("runnable_why"), rivals[0]["comm"] if rivals else name, sure)
 
 
 def judge(said, truth):

@@ -10,7 +10,7 @@ SWITCH = re.compile(r"([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+(\S)\s+next: (.*?)\[(\d+)
 AWAKENED = re.compile(r"awakened: (.*?)\[(\d+)(?:/\d+)?\]")
 # Preempted (R+) is W to perf before 6.10.
 RUNNABLE = "RW"
-# Both sides round, and perf prints microseconds.
+# perf prints microseconds; a part is computed of up to three such numbers.
 ROUNDING_NS = 1000
 
 Stay = collections.namedtuple("Stay", "begin_ns end_ns comm tid cpu state delay_ns wait_ns")
@@ -88,6 +88,6 @@ def differences(witness, thread, begin_ns, end_ns):
     for part in theirs:
         inside = sum(min(o.end_ns, part.end_ns) - max(o.begin_ns, part.begin_ns)
                      for o in ours if o.state == part.state and o.end_ns > part.begin_ns and o.begin_ns < part.end_ns)
-        if abs(inside - (part.end_ns - part.begin_ns)) > 2 * ROUNDING_NS:
+        if abs(inside - (part.end_ns - part.begin_ns)) > 3 * ROUNDING_NS:
             found.append("%s %d to %d ns: %d ns by perf, %d by the report" % (part.state, part.begin_ns, part.end_ns, part.end_ns - part.begin_ns, inside))
     return found
