@@ -59,7 +59,7 @@ def rival(name, script, who, what=None, compute=COMPUTE, trigger=SLOW, **kwargs)
 
 
 def stopped(name, script, who, **kwargs):
-    return Row(name, [COMPUTE, script], SLOW, Truth("asleep", "stop", who), **kwargs)
+    return Row(name, [COMPUTE, script], SLOW, Truth("asleep", "stop|tracer", who), **kwargs)
 
 
 def runs(mode, what, trigger=SAMPLED, **kwargs):

@@ -50,6 +50,9 @@ class Timehist:
             delay_ns = found_in[0] - woken[0] if woken else 0
             stays = [*stays, Stay(found_in[0], end_ns, "", tid, -1, "R", delay_ns, found_in[0] - last)]
         for number, stay in enumerate(stays):
+            # Some kernels drop the switch from the idle task. Then perf takes the idle time for that of the thread.
+            if not any(other == tid and abs(time_ns - stay.begin_ns) <= 2 * ROUNDING_NS for time_ns, other in self.nexts):
+                continue
             if number:
                 before = stays[number - 1]
                 awake_ns = before.end_ns if before.state in RUNNABLE else stay.begin_ns - stay.delay_ns
