@@ -142,7 +142,15 @@ class Sweep(EndingTest):
     def make_partial(self):
         folder = os.path.join(self.output, ".session-1-1")
         self.write_half(folder)
+        self.mark(folder)
         return folder
+
+    def mark(self, folder):
+        """As a session does that made the folder."""
+        os.chmod(folder, 0o700)
+        stat = os.stat(folder)
+        with open(os.path.join(folder, ".perf-poke"), "w") as marker:
+            marker.write("A folder of perf-poke, device %d, inode %d\n" % (stat.st_dev, stat.st_ino))
 
     def write_half(self, folder):
         os.makedirs(os.path.join(folder, "1", "perf.data", "kcore_dir"))
@@ -160,6 +168,12 @@ class Sweep(EndingTest):
         self.make_partial()
         self.run_quietly()
         self.assertEqual(self.folders(), [os.path.basename(bystander)])
+
+    def test_what_has_no_marker(self):
+        """A name alone does not prove that perf-poke made it."""
+        self.write_half(os.path.join(self.output, ".session-1-1"))
+        self.run_quietly()
+        self.assertEqual(self.folders(), [".session-1-1"])
 
     def test_what_a_living_session_writes(self):
         with self.quiet_session() as living:
