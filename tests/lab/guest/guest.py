@@ -123,7 +123,7 @@ LINE = re.compile(r"^ *((?P<time>[\d.]+): +)?(?P<flags>[a-z][a-z ]*?) +(?P<from>
 
 
 EVENT = re.compile(r"(bpf_trace:bpf_trace_printk|ipi:ipi_send_cpu(mask)?|csd:csd_queue_cpu|workqueue:workqueue_queue_work|sched:\w+): "
-                   r"|cpu=\d+ callsite=|work struct=|comm=.* pid=\d+ ")
+                   r"|cpu=\d+ callsite=|work struct=|comm=.* (prev_)?pid=\d+ ")
 
 
 def is_sample(line):
