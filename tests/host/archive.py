@@ -218,12 +218,14 @@ class Captured(common.HostTest):
         self.archive(self.path)
         prefix = common.unshared("mount -t tmpfs -o size=64k tmpfs " + self.elsewhere)
         shown = "test -z \"$(ls -A %s)\"" % self.elsewhere
-        for args in (["open", self.file, "-o", self.elsewhere + "/x"], ["archive", self.path, "-o",
-                                                                        self.elsewhere + "/y"]):
+        # Unless told otherwise, open leaves room on the disk.
+        for said, *args in (("--max-size allows more", "open", self.file, "-o", self.elsewhere + "/x"),
+                            ("No space left", "open", self.file, "-o", self.elsewhere + "/x", "--max-size", "1G"),
+                            ("No space left", "archive", self.path, "-o", self.elsewhere + "/y")):
             result = subprocess.run([*prefix, "sh", "-c", '"$@"; code=$?; ' + shown + " && exit $code; exit 99", "sh",
                                      common.CTL, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                     stderr=subprocess.PIPE, text=True)
-            self.assert_fails(result, FAILED, "No space left")
+            self.assert_fails(result, FAILED, said)
 
     def test_damaged(self):
         self.archive(self.path)
