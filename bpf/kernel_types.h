@@ -35,6 +35,8 @@ struct hrtimer {
 	struct timerqueue_node node;
 	void *function;
 	struct hrtimer_clock_base *base;
+	bool is_soft; /* expires in a softirq */
+	bool is_lazy; /* since Linux 7.1, the scheduler's hrtick */
 };
 
 struct hrtimer_sleeper {

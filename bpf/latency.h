@@ -103,14 +103,15 @@ static __always_inline __u32 timer_tid(const struct trigger_cpu *cpu, struct hrt
 	return thread_claimed && tid != cpu->thread ? 0 : tid;
 }
 
-/* A timer has expired. expected_ns: CLOCK_MONOTONIC. Returns whether a thread waits for the CPU. */
+/* A timer has expired. expected_ns: CLOCK_MONOTONIC. soft: in a softirq, so the interrupt's latency
+ * is unknown. Returns whether a thread waits for the CPU. */
 static __always_inline bool begin(const struct trigger_cpu *cpu, struct hrtimer *timer,
-				  __u64 expected_ns, __u64 irq_ns)
+				  __u64 expected_ns, __u64 late_ns, bool soft)
 {
 	__u64 runs = (__u64)timer->function;
 	struct activation activation = {
 		.expected_ns = expected_ns,
-		.irq_ns = irq_ns,
+		.irq_ns = soft ? 0 : late_ns,
 		.function = runs,
 		.timer = (__u64)timer,
 		.cpu = bpf_get_smp_processor_id(),
@@ -130,7 +131,7 @@ static __always_inline bool begin(const struct trigger_cpu *cpu, struct hrtimer 
 	if (!has_samples && key == (__u32)pid_tgid) {
 		if (!sees_returns())
 			return false;
-		activation.thread_ns = irq_ns;
+		activation.thread_ns = late_ns;
 		activation.ran = 1;
 	}
 	activation.pid = pid_tgid >> 32;

@@ -59,17 +59,28 @@ static __noinline int spike(void *ctx, struct trigger_cpu *cpu, struct hrtimer *
 	return tell(s);
 }
 
+/* hrtick ends time slices: only if asked for. Its neighbour in memory is in the same line. */
+static __always_inline bool is_hrtick(const struct trigger_cpu *cpu, const struct hrtimer *timer)
+{
+	return bpf_core_field_exists(timer->is_lazy) && !cpu->function && timer->is_lazy;
+}
+
+/* A timer that expires in a softirq waits for other softirqs and, with PREEMPT_RT, for a thread:
+ * only its thread has a latency. */
 static __always_inline int expire(__u64 *ctx, bool has_threads, bool has_registers)
 {
 	struct hrtimer *timer = (struct hrtimer *)ctx[0];
 	__u32 key = bpf_get_smp_processor_id();
 	struct trigger_cpu *cpu = bpf_map_lookup_elem(&cpus, &key);
 	__u64 now, expires, latency_ns;
-	bool waits = false;
+	bool waits = false, soft;
 
 	if (!cpu || !cpu->watched)
 		return 0;
 	if (cpu->function && (__u64)timer->function != cpu->function)
+		return 0;
+	soft = timer->is_soft;
+	if ((soft && !has_threads) || is_hrtick(cpu, timer))
 		return 0;
 
 	now = ctx[1];
@@ -80,8 +91,10 @@ static __always_inline int expire(__u64 *ctx, bool has_threads, bool has_registe
 
 	if (has_threads) {
 		expires -= clock_offset(timer);
-		waits = begin(cpu, timer, expires, latency_ns);
+		waits = begin(cpu, timer, expires, latency_ns, soft);
 	}
+	if (soft)
+		return 0;
 	if (latency_ns < cpu->threshold_ns)
 		count(cpu, latency_ns);
 	else

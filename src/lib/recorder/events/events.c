@@ -23,6 +23,8 @@ static const char *const default_events[] = {
 	"irq_vectors:*_entry",
 	"irq_vectors:*_exit",
 	"timer:hrtimer_start",
+	"timer:hrtimer_start_expired",
+	"timer:hrtimer_rearm",
 	"timer:hrtimer_expire_entry",
 	"timer:hrtimer_expire_exit",
 	"timer:timer_expire_entry",
@@ -160,10 +162,36 @@ static int event_list_add_spec(struct event_list *list, int tracefs_fd,
 	return event_list_add(list, tracefs_fd, system, name, asked->filter, false);
 }
 
+/* Since Linux 7.1, each switch between tasks that compete arms hrtick, the scheduler's tick, and
+ * the clock device is set with each timer interrupt. */
+static const char *default_filter(const char *name, bool has_hrtick)
+{
+	static const struct {
+		const char *name, *filter;
+		bool of_hrtick;
+	} rows[] = {
+		{ "timer:hrtimer_start", "function.function != hrtick", true },
+		{ "timer:hrtimer_expire_entry", "function.function != hrtick", true },
+		{ "timer:hrtimer_rearm", "deferred == 1", false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (!strcmp(name, rows[i].name) && (has_hrtick || !rows[i].of_hrtick))
+			return rows[i].filter;
+	}
+	return NULL;
+}
+
 static int event_list_add_default(struct event_list *list, int tracefs_fd, const struct log *log)
 {
+	bool has_hrtick = !faccessat(tracefs_fd, "events/timer/hrtimer_rearm", F_OK, 0) &&
+			  kallsyms_has("hrtick");
+
 	for (size_t i = 0; i < ARRAY_SIZE(default_events); i++) {
-		const struct perf_poke_event asked = { .name = default_events[i] };
+		const struct perf_poke_event asked = {
+			.name = default_events[i],
+			.filter = default_filter(default_events[i], has_hrtick),
+		};
 		int err = event_list_add_spec(list, tracefs_fd, &asked);
 
 		if (err == -ENOENT)

@@ -190,6 +190,27 @@ TEST_WITH(default_is_what_there_is, make_tracefs, remove_folder)
 	event_list_close(&list);
 }
 
+/* As of Linux 7.1. What the user names has no filter but the user's. */
+TEST_WITH(default_leaves_out_the_schedulers_tick, make_tracefs, remove_folder)
+{
+	static const char *const names[] = { "timer:hrtimer_start", "timer:hrtimer_expire_entry" };
+	const struct perf_poke_event asked = { "timer:hrtimer_*", NULL };
+	struct event_list list;
+
+	put_file(folder->fd, "events/timer/hrtimer_rearm/id", "23\n");
+	assert_int_equal(open_list(state, &list, NULL, 0), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(names) && kallsyms_has("hrtick"); i++)
+		assert_string_equal(find(&list, names[i])->filter, "function.function != hrtick");
+	assert_string_equal(find(&list, "timer:hrtimer_rearm")->filter, "deferred == 1");
+	assert_null(find(&list, "timer:timer_expire_entry")->filter);
+	event_list_close(&list);
+	assert_int_equal(open_list(state, &list, &asked, 1), 0);
+	assert_int_equal(list.nr, 3);
+	for (size_t i = 0; i < list.nr; i++)
+		assert_null(list.events[i].filter);
+	event_list_close(&list);
+}
+
 TEST_WITH(no_default_at_all, make_tracefs, remove_folder)
 {
 	_cleanup_close_ int fd = openat(folder->fd, "outside", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
