@@ -21,7 +21,7 @@ class ReportTest(common.HostTest):
         spikes = []
         for path in glob.glob(os.path.join(output, "*-report-*", "capture.json")):
             with open(path) as file:
-                spikes.append(json.load(file)["spike"])
+                spikes.append({**json.load(file)["spike"], "path": os.path.dirname(path)})
         return {spike["label"]: spike for spike in spikes}
 
 
@@ -76,6 +76,9 @@ class Library(ReportTest):
         spike = spikes["a label"]
         self.assertEqual(spike["comm"], "reporter")
         self.assertEqual(spike["stack_tid"], spike["tid"])
+        # The library keeps frame pointers: who called it is on the stack.
+        stack = json.loads(common.run_ctl("report", "--json", spike["path"]).stdout)["stack"]
+        self.assertIn("report_all", [frame["name"] for frame in stack])
 
 
 class Loop(ReportTest):

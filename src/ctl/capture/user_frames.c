@@ -67,7 +67,11 @@ static void name_frame(struct user_file *file, const struct perf_poke_frame *fra
 	plain = demangle(name);
 	printable_copy(to->name, sizeof(to->name), plain ?: name);
 	files_hex(&id, hex);
-	printable_copy(to->module, sizeof(to->module), frame->file ? basename(frame->file) : hex);
+	/* The process has ended. The first digits will do, as for a commit. */
+	if (frame->file)
+		printable_copy(to->module, sizeof(to->module), basename(frame->file));
+	else
+		snprintf(to->module, sizeof(to->module), "build ID %.12s", hex);
 }
 
 static void name_stack(struct user_file *file, struct spike_stack *stack,

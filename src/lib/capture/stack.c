@@ -89,21 +89,31 @@ static void find_build_id(struct perf_poke_frame *frame, uint32_t pid)
 	memcpy(frame->build_id, id.bytes, id.size);
 }
 
+/* Frames of a process, and which of them are in executable mappings. */
+struct user_stack {
+	struct perf_poke_frame *frames;
+	size_t nr;
+	bool is_code[TRIGGER_USER_FRAMES];
+};
+
 /* A line of /proc/PID/maps. */
-static void take_mapping(struct perf_poke_frame *frames, size_t nr, uint32_t pid, char *line)
+static void take_mapping(struct user_stack *stack, uint32_t pid, char *line)
 {
 	uint64_t start, end, offset;
+	char access[5];
 	int at = 0;
 
 	line[strcspn(line, "\n")] = '\0';
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %*u %n", &start, &end,
-		   &offset, &at) < 3 ||
-	    !at || !line[at])
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*u %n", &start, &end, access,
+		   &offset, &at) < 4)
 		return;
-	for (size_t i = 0; i < nr; i++) {
-		struct perf_poke_frame *frame = &frames[i];
+	for (size_t i = 0; i < stack->nr; i++) {
+		struct perf_poke_frame *frame = &stack->frames[i];
 
-		if (frame->file || frame->address < start || frame->address >= end)
+		if (frame->address < start || frame->address >= end)
+			continue;
+		stack->is_code[i] = strchr(access, 'x');
+		if (frame->file || !at || !line[at])
 			continue;
 		frame->file = strdup(line + at);
 		if (!frame->file || frame->build_id_size)
@@ -114,7 +124,7 @@ static void take_mapping(struct perf_poke_frame *frames, size_t nr, uint32_t pid
 }
 
 /* False: the task has ended, so only the kernel's data remains. */
-static bool find_mappings(struct perf_poke_frame *frames, size_t nr, uint32_t pid)
+static bool find_mappings(struct user_stack *stack, uint32_t pid)
 {
 	_cleanup_fclose_ FILE *file = NULL;
 	_cleanup_free_ char *line = NULL;
@@ -125,10 +135,45 @@ static bool find_mappings(struct perf_poke_frame *frames, size_t nr, uint32_t pi
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", pid);
 	file = fopen(path, "re");
 	while (file && getline(&line, &size, file) > 0) {
-		take_mapping(frames, nr, pid, line);
+		take_mapping(stack, pid, line);
 		found = true;
 	}
 	return found;
+}
+
+static void frame_release(struct perf_poke_frame *frame)
+{
+	free((char *)frame->symbol);
+	free((char *)frame->file);
+	*frame = (struct perf_poke_frame){};
+}
+
+/* Below and above, no process of Linux on 64 bits has code. */
+#define USER_FIRST 0x1000
+#define USER_LAST ((UINT64_C(1) << 56) - 1)
+
+/* mapped: the mappings are known. Otherwise the kernel may have found the files. */
+static bool is_code(const struct user_stack *stack, size_t i, bool mapped)
+{
+	uint64_t address = stack->frames[i].address;
+
+	if (mapped)
+		return stack->is_code[i];
+	if (stack->frames[0].build_id_size)
+		return stack->frames[i].build_id_size;
+	return address >= USER_FIRST && address <= USER_LAST;
+}
+
+/* The first frame is where the task was. A caller that is not code, and all behind it, are data
+ * that code without frame pointers left in the register. */
+static void drop_data(struct user_stack *stack, bool mapped)
+{
+	size_t kept = 1;
+
+	while (kept < stack->nr && is_code(stack, kept, mapped))
+		kept++;
+	while (stack->nr > kept)
+		frame_release(&stack->frames[--stack->nr]);
 }
 
 static void add_user(struct perf_poke_frame *frames, const struct trigger_stack *stack, size_t *nr)
@@ -136,22 +181,23 @@ static void add_user(struct perf_poke_frame *frames, const struct trigger_stack 
 	size_t found = count_of(stack->user_size, sizeof(stack->user[0]), TRIGGER_USER_FRAMES);
 	size_t ids =
 		count_of(stack->build_ids_size, sizeof(stack->build_ids[0]), TRIGGER_USER_FRAMES);
-	struct perf_poke_frame *first = &frames[*nr];
+	struct user_stack user = { .frames = &frames[*nr] };
 
-	for (size_t i = 0; i < found && stack->user[i]; i++) {
-		const struct trigger_build_id *id = &stack->build_ids[i];
-		struct perf_poke_frame *frame = &frames[(*nr)++];
+	for (; user.nr < found && stack->user[user.nr]; user.nr++) {
+		const struct trigger_build_id *id = &stack->build_ids[user.nr];
+		struct perf_poke_frame *frame = &user.frames[user.nr];
 
 		frame->user = true;
-		frame->address = stack->user[i];
-		if (i >= ids || id->status != BPF_STACK_BUILD_ID_VALID)
+		frame->address = stack->user[user.nr];
+		if (user.nr >= ids || id->status != BPF_STACK_BUILD_ID_VALID)
 			continue;
 		frame->offset = id->offset;
 		frame->build_id_size = sizeof(id->build_id);
 		memcpy(frame->build_id, id->build_id, sizeof(id->build_id));
 	}
-	if (&frames[*nr] > first)
-		find_mappings(first, (size_t)(&frames[*nr] - first), stack->pid);
+	if (user.nr)
+		drop_data(&user, find_mappings(&user, stack->pid));
+	*nr += user.nr;
 }
 
 struct perf_poke_frame *stack_name(const struct trigger_stack *stack,
@@ -173,15 +219,15 @@ struct perf_poke_frame *stack_name(const struct trigger_stack *stack,
 
 struct perf_poke_frame *stack_name_user(uint64_t address, uint32_t pid)
 {
-	struct perf_poke_frame *frame = calloc(1, sizeof(*frame));
+	struct user_stack stack = { .frames = calloc(1, sizeof(*stack.frames)), .nr = 1 };
 
-	if (!frame)
+	if (!stack.frames)
 		return NULL;
-	frame->user = true;
-	frame->address = address;
-	if (find_mappings(frame, 1, pid))
-		return frame;
-	free(frame);
+	stack.frames->user = true;
+	stack.frames->address = address;
+	if (find_mappings(&stack, pid))
+		return stack.frames;
+	free(stack.frames);
 	return NULL;
 }
 
@@ -243,9 +289,7 @@ int stack_held_off(const uint8_t code[TRIGGER_CODE_SIZE], const struct perf_poke
 
 void stack_free(struct perf_poke_frame *frames, size_t nr)
 {
-	for (size_t i = 0; frames && i < nr; i++) {
-		free((char *)frames[i].symbol);
-		free((char *)frames[i].file);
-	}
+	for (size_t i = 0; frames && i < nr; i++)
+		frame_release(&frames[i]);
 	free(frames);
 }
