@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "trigger/trigger.h"
 
+#include <glob.h>
 #include <limits.h>
 #include <string.h>
 
@@ -8,10 +9,30 @@
 
 #include "base/base.h"
 #include "bpf/trigger.skel.h"
+#include "task.h"
 #include "units.h"
 
 /* Woken threads, or threads with an expired timer, that have not run yet. */
 #define SLEEPERS_MAX 4096
+
+/* A name may be of a task that starts later, or misspelt. */
+static void look_for_name(const struct config *config)
+{
+	glob_t found = {};
+	char comm[TASK_COMM_SIZE];
+	bool exists = false;
+	int tid;
+
+	if (glob("/proc/[0-9]*/task/[0-9]*", GLOB_NOSORT, NULL, &found))
+		return;
+	for (size_t i = 0; i < found.gl_pathc && !exists; i++)
+		exists = sscanf(found.gl_pathv[i], "/proc/%*d/task/%d", &tid) == 1 &&
+			 !task_comm(tid, comm) && !strcmp(comm, config->opts.task);
+	globfree(&found);
+	if (!exists)
+		log_write(&config->log, PERF_POKE_LOG_WARN, "task '%s': no task has this name yet",
+			  config->opts.task);
+}
 
 /* An all-digit string is a thread ID. */
 static int find_task(const struct config *config, struct trigger_threads *threads)
@@ -28,6 +49,7 @@ static int find_task(const struct config *config, struct trigger_threads *thread
 					 "task '%s': task names have at most 15 characters",
 					 config->opts.task);
 		strcpy(threads->wakeup_comm, config->opts.task);
+		look_for_name(config);
 		return 0;
 	}
 	if (units_parse_count(config->opts.task, &tid) || tid > INT_MAX)

@@ -5,6 +5,7 @@
 
 #include "helpers.h"
 #include "messages.h"
+#include "task.h"
 
 #define PID 1
 #define FIRST_NAMESPACE_PID 5001
@@ -58,12 +59,19 @@ TEST(finds_a_task)
 {
 	struct trigger_threads threads;
 	struct messages messages;
+	char comm[TASK_COMM_SIZE];
 
 	assert_int_equal(configure("1", &threads, &messages), 0);
 	assert_int_equal(threads.wakeup_pid, FIRST_NAMESPACE_PID);
 	assert_int_equal(configure("007x", &threads, &messages), 0);
 	assert_string_equal(threads.wakeup_comm, "007x");
 	assert_int_equal(threads.wakeup_pid, 0);
+	/* It may start later. */
+	assert_string_equal(messages.text, "task '007x': no task has this name yet");
+	assert_int_equal(messages.level, PERF_POKE_LOG_WARN);
+	assert_int_equal(task_comm(getpid(), comm), 0);
+	assert_int_equal(configure(comm, &threads, &messages), 0);
+	assert_int_equal(messages.nr, 0);
 	assert_int_equal(configure("2", &threads, &messages), -ESRCH);
 	assert_int_equal(configure("a name of sixteen", &threads, &messages), -EINVAL);
 }
