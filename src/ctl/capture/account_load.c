@@ -40,6 +40,11 @@ static int load_events(struct account *account, struct console *con, const char 
 
 	samples->namer = user_code_name;
 	samples->context = &user;
+	account->spans->arming = (struct arming){
+		.timer = facts->spike.timer,
+		.until = facts_is_thread(facts) ? facts->spike.expected_ns + facts->spike.irq_ns
+						: facts->spike.actual_ns,
+	};
 	if (!r && !(account->senders = calloc(1, sizeof(*account->senders))))
 		r = -ENOMEM;
 	if (!r)
@@ -47,6 +52,8 @@ static int load_events(struct account *account, struct console *con, const char 
 				      account->spans, account->senders, &schedule);
 	if (!r)
 		r = follow_thread(account, &schedule, tracepoints, &user);
+	if (!r)
+		r = events_spans_name(account->spans, &schedule, &facts->spike);
 	samples->namer = NULL;
 	samples->context = NULL;
 	account->facts.senders = account->senders;

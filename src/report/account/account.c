@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cause/fingerprint_make.h"
+#include "task.h"
 #include "text.h"
 #include "units.h"
 
@@ -228,6 +229,26 @@ static void print_source(FILE *file, const struct account *account)
 			CLEAN_TO(85, account->first_error), "", account->error_help);
 }
 
+/* Of a late thread, its timer's interrupt may be known, too. */
+static void print_actual(FILE *file, const struct facts *facts)
+{
+	const struct perf_poke_spike *spike = &facts->spike;
+	uint64_t expired =
+		facts_is_thread(facts) ? spike->expected_ns + spike->irq_ns : spike->actual_ns;
+
+	if (!facts_is_thread(facts) || spike->irq_ns)
+		fprintf(file, "  %-12s " TIME " was now of the timer's interrupt\n", "expired",
+			SPLIT(expired));
+	if (facts_is_reported(facts))
+		fprintf(file, "  %-12s " TIME " was when it was\n", "actual",
+			SPLIT(spike->actual_ns));
+	else if (facts_is_thread(facts))
+		fprintf(file, "  %-12s " TIME " was when the thread %s\n", "actual",
+			SPLIT(spike->actual_ns),
+			spike->kind == PERF_POKE_TRIGGER_USER ? "was in user space" : "ran");
+	fprintf(file, "  %-12s " TIME "\n", "detected", SPLIT(spike->time_ns));
+}
+
 static void print_latency(FILE *file, const struct facts *facts)
 {
 	char task[96];
@@ -240,14 +261,17 @@ static void print_latency(FILE *file, const struct facts *facts)
 		facts->spike.threshold_ns ? FORMAT_TIME(facts->spike.threshold_ns) : "");
 	fprintf(file, "  %-12s " TIME " was when %s\n", "expected", SPLIT(facts->spike.expected_ns),
 		facts_is_reported(facts) ? "it should have been" : "the timer was to expire");
-	fprintf(file, "  %-12s " TIME " was %s, seen " TIME "\n", "actual",
-		SPLIT(facts->spike.actual_ns),
-		facts_is_reported(facts) ? "when it was" : "now of its interrupt",
-		SPLIT(facts->spike.time_ns));
+	print_actual(file, facts);
 	if (!facts_is_reported(facts) && facts->function[0])
 		fprintf(file, "  %-12s %s\n", "timer", CLEAN_TO(80, facts->function));
-	if (facts->spike.idle || facts->spike.tid || facts->spike.comm[0])
-		fprintf(file, "  %-12s %s\n", facts_is_reported(facts) ? "late" : "interrupted",
+	if (facts->spike.late_tid)
+		fprintf(file, "  %-12s %s\n", "late",
+			CLEAN(task_format(task, sizeof(task), false, facts->spike.late_comm,
+					  facts->spike.late_pid, facts->spike.late_tid)));
+	/* Of a report for another CPU, the task that ran there; of the thread itself, the same. */
+	if ((facts->spike.idle || facts->spike.tid || facts->spike.comm[0]) &&
+	    !(facts_is_reported(facts) && facts->spike.late_tid))
+		fprintf(file, "  %-12s %s\n", facts_is_reported(facts) ? "running" : "interrupted",
 			CLEAN(facts_task(facts, task, sizeof(task))));
 }
 

@@ -565,6 +565,8 @@ const char *cause_kind_name(enum cause_kind kind)
 		[CAUSE_THROTTLED] = "throttled",
 		[CAUSE_OUTSIDE] = "outside",
 		[CAUSE_IRQS_OFF_OR_OUTSIDE] = "irqs_off_or_outside",
+		[CAUSE_ARMED_PAST] = "armed_past",
+		[CAUSE_REARMED_LATE] = "rearmed_late",
 	};
 	_Static_assert(ARRAY_SIZE(names) == CAUSE_NR, "each has a name");
 

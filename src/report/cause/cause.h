@@ -22,6 +22,8 @@ enum cause_kind {
 	CAUSE_THROTTLED,	   /* it could have run, but had used up its share of the CPU */
 	CAUSE_OUTSIDE,		   /* nothing that the CPU executed delayed the interrupt */
 	CAUSE_IRQS_OFF_OR_OUTSIDE, /* it cannot be told apart */
+	CAUSE_ARMED_PAST,	   /* when the timer was armed, it was due already */
+	CAUSE_REARMED_LATE,	   /* the clock device was set late for the timer */
 	CAUSE_NR,
 };
 
@@ -72,6 +74,9 @@ bool irq_latency_is_certain(const struct facts *facts);
 /* For the stack of CAUSE_IRQS_OFF and of CAUSE_IRQS_OFF_OR_OUTSIDE. */
 void irq_latency_put_off(FILE *file, const struct cause *cause, const struct findings *findings,
 			 const struct facts *facts);
+
+/* For CAUSE_ARMED_PAST and CAUSE_REARMED_LATE. */
+void irq_latency_put_arming(FILE *file, const struct cause *cause, const struct findings *findings);
 
 /* For CAUSE_OUTSIDE. */
 void irq_latency_put_outside(FILE *file, const struct cause *cause, const struct findings *findings,

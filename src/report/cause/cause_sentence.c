@@ -209,10 +209,13 @@ static void put_thread(FILE *file, const struct cause *cause, const struct findi
 		put_path(file, findings);
 	else if (stack)
 		put_stack(file, cause, findings, facts);
+	else if (!facts_is_thread(facts))
+		fputs("; events do not show whether interrupts were off", file);
 	else
-		fputs(facts_is_thread(facts) ? "; what it executed is not recorded"
-					     : "; events do not show whether interrupts were off",
-		      file);
+		fprintf(file, "; what it executed is not recorded%s",
+			findings->spans->samples.nr
+				? ""
+				: " (-e cpu-clock or --recorder pt records it)");
 	if (cause->sender)
 		sender_put(file, cause->sender);
 }
@@ -292,6 +295,10 @@ static void put_cause(FILE *file, const struct cause *cause, const struct findin
 		break;
 	case CAUSE_MIXED:
 		put_mixed(file, cause, findings, facts);
+		break;
+	case CAUSE_ARMED_PAST:
+	case CAUSE_REARMED_LATE:
+		irq_latency_put_arming(file, cause, findings);
 		break;
 	case CAUSE_OUTSIDE:
 		irq_latency_put_outside(file, cause, findings, facts);

@@ -401,6 +401,13 @@ static void make_kind(struct fingerprint *to, const struct cause *cause,
 		else
 			set_kind(to, "unknown");
 		break;
+	case CAUSE_ARMED_PAST:
+		set_kind(to, "armed-past");
+		add_function(to, facts->function);
+		break;
+	case CAUSE_REARMED_LATE:
+		set_kind(to, "rearmed-late");
+		break;
 	case CAUSE_OUTSIDE:
 		make_outside(to, cause, facts);
 		break;

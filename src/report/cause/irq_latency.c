@@ -95,6 +95,29 @@ bool irq_latency_is_certain(const struct facts *facts)
 	       !*hardware_blamed(hardware, facts->spike.latency_ns);
 }
 
+/* A timer that is armed in the past expires at once, and one that the clock device is not set for
+ * when that is set. */
+static bool blame_arming(struct cause *cause, const struct findings *findings)
+{
+	const struct arming *arming = &findings->spans->arming;
+	const struct {
+		uint64_t at;
+		enum cause_kind kind;
+	} rows[] = { { arming->at, CAUSE_ARMED_PAST }, { arming->rearmed, CAUSE_REARMED_LATE } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		uint64_t time_ns =
+			rows[i].at > findings->late_begin ? rows[i].at - findings->late_begin : 0;
+
+		if (!cause_explains(findings, time_ns))
+			continue;
+		cause->kind = rows[i].kind;
+		cause->time_ns = time_ns;
+		return true;
+	}
+	return false;
+}
+
 void irq_latency_blame(struct cause *cause, const struct findings *findings,
 		       const struct facts *facts)
 {
@@ -102,7 +125,7 @@ void irq_latency_blame(struct cause *cause, const struct findings *findings,
 	size_t culprit = facts->spike.idle ? STACK_NONE : spike_stack_culprit(&facts->stack);
 	uint64_t off_ns;
 
-	if (facts_is_thread(facts))
+	if (facts_is_thread(facts) || blame_arming(cause, findings))
 		return;
 	if (cause_explains(findings, certain_steal(findings, facts))) {
 		cause->kind = CAUSE_OUTSIDE;
@@ -159,6 +182,23 @@ void irq_latency_put_off(FILE *file, const struct cause *cause, const struct fin
 		fputs(", or the hypervisor ran something else", file);
 	else if (maybe)
 		fprintf(file, ", or %s delayed the interrupt", outsiders(&facts->hardware));
+}
+
+void irq_latency_put_arming(FILE *file, const struct cause *cause, const struct findings *findings)
+{
+	const struct lane *tasks = &findings->spans->lanes[LANE_TASKS];
+	uint32_t task = lane_at(tasks, findings->late_begin + cause->time_ns);
+
+	if (cause->kind == CAUSE_ARMED_PAST)
+		fprintf(file, "the timer was armed in the past, %s after it was due",
+			FORMAT_TIME(cause->time_ns));
+	else
+		fprintf(file,
+			"the clock device was set again %s after the timer was due, at the end of "
+			"a timer interrupt (hrtimer_rearm)",
+			FORMAT_TIME(cause->time_ns));
+	if (task != SPAN_NONE)
+		fprintf(file, ", while %s ran", findings_name(findings, tasks->spans[task].name));
 }
 
 void irq_latency_put_outside(FILE *file, const struct cause *cause, const struct findings *findings,

@@ -14,7 +14,10 @@ const char *facts_late(const struct facts *facts)
 {
 	if (!facts_is_reported(facts))
 		return facts_is_thread(facts) ? "Thread" : "IRQ";
-	return facts->spike.label[0] ? facts->spike.label : facts->spike.comm;
+	if (facts->spike.label[0])
+		return facts->spike.label;
+	/* Another task may have run on the CPU that the report is for. */
+	return facts->spike.late_comm[0] ? facts->spike.late_comm : "report";
 }
 
 static void put_noise(FILE *file, const struct facts *facts)

@@ -8,6 +8,8 @@
 
 /* Limit of ended spans kept from before the window. */
 #define KEPT_MAX 65536
+/* A task whose switch was lost. */
+#define UNNAMED "tid %d"
 
 struct reader {
 	struct spans *spans;
@@ -191,7 +193,7 @@ static int follow_task(const struct reader *reader, int tid)
 		return 0;
 	spans->tid = tid;
 	spans_end(spans, LANE_TASKS, at);
-	snprintf(name, sizeof(name), tid > 0 ? "tid %d" : "swapper/%d",
+	snprintf(name, sizeof(name), tid > 0 ? UNNAMED : "swapper/%d",
 		 tid > 0 ? tid : reader->event->cpu);
 	return spans_begin(spans, LANE_TASKS, at, tid > 0 ? SPAN_THREAD : SPAN_IDLE, name);
 }
@@ -249,6 +251,24 @@ static int on_power(const struct reader *reader)
 	return 0;
 }
 
+/* Since Linux 7.1, a timer interrupt may leave it to the end of the next switch of tasks to set the
+ * clock device for the next timer. */
+static int on_arming(const struct reader *reader)
+{
+	struct arming *arming = &reader->spans->arming;
+	uint64_t value;
+
+	if (!arming->timer || reader->event->time > arming->until)
+		return 0;
+	if (has_suffix(reader->event->kind->name, "_rearm")) {
+		if (tracepoint_number(reader->event, "deferred", &value) && value)
+			arming->rearmed = reader->event->time;
+	} else if (tracepoint_number(reader->event, "hrtimer", &value) && value == arming->timer) {
+		arming->at = reader->event->time;
+	}
+	return 0;
+}
+
 /* To perf, the kernel refuses irq_work_exit: whatever comes next, it has ended, or is about to. */
 static void end_irq_work(const struct reader *reader)
 {
@@ -257,6 +277,34 @@ static void end_irq_work(const struct reader *reader)
 	if (lane->open != SPAN_NONE &&
 	    !strcmp(names_get(reader->spans->names, lane->spans[lane->open].name), "irq_work"))
 		spans_end(reader->spans, LANE_CODE, reader->event->time);
+}
+
+int events_spans_name(struct spans *spans, const struct schedule *schedule,
+		      const struct perf_poke_spike *spike)
+{
+	struct lane *tasks = &spans->lanes[LANE_TASKS];
+
+	for (uint32_t i = 0; i < tasks->nr; i++) {
+		const char *name = names_get(spans->names, tasks->spans[i].name);
+		char comm[32] = "", text[64];
+		uint32_t found;
+		int tid;
+
+		if (sscanf(name, UNNAMED, &tid) != 1)
+			continue;
+		found = schedule_name(schedule, tid, UINT64_MAX);
+		if (found)
+			snprintf(comm, sizeof(comm), "%s", names_get(spans->names, found));
+		else if (tid == spike->tid)
+			printable_copy(comm, sizeof(comm), spike->comm);
+		else if (tid == spike->late_tid)
+			printable_copy(comm, sizeof(comm), spike->late_comm);
+		if (!comm[0])
+			continue;
+		snprintf(text, sizeof(text), "%s %d", comm, tid);
+		tasks->spans[i].name = names_add(spans->names, text);
+	}
+	return names_error(spans->names);
 }
 
 static int take_event(const struct reader *reader)
@@ -270,6 +318,8 @@ static int take_event(const struct reader *reader)
 		{ "irq:softirq_e", on_softirq },
 		{ "irq:tasklet_e", on_function },
 		{ "timer:hrtimer_expire_", on_function },
+		{ "timer:hrtimer_start", on_arming },
+		{ "timer:hrtimer_rearm", on_arming },
 		{ "timer:timer_expire_", on_function },
 		{ "sched:sched_switch", on_switch },
 		{ "power:cpu_", on_power },

@@ -6,6 +6,7 @@
 #include "events/tracepoints.h"
 #include "facts/schedule.h"
 #include "facts/senders.h"
+#include "perf_poke.h"
 #include "spans/spans.h"
 
 /* Reads the events of one CPU (negative: of all) up to `end`, and from `begin` on, senders of
@@ -15,6 +16,11 @@
 int events_spans_read(struct tracepoints *tracepoints, int cpu, uint64_t begin, uint64_t end,
 		      struct spans *spans, struct senders *senders,
 		      struct schedule *schedule) _must_check_;
+
+/* Names the tasks whose switches were lost, if the schedule or the spike has their names. Returns 0
+ * or -ENOMEM. */
+int events_spans_name(struct spans *spans, const struct schedule *schedule,
+		      const struct perf_poke_spike *spike) _must_check_;
 
 /* The same for one event at a time, for several CPUs in parallel. The caller sets the first three
  * members. */

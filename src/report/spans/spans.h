@@ -63,6 +63,15 @@ enum lane_number {
 	LANE_NR,
 };
 
+/* From tracepoints of timers. The reader sets the first two, before. */
+struct arming {
+	uint64_t timer;	  /* address of the late timer; 0: none */
+	uint64_t until;	  /* its interrupt */
+	uint64_t at;	  /* when the timer was armed for the last time; 0: unknown */
+	uint64_t rearmed; /* when a timer interrupt, at its very end, set the clock device; 0: never
+			   */
+};
+
 struct spans {
 	struct names *names;
 	struct lane lanes[LANE_NR];
@@ -70,6 +79,7 @@ struct spans {
 	bool has_functions;
 	bool has_irqs_off;
 	struct power power;
+	struct arming arming;
 	struct samples samples; /* of the CPU, if recorded */
 	int tid;		/* of the current task, if only events show tasks */
 	uint64_t step_ns;	/* times of Intel PT may be so much too early; 0: exact */

@@ -6,7 +6,7 @@
 #include "perfdata.h"
 #include "util.h"
 
-#define FORMATS_MAX 20
+#define FORMATS_MAX 32
 
 struct made_sample made_sample(uint16_t id, uint64_t time, uint32_t tid, const void *fields,
 			       size_t size)

@@ -228,6 +228,29 @@ static void tells_what_cannot_be_told_apart(FILE *file)
 	hardware = (struct hardware_facts){ .is_x86 = true, .late_steal_ns = UINT64_MAX };
 }
 
+/* Then nothing that ran, nor steal time, delayed its interrupt by more than the rest. */
+static void knows_when_the_timer_was_armed(FILE *file)
+{
+	static const struct arming rows[] = {
+		{ .at = 90000 },
+		{ .at = 140000 },
+		{ .at = 199000 },
+		{ .at = 90000, .rearmed = 99000 },
+		{ .at = 90000, .rearmed = 160000 },
+		{ .at = 170000, .rearmed = 160000 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_(account_release) struct account account;
+
+		assert_int_equal(TIMELINE(&account, false, TASK(0, "stress 7")), 0);
+		account.spans->arming = rows[i];
+		strcpy(account.facts.function, "hrtimer_wakeup");
+		say(file, &account);
+		fprintf(file, "    %s\n", account.fingerprint.id);
+	}
+}
+
 /* A pending timer does not let others go first. */
 static void knows_when_interrupts_were_on(FILE *file)
 {
@@ -553,10 +576,10 @@ GOLDEN(PART(names_who_turned_interrupts_off), PART(names_what_interrupts), PART(
        PART(tells_what_is_missing), PART(tells_what_the_window_leaves_out),
        PART(tells_what_events_do_not_show), PART(names_what_the_interrupt_came_upon),
        PART(tells_what_cannot_be_told_apart), PART(knows_when_interrupts_were_on),
-       PART(names_where_a_thread_was_switched_from), PART(names_who_had_the_cpu),
-       PART(names_what_was_hit_in_user_space), PART(names_what_was_reported),
-       PART(names_who_made_a_noise), PART(blames_the_hardware_for_a_noise),
-       PART(names_what_is_not_late), PART(tells_earlier_tasks_apart),
-       PART(tells_that_there_are_no_times), PART(tells_of_what_was_asked_for),
-       PART(names_what_ran_instead_of_a_thread), PART(names_what_the_stack_shows),
-       PART(names_who_queued), PART(names_who_sent))
+       PART(knows_when_the_timer_was_armed), PART(names_where_a_thread_was_switched_from),
+       PART(names_who_had_the_cpu), PART(names_what_was_hit_in_user_space),
+       PART(names_what_was_reported), PART(names_who_made_a_noise),
+       PART(blames_the_hardware_for_a_noise), PART(names_what_is_not_late),
+       PART(tells_earlier_tasks_apart), PART(tells_that_there_are_no_times),
+       PART(tells_of_what_was_asked_for), PART(names_what_ran_instead_of_a_thread),
+       PART(names_what_the_stack_shows), PART(names_who_queued), PART(names_who_sent))

@@ -28,6 +28,8 @@ enum {
 	CALLBACK_EXIT,
 	WORK_START,
 	WORK_END,
+	HRTIMER_START,
+	HRTIMER_REARM,
 };
 
 #define VECTOR MADE_FIELD("int vector", 8, 4, 1)
@@ -76,6 +78,13 @@ static const struct made_format formats[] = {
 	  MADE_FORMAT("workqueue_execute_start", 19, WORK, "\"\""), 19 },
 	{ "workqueue:workqueue_execute_end", MADE_FORMAT("workqueue_execute_end", 20, WORK, "\"\""),
 	  20 },
+	{ "timer:hrtimer_start",
+	  MADE_FORMAT("hrtimer_start", 21, MADE_FIELD("void * hrtimer", 8, 8, 0), "\"\""), 21 },
+	{ "timer:hrtimer_rearm",
+	  MADE_FORMAT("hrtimer_rearm", 22,
+		      MADE_FIELD("s64 next_event", 8, 8, 1) MADE_FIELD("bool deferred", 16, 1, 0),
+		      "\"\""),
+	  22 },
 };
 
 /* Of task 7, with one number. */
@@ -189,6 +198,49 @@ TEST_IN_FOLDER(reads_events)
 	assert_int_equal(spans->begin, 1);
 	assert_int_equal(spans->end, 90);
 	assert_false(spans->has_functions);
+}
+
+/* The switch to it was lost. */
+TEST_IN_FOLDER(names_tasks_by_the_spike)
+{
+	const struct perf_poke_spike spike = {
+		.tid = 7, .comm = "a b", .late_tid = 8, .late_comm = "c\n"
+	};
+	static const struct schedule schedule = { 0 };
+	_cleanup_(spans_freep) struct spans *spans = NULL;
+	const struct made_sample samples[] = {
+		event(TIMER_ENTRY, 10, 236),
+		made_sample(WORK_ENTRY, 20, 8, "", 0),
+		made_sample(WORK_ENTRY, 30, 9, "", 0),
+	};
+
+	assert_int_equal(spans_new(&spans), 0);
+	assert_int_equal(read_events(spans, samples, ARRAY_SIZE(samples), 0), 0);
+	assert_int_equal(events_spans_name(spans, &schedule, &spike), 0);
+	check_lane(spans, LANE_TASKS,
+		   "0 thread a b 7 10-20\n0 thread c  8 20-30\n0 thread tid 9 30-90 cut\n");
+}
+
+/* Of one timer, until its interrupt. */
+TEST_IN_FOLDER(knows_when_a_timer_was_armed)
+{
+	static const uint64_t rearmed[] = { 100, 1 }, at_once[] = { 100, 0 };
+	_cleanup_(spans_freep) struct spans *spans = NULL;
+	const struct made_sample samples[] = {
+		event(HRTIMER_START, 10, 0x1000),
+		event(HRTIMER_START, 20, 0x1000),
+		event(HRTIMER_START, 30, 0x2000),
+		made_sample(HRTIMER_REARM, 40, 7, rearmed, sizeof(rearmed)),
+		made_sample(HRTIMER_REARM, 45, 7, at_once, sizeof(at_once)),
+		event(HRTIMER_START, 60, 0x1000),
+		made_sample(HRTIMER_REARM, 61, 7, rearmed, sizeof(rearmed)),
+	};
+
+	assert_int_equal(spans_new(&spans), 0);
+	spans->arming = (struct arming){ .timer = 0x1000, .until = 50 };
+	assert_int_equal(read_events(spans, samples, ARRAY_SIZE(samples), 0), 0);
+	assert_int_equal(spans->arming.at, 20);
+	assert_int_equal(spans->arming.rearmed, 40);
 }
 
 /* As the softirqs HI, TASKLET and TIMER call them. */
