@@ -23,9 +23,8 @@ import ptemu_contents
 import recording
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path += [str(HERE.parent / "unit/decode/blocks"), str(HERE.parent / "bench"), str(HERE.parent)]
+sys.path += [str(HERE.parent / "unit/decode/blocks"), str(HERE.parent)]
 import branches  # noqa: E402  # pylint: disable=wrong-import-position
-import dense  # noqa: E402  # pylint: disable=wrong-import-position
 import fxt  # noqa: E402  # pylint: disable=wrong-import-position
 
 ALL = " ".join(f"{kind}{number}" for kind in ("kernel", "user") for number in range(1, 11))
@@ -199,8 +198,7 @@ def check_cpu(name, folder, cpu, counted, log):
 
 def check_window(name, folder, contents):
     facts = json.loads((folder / "facts.json").read_text())
-    # perf wrote a stream, and only snapshots are read.
-    dense.join(folder / "data")
+    recording.dense.join(folder / "data/data")
     overflows = sum(f["overflows"] for f in facts["cpus"].values())
     check(bool(overflows) == (name.kind == "overflow"), f"{name}: {overflows} overflows")
     for cpu, counted in facts["cpus"].items():

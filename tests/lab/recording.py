@@ -5,7 +5,12 @@ import bisect
 import functools
 import json
 import mmap
+import pathlib
 import struct
+import sys
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "bench"))
+import dense  # noqa: E402  # pylint: disable=wrong-import-position
 
 TEXT_POKE, AUXTRACE_INFO, AUXTRACE = 20, 70, 71
 # perf's sample_id behind each record: pid, tid, time, CPU, id
@@ -16,13 +21,15 @@ def words_at(data, *offsets):
     return [struct.unpack_from("<Q", data, offset)[0] for offset in offsets]
 
 
-def as_capture(data, buildid):
-    """Makes a capture of perf's recording, in a folder beside it, with a spike behind its end."""
+def as_capture(data, buildid, cpu=1):
+    """Makes a capture of perf's recording, in a folder beside it, with a spike behind its end. perf wrote a stream, and only
+    snapshots are read."""
+    dense.join(data / "data")
     capture = data.parent / "as_capture"
     capture.mkdir()
     (capture / "perf.data").symlink_to(data)
     (capture / "buildid").symlink_to(buildid)
-    about = {"schema": 1, "spike": {"time_ns": 1 << 62, "cpu": 1}, "recorder": {"kind": "pt", "clock": {"monotonic_ns": 1, "perf_ns": 1}}}
+    about = {"schema": 1, "spike": {"time_ns": 1 << 62, "cpu": cpu}, "recorder": {"kind": "pt", "clock": {"monotonic_ns": 1, "perf_ns": 1}}}
     (capture / "capture.json").write_text(json.dumps(about))
     return capture
 

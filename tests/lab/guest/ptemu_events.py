@@ -4,7 +4,6 @@ each perf tells the same events.
 
 usage: ptemu_events.py PERF_POKE_CTL, in a guest with --pt emulated"""
 import collections
-import json
 import mmap
 import os
 import pathlib
@@ -12,11 +11,12 @@ import re
 import subprocess
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+sys.path += map(str, pathlib.Path(__file__).resolve().parents[1:3])
 import fxt  # noqa: E402  # pylint: disable=wrong-import-position
 import capture  # noqa: E402  # pylint: disable=wrong-import-position
 import guest  # noqa: E402  # pylint: disable=wrong-import-position
 import ptemu  # noqa: E402  # pylint: disable=wrong-import-position
+import recording as recordings  # noqa: E402  # pylint: disable=wrong-import-position
 from guest import check, equal  # noqa: E402  # pylint: disable=wrong-import-position
 
 CTL, = sys.argv[1:]
@@ -48,11 +48,7 @@ def told_by(perf):
 
 def our_spans():
     """What the CPU did where there is no trace"""
-    about = {"schema": 1, "spike": {"time_ns": 1 << 62, "cpu": CPU}, "recorder": {"kind": "pt", "clock": {"monotonic_ns": 1, "perf_ns": 1}}}
-    taken = FOLDER / "capture"
-    taken.mkdir()
-    (taken / "perf.data").symlink_to(FOLDER / "data")
-    (taken / "capture.json").write_text(json.dumps(about))
+    taken = recordings.as_capture(FOLDER / "data", FOLDER / "no", CPU)
     out = subprocess.run([CTL, "export", taken, "-o", FOLDER / "out.fxt"], capture_output=True, text=True, check=False)
     equal((out.returncode, "error" in out.stderr), (0, False), f"export: {out.stderr}")
     trace = fxt.read(FOLDER / "out.fxt")
