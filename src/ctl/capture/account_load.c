@@ -44,12 +44,14 @@ static int load_events(struct account *account, struct console *con, const char 
 		.timer = facts->spike.timer,
 		.until = facts_is_thread(facts) ? facts->spike.expected_ns + facts->spike.irq_ns
 						: facts->spike.actual_ns,
+		.tid = facts->spike.late_tid,
 	};
 	if (!r && !(account->senders = calloc(1, sizeof(*account->senders))))
 		r = -ENOMEM;
 	if (!r)
 		r = events_spans_read(tracepoints, facts->spike.cpu, begin, facts->spike.time_ns,
 				      account->spans, account->senders, &schedule);
+	facts_end_mark(&account->facts, account->spans->arming.due);
 	if (!r)
 		r = follow_thread(account, &schedule, tracepoints, &user);
 	if (!r)

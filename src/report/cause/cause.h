@@ -76,7 +76,8 @@ void irq_latency_put_off(FILE *file, const struct cause *cause, const struct fin
 			 const struct facts *facts);
 
 /* For CAUSE_ARMED_PAST and CAUSE_REARMED_LATE. */
-void irq_latency_put_arming(FILE *file, const struct cause *cause, const struct findings *findings);
+void irq_latency_put_arming(FILE *file, const struct cause *cause, const struct findings *findings,
+			    const struct facts *facts);
 
 /* For CAUSE_OUTSIDE. */
 void irq_latency_put_outside(FILE *file, const struct cause *cause, const struct findings *findings,

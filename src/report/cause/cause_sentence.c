@@ -279,6 +279,8 @@ static void put_cause(FILE *file, const struct cause *cause, const struct findin
 			      ? ", and slow to leave"
 			      : ", and no interrupt is recorded in that time",
 		      file);
+		if (facts->hardware.hypervisor == 1)
+			fputs("; the hypervisor may have woken it late", file);
 		break;
 	case CAUSE_THREAD:
 		put_thread(file, cause, findings, facts);
@@ -298,7 +300,7 @@ static void put_cause(FILE *file, const struct cause *cause, const struct findin
 		break;
 	case CAUSE_ARMED_PAST:
 	case CAUSE_REARMED_LATE:
-		irq_latency_put_arming(file, cause, findings);
+		irq_latency_put_arming(file, cause, findings, facts);
 		break;
 	case CAUSE_OUTSIDE:
 		irq_latency_put_outside(file, cause, findings, facts);

@@ -95,27 +95,17 @@ bool irq_latency_is_certain(const struct facts *facts)
 	       !*hardware_blamed(hardware, facts->spike.latency_ns);
 }
 
-/* A timer that is armed in the past expires at once, and one that the clock device is not set for
- * when that is set. */
-static bool blame_arming(struct cause *cause, const struct findings *findings)
+/* The clock device was set for the timer, or the timer was armed, when it was due already. */
+static bool blame_arming(struct cause *cause, const struct findings *findings, enum cause_kind kind,
+			 uint64_t at)
 {
-	const struct arming *arming = &findings->spans->arming;
-	const struct {
-		uint64_t at;
-		enum cause_kind kind;
-	} rows[] = { { arming->at, CAUSE_ARMED_PAST }, { arming->rearmed, CAUSE_REARMED_LATE } };
+	uint64_t time_ns = at > findings->late_begin ? at - findings->late_begin : 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		uint64_t time_ns =
-			rows[i].at > findings->late_begin ? rows[i].at - findings->late_begin : 0;
-
-		if (!cause_explains(findings, time_ns))
-			continue;
-		cause->kind = rows[i].kind;
-		cause->time_ns = time_ns;
-		return true;
-	}
-	return false;
+	if (!cause_explains(findings, time_ns))
+		return false;
+	cause->kind = kind;
+	cause->time_ns = time_ns;
+	return true;
 }
 
 void irq_latency_blame(struct cause *cause, const struct findings *findings,
@@ -123,15 +113,17 @@ void irq_latency_blame(struct cause *cause, const struct findings *findings,
 {
 	/* The idle task waits for the interrupt. */
 	size_t culprit = facts->spike.idle ? STACK_NONE : spike_stack_culprit(&facts->stack);
+	const struct arming *arming = &findings->spans->arming;
 	uint64_t off_ns;
 
-	if (facts_is_thread(facts) || blame_arming(cause, findings))
+	if (facts_is_thread(facts) || blame_arming(cause, findings, CAUSE_ARMED_PAST, arming->at))
 		return;
 	if (cause_explains(findings, certain_steal(findings, facts))) {
 		cause->kind = CAUSE_OUTSIDE;
 		cause->steal_ns = certain_steal(findings, facts);
 	}
-	if (findings->spans->has_functions || cause->steal_ns)
+	if (findings->spans->has_functions || cause->steal_ns ||
+	    blame_arming(cause, findings, CAUSE_REARMED_LATE, arming->rearmed))
 		return;
 	find_irqs_on(cause, findings, facts);
 	off_ns = findings->irq_begin - (cause->irqs_on ?: findings->late_begin);
@@ -184,7 +176,8 @@ void irq_latency_put_off(FILE *file, const struct cause *cause, const struct fin
 		fprintf(file, ", or %s delayed the interrupt", outsiders(&facts->hardware));
 }
 
-void irq_latency_put_arming(FILE *file, const struct cause *cause, const struct findings *findings)
+void irq_latency_put_arming(FILE *file, const struct cause *cause, const struct findings *findings,
+			    const struct facts *facts)
 {
 	const struct lane *tasks = &findings->spans->lanes[LANE_TASKS];
 	uint32_t task = lane_at(tasks, findings->late_begin + cause->time_ns);
@@ -199,6 +192,8 @@ void irq_latency_put_arming(FILE *file, const struct cause *cause, const struct 
 			FORMAT_TIME(cause->time_ns));
 	if (task != SPAN_NONE)
 		fprintf(file, ", while %s ran", findings_name(findings, tasks->spans[task].name));
+	if (cause->kind == CAUSE_REARMED_LATE && facts->hardware.hypervisor == 1)
+		fputs("; the hypervisor may have run something else before that", file);
 }
 
 void irq_latency_put_outside(FILE *file, const struct cause *cause, const struct findings *findings,

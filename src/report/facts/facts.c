@@ -10,6 +10,18 @@ const char *facts_task(const struct facts *facts, char *buf, unsigned int size)
 			   facts->spike.tid);
 }
 
+void facts_end_mark(struct facts *facts, uint64_t due_ns)
+{
+	struct perf_poke_spike *spike = &facts->spike;
+
+	/* If it wrote much later, it measured something else. */
+	if (spike->kind != PERF_POKE_TRIGGER_MARKER || due_ns > spike->expected_ns ||
+	    spike->expected_ns - due_ns > spike->latency_ns / 4)
+		return;
+	spike->expected_ns = due_ns;
+	spike->actual_ns = due_ns + spike->latency_ns;
+}
+
 const char *facts_late(const struct facts *facts)
 {
 	if (!facts_is_reported(facts))

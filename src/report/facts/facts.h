@@ -86,6 +86,10 @@ static inline bool facts_have_times(const struct facts *facts)
 	return facts_have_trace(facts) && !facts->no_times;
 }
 
+/* A program writes its mark after it measured the latency of a timer that was due then: the latency
+ * ended when it measured. due_ns: of the last timer that its thread armed; 0: none. */
+void facts_end_mark(struct facts *facts, uint64_t due_ns);
+
 /* Prefix of the latency: `IRQ`, `Thread`, or the reporter's label. */
 const char *facts_late(const struct facts *facts);
 

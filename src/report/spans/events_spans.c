@@ -258,6 +258,9 @@ static int on_arming(const struct reader *reader)
 	struct arming *arming = &reader->spans->arming;
 	uint64_t value;
 
+	if (arming->tid && reader->event->tid == arming->tid &&
+	    tracepoint_number(reader->event, "softexpires", &value))
+		arming->due = value;
 	if (!arming->timer || reader->event->time > arming->until)
 		return 0;
 	if (has_suffix(reader->event->kind->name, "_rearm")) {

@@ -63,10 +63,12 @@ enum lane_number {
 	LANE_NR,
 };
 
-/* From tracepoints of timers. The reader sets the first two, before. */
+/* From tracepoints of timers. The reader sets the first three, before. */
 struct arming {
 	uint64_t timer;	  /* address of the late timer; 0: none */
 	uint64_t until;	  /* its interrupt */
+	int tid;	  /* of the late thread; 0: none */
+	uint64_t due;	  /* when the last timer that the thread armed was due; 0: none */
 	uint64_t at;	  /* when the timer was armed for the last time; 0: unknown */
 	uint64_t rearmed; /* when a timer interrupt, at its very end, set the clock device; 0: never
 			   */

@@ -79,7 +79,10 @@ static const struct made_format formats[] = {
 	{ "workqueue:workqueue_execute_end", MADE_FORMAT("workqueue_execute_end", 20, WORK, "\"\""),
 	  20 },
 	{ "timer:hrtimer_start",
-	  MADE_FORMAT("hrtimer_start", 21, MADE_FIELD("void * hrtimer", 8, 8, 0), "\"\""), 21 },
+	  MADE_FORMAT("hrtimer_start", 21,
+		      MADE_FIELD("void * hrtimer", 8, 8, 0) MADE_FIELD("s64 softexpires", 16, 8, 1),
+		      "\"\""),
+	  21 },
 	{ "timer:hrtimer_rearm",
 	  MADE_FORMAT("hrtimer_rearm", 22,
 		      MADE_FIELD("s64 next_event", 8, 8, 1) MADE_FIELD("bool deferred", 16, 1, 0),
@@ -225,6 +228,7 @@ TEST_IN_FOLDER(names_tasks_by_the_spike)
 TEST_IN_FOLDER(knows_when_a_timer_was_armed)
 {
 	static const uint64_t rearmed[] = { 100, 1 }, at_once[] = { 100, 0 };
+	static const uint64_t mine[] = { 0x3000, 12345 };
 	_cleanup_(spans_freep) struct spans *spans = NULL;
 	const struct made_sample samples[] = {
 		event(HRTIMER_START, 10, 0x1000),
@@ -233,14 +237,16 @@ TEST_IN_FOLDER(knows_when_a_timer_was_armed)
 		made_sample(HRTIMER_REARM, 40, 7, rearmed, sizeof(rearmed)),
 		made_sample(HRTIMER_REARM, 45, 7, at_once, sizeof(at_once)),
 		event(HRTIMER_START, 60, 0x1000),
+		made_sample(HRTIMER_START, 60, 8, mine, sizeof(mine)),
 		made_sample(HRTIMER_REARM, 61, 7, rearmed, sizeof(rearmed)),
 	};
 
 	assert_int_equal(spans_new(&spans), 0);
-	spans->arming = (struct arming){ .timer = 0x1000, .until = 50 };
+	spans->arming = (struct arming){ .timer = 0x1000, .until = 50, .tid = 8 };
 	assert_int_equal(read_events(spans, samples, ARRAY_SIZE(samples), 0), 0);
 	assert_int_equal(spans->arming.at, 20);
 	assert_int_equal(spans->arming.rearmed, 40);
+	assert_int_equal(spans->arming.due, 12345);
 }
 
 /* As the softirqs HI, TASKLET and TIMER call them. */
