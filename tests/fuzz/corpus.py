@@ -335,11 +335,11 @@ class Recording:
     MMAP, LOST, COMM, FORK, SAMPLE, MMAP2, AUX, ITRACE_START, SWITCH, SWITCH_CPU_WIDE = 1, 2, 3, 7, 9, 10, 11, 12, 14, 15
     KSYMBOL, TEXT_POKE, ID_INDEX, AUXTRACE_INFO, AUXTRACE, COMPRESSED = 17, 20, 69, 70, 71, 81
 
-    def __init__(self, sampled=False, snapshot=1, clock=(31, 1 << 30, 1000)):
+    def __init__(self, sampled=False, clock=(31, 1 << 30, 1000)):
         self.data = b""
         self.types = [self.SAMPLE_TYPE | (1 << 20 if sampled else 0), self.SAMPLE_TYPE]
         shift, mult, zero = clock
-        self.add(self.AUXTRACE_INFO, struct.pack("<I4x18Q", 1, self.PMU, shift, mult, zero, 1, 0x400, 0x800, 3, snapshot, 1, 0x200,
+        self.add(self.AUXTRACE_INFO, struct.pack("<I4x18Q", 1, self.PMU, shift, mult, zero, 1, 0x400, 0x800, 3, 1, 1, 0x200,
                                                  0x3c000, 2, 84, 2, 20, 0, 0))
 
     def add(self, kind, body=b"", misc=0):
@@ -408,20 +408,17 @@ def recordings():
     yield "good-snapshot", with_sideband(new()).trace(segments(1000, 2000, 3000), 1).trace(segments(5000), 2).whole()
     yield "bad-piped", with_sideband(new()).trace(segments(1000, 2000, 3000), 1).piped()
     overlap = segments(1000, 2000, 3000, 4000)
-    yield "good-overlap", new().trace(overlap[:700]).trace(overlap[100:]).trace(overlap).whole()
-    untimed = segments(None, None, None, None)
-    yield "good-overlap-without-times", new().trace(untimed[:700]).trace(untimed[100:]).whole()
-    yield "good-backwards", new().trace(segments(3000)).trace(segments(1000, 500)).whole()
-    yield "good-stream-of-one", new(snapshot=0).trace(overlap).trace(overlap, 2).whole()
-    yield "bad-stream", new(snapshot=0).trace(overlap[:300]).trace(overlap[300:310]).trace(overlap[310:]).whole()
-    yield "good-no-points", new().trace(bytes(100)).trace(bytes(100)).trace(overlap).trace(bytes(3)).whole()
-    samples = new(sampled=True, snapshot=0).add(new.ID_INDEX, struct.pack("<QQQQq", 1, 101, 1, 1, -1))
-    yield "good-samples", samples.sample(overlap[:400], 1, 3).sample(overlap[200:600], 1, 5).sample(untimed[:80], 2).whole()
-    yield "good-no-clock", new(clock=(0, 0, 0)).trace(overlap).whole()
-    yield "good-odd-clock", new(clock=(32, 1, (1 << 64) - 1)).trace(overlap).whole()
-    yield "good-not-a-reference", new().trace(overlap, reference=0).whole()
-    yield "good-cut", new().trace(overlap).trace(segments(7000)).whole()[:-100]
-    many = new().trace(overlap)
+    whole, untimed = segments(1000, 2000, 3000, 4000), segments(None, None, None, None)
+    yield "good-backwards", new().trace(segments(3000, 1000, 500)).whole()
+    yield "bad-pieces", new().trace(whole[:300]).trace(whole[300:]).whole()
+    yield "good-no-points", new().trace(bytes(100)).trace(bytes(3), 2).whole()
+    samples = new(sampled=True).add(new.ID_INDEX, struct.pack("<QQQQq", 1, 101, 1, 1, -1))
+    yield "good-samples", samples.sample(whole[:400], 1, 3).sample(untimed[:80], 2).whole()
+    yield "good-no-clock", new(clock=(0, 0, 0)).trace(whole).whole()
+    yield "good-odd-clock", new(clock=(32, 1, (1 << 64) - 1)).trace(whole).whole()
+    yield "good-not-a-reference", new().trace(whole, reference=0).whole()
+    yield "good-cut", new().trace(whole).trace(segments(7000), 2).whole()[:-100]
+    many = new().trace(whole)
     for i in range(300):
         many.event(new.FORK, struct.pack("<IIIIQ", i + 2, i + 1, i + 2, i + 1, i), time=i).mapped(i, 0x1000 * i, 0x1800, b"/x", time=i)
     yield "good-forks", many.whole()
@@ -429,9 +426,9 @@ def recordings():
     yield "bad-no-records", new().whole()[:168 + 2 * 144]
     yield "bad-no-trace", with_sideband(new()).whole()
     yield "bad-no-info", new().trace(b"").whole()
-    yield "bad-compressed", new().trace(overlap).add(new.COMPRESSED, bytes(8)).whole()
+    yield "bad-compressed", new().trace(whole).add(new.COMPRESSED, bytes(8)).whole()
     yield "bad-trace-size", new().trace(overlap, size=1 << 63).whole()
-    yield "bad-attrs", new().trace(overlap).whole().replace(struct.pack("<II", new.PMU, 128), struct.pack("<II", new.PMU, 1 << 31))
+    yield "bad-attrs", new().trace(whole).whole().replace(struct.pack("<II", new.PMU, 128), struct.pack("<II", new.PMU, 1 << 31))
 
 
 def flows():
@@ -462,8 +459,8 @@ def flows():
     yield "good-hole", one(psb(1000, user + 0x7000), flow, psb(2000, user), flow, tip(user + 0x7000), psb(3000, user), flow)
     yield "good-endless", one(psb(1000, user), tip(user + 28), psb(2000, user), tip(user + 28), fup(user), off)
     yield "good-damaged", one(psb(1000, user), flow, b"\x02\xff", flow, psb(2000, user)[:30])
-    yield "good-snapshots", with_sideband(Recording()).trace(psb(1000, user) + flow + psb(2000, user) + flow, 1).trace(
-        flow[5:] + psb(2000, user) + flow + psb(3000, user) + flow, 1).trace(psb(2500, kernel) + flow, 2).whole()
+    yield "good-snapshots", with_sideband(Recording()).trace(flow[5:] + psb(2000, user) + flow + psb(3000, user) + flow, 1).trace(
+        psb(2500, kernel) + flow, 2).whole()
     yield "bad-no-trace", with_sideband(Recording()).whole()
     yield "bad-empty", b""
 

@@ -17,7 +17,7 @@ struct stream {
 	size_t at;
 	uint64_t last;	 /* time of the previous item: a lower bound of the next */
 	uint32_t cycles; /* pending from the previous segment */
-	bool began, joined, ended;
+	bool joined, ended;
 };
 
 struct decode {
@@ -173,7 +173,6 @@ static void count(struct decode *decode, const struct stream *stream)
 	if (chunk->first) {
 		stats->segments++;
 		stats->bytes += (uint64_t)(chunk->segment.end - chunk->segment.begin);
-		stats->gaps += stream->began && !chunk->segment.joined;
 	}
 	if (!chunk->last)
 		return;
@@ -203,7 +202,6 @@ static void join(struct stream *stream)
 		item_add_cycles(&chunk->items[i], stream->cycles);
 		stream->cycles = 0;
 	}
-	stream->began = true;
 	if (!chunk->last)
 		return;
 	stream->joined = chunk->counts.joined;

@@ -40,7 +40,7 @@ struct decode_opts {
 
 /* Counts up to the position of decode_next(). */
 struct decode_stats {
-	uint64_t errors, overflows, gaps;
+	uint64_t errors, overflows;
 	uint64_t bytes, segments; /* bytes of trace decoded */
 	/* Losses of trace and of records in the window, as recorded by the kernel. */
 	uint64_t truncated, lost_records;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The Intel PT of a perf.data: the snapshots of each CPU, without the overlaps of
- * successive ones, and the places where decoding can begin.
+/* The Intel PT of a perf.data: the snapshot of each CPU, and the places where decoding can begin.
  *
  *	trace_new(&trace, file, sb, &why);
  *	queue = trace_queue(trace, i);
@@ -27,17 +26,16 @@ struct trace_queue;
 /* A place where decoding can begin, up to the next one. */
 struct trace_segment {
 	const uint8_t *begin; /* the PSB */
-	const uint8_t *end;   /* the next segment, or the end of the buffer */
+	const uint8_t *end;   /* the next segment, or the end of the queue */
 	const uint8_t *limit; /* end of bytes that may be read ahead: >= end */
 	uint64_t offset;      /* of `begin` in the queue, for messages; ascending */
 	uint64_t tsc;	      /* from PSB+, all 64 bits; 0: none */
 	uint64_t time;	      /* ns of perf's clock; 0: unknown */
-	bool joined;	      /* continues the previous segment */
-	size_t buffer;	      /* index of its buffer in the queue */
+	bool joined;	      /* continues the previous segment: is not the first */
 };
 
 /* Returns 0, or a negative errno with *why, for the caller to free. -ENODATA: no Intel PT in the
- * file; -ENOTSUP: no snapshots of CPUs. `file` and `sb` must stay valid. */
+ * file; -ENOTSUP: no snapshots of CPUs, one each. `file` and `sb` must stay valid. */
 int trace_new(struct trace **ret, const struct perfdata_file *file, const struct sideband *sb,
 	      char **why) _must_check_;
 void trace_free(struct trace *trace);
@@ -48,7 +46,7 @@ const struct trace_queue *trace_queue(const struct trace *trace, size_t i);
 
 int trace_cpu(const struct trace_queue *queue);
 
-/* Bytes of the queue without overlaps. */
+/* In bytes. */
 uint64_t trace_size(const struct trace_queue *queue);
 
 /* Finds the last segment that begins at or before `time`, else the first. Segments without a time

@@ -16,36 +16,37 @@ static void take_point(struct trace_point *point, const struct pt_psb *psb, uint
 	point->tsc = psb->tsc && near ? trace_clock_extend(psb->tsc, near) : psb->tsc;
 }
 
-bool trace_find_point(const uint8_t *bytes, size_t size, uint64_t near, size_t from, bool timed,
+bool trace_find_point(const struct trace_queue *queue, size_t size, size_t from, bool timed,
 		      struct trace_point *point)
 {
 	struct pt_psb psb;
 
 	do {
-		if (!pt_scan_psb(bytes, size, from, &psb))
+		if (!pt_scan_psb(queue->bytes, size, from, &psb))
 			return false;
 		from = psb.offset + PT_PSB_LEN;
 	} while (timed && !psb.tsc);
-	take_point(point, &psb, near);
+	take_point(point, &psb, queue->near);
 	return true;
 }
 
 /* The last complete PSB that begins from `begin` on and before `before`. */
-static bool find_last(const uint8_t *bytes, size_t size, size_t begin, size_t before,
-		      size_t *offset)
+static bool find_last(const struct trace_queue *queue, size_t begin, size_t before, size_t *offset)
 {
-	size_t end = size - before < LOOK_AHEAD ? size : before + LOOK_AHEAD, at;
+	size_t size = queue->size, at;
+	size_t end = size - before < LOOK_AHEAD ? size : before + LOOK_AHEAD;
 	bool found = false;
 
-	for (; pt_scan_find(bytes, end, begin, &at) && at < before; begin = at + PT_PSB_LEN) {
+	for (; pt_scan_find(queue->bytes, end, begin, &at) && at < before;
+	     begin = at + PT_PSB_LEN) {
 		*offset = at;
 		found = true;
 	}
 	return found;
 }
 
-bool trace_find_point_before(const uint8_t *bytes, size_t size, uint64_t near, size_t before,
-			     bool timed, struct trace_point *point)
+bool trace_find_point_before(const struct trace_queue *queue, size_t before, bool timed,
+			     struct trace_point *point)
 {
 	while (before) {
 		size_t begin = before > STRIDE ? before - STRIDE : 0, until = before;
@@ -53,10 +54,10 @@ bool trace_find_point_before(const uint8_t *bytes, size_t size, uint64_t near, s
 		size_t offset;
 
 		before = begin;
-		while (find_last(bytes, size, begin, until, &offset)) {
-			pt_scan_psb(bytes, size, offset, &psb);
+		while (find_last(queue, begin, until, &offset)) {
+			pt_scan_psb(queue->bytes, queue->size, offset, &psb);
 			if (psb.tsc || !timed) {
-				take_point(point, &psb, near);
+				take_point(point, &psb, queue->near);
 				return true;
 			}
 			until = offset;
@@ -65,25 +66,24 @@ bool trace_find_point_before(const uint8_t *bytes, size_t size, uint64_t near, s
 	return false;
 }
 
-bool trace_seek_point(const uint8_t *bytes, size_t size, uint64_t near, uint64_t tsc,
-		      struct trace_point *point)
+bool trace_seek_point(const struct trace_queue *queue, uint64_t tsc, struct trace_point *point)
 {
+	size_t low = 0, high = queue->size, size = high;
 	struct trace_point next;
-	size_t low = 0, high = size;
 
 	/* Points before `low` are not newer than the TSC; points from `high` on are. */
 	while (high - low > STRIDE) {
 		size_t middle = low + (high - low) / 2;
 
-		if (trace_find_point(bytes, high, near, middle, true, &next) && next.tsc <= tsc)
+		if (trace_find_point(queue, high, middle, true, &next) && next.tsc <= tsc)
 			low = next.offset + PT_PSB_LEN;
 		else
 			high = middle;
 	}
-	if (!trace_find_point_before(bytes, size, near, low, true, point) &&
-	    !trace_find_point(bytes, size, near, 0, false, point))
+	if (!trace_find_point_before(queue, low, true, point) &&
+	    !trace_find_point(queue, size, 0, false, point))
 		return false;
-	while (trace_find_point(bytes, size, near, point->offset + PT_PSB_LEN, false, &next) &&
+	while (trace_find_point(queue, size, point->offset + PT_PSB_LEN, false, &next) &&
 	       next.tsc <= tsc)
 		*point = next;
 	return true;

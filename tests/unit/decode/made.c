@@ -106,7 +106,7 @@ void made_switch(struct made *made, uint32_t cpu, uint64_t time, bool out, uint3
 		   sizeof(body), (struct made_id){ pid, tid, time, cpu });
 }
 
-void made_info(struct made *made, uint64_t shift, uint64_t mult, uint64_t zero, bool snapshot_mode)
+void made_info(struct made *made, uint64_t shift, uint64_t mult, uint64_t zero)
 {
 	uint64_t body[1 + PERFDATA_PT_NR] = { 1 }, *fields = body + 1;
 
@@ -116,7 +116,6 @@ void made_info(struct made *made, uint64_t shift, uint64_t mult, uint64_t zero, 
 	fields[PERFDATA_PT_TIME_ZERO] = zero;
 	fields[PERFDATA_PT_CAP_USER_TIME_ZERO] = 1;
 	fields[PERFDATA_PT_TSC_BIT] = 0x400;
-	fields[PERFDATA_PT_SNAPSHOT_MODE] = snapshot_mode;
 	fields[PERFDATA_PT_PER_CPU_MMAPS] = 1;
 	fields[PERFDATA_PT_MTC_FREQ_BITS] = 0x3c000;
 	made_record(made, PERFDATA_RECORD_AUXTRACE_INFO, 0, body, sizeof(body));

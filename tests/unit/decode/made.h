@@ -49,7 +49,7 @@ void made_mmap(struct made *made, uint16_t misc, uint32_t pid, uint64_t start, u
 void made_switch(struct made *made, uint32_t cpu, uint64_t time, bool out, uint32_t pid,
 		 uint32_t tid, uint32_t other_pid, uint32_t other_tid);
 /* AUXTRACE_INFO: one tick of the TSC is 1 ns / 2^shift * mult. */
-void made_info(struct made *made, uint64_t shift, uint64_t mult, uint64_t zero, bool snapshot_mode);
+void made_info(struct made *made, uint64_t shift, uint64_t mult, uint64_t zero);
 void made_trace(struct made *made, uint32_t cpu, uint64_t reference, const void *trace, size_t len);
 
 /* Maps the file and releases `made`. */

@@ -191,10 +191,9 @@ int main(int argc, char **argv)
 	if (use == count)
 		printf("%" PRIu64 " instructions, %" PRIu64 " branches, %" PRIu64 " calls, %" PRIu64
 		       " returns, %" PRIu64 " cycles, %" PRIu64 " errors; %" PRIu64
-		       " segments, %" PRIu64 " bytes, %" PRIu64 " gaps, %" PRIu64
-		       " overflows; %s\n",
+		       " segments, %" PRIu64 " bytes, %" PRIu64 " overflows; %s\n",
 		       nr_insns, nr_branches, nr_calls, nr_returns, nr_cycles, nr_errors,
-		       stats.segments, stats.bytes, stats.gaps, stats.overflows, stats.first_error);
+		       stats.segments, stats.bytes, stats.overflows, stats.first_error);
 	decode_free(decode);
 	return r != (stop ? -ECANCELED : 0);
 }

@@ -288,7 +288,7 @@ TEST(reads_what_pt_is_like)
 	const struct sideband_pt *pt;
 	struct made_opened opened;
 
-	made_info(&made, 31, 1000000, 77, true);
+	made_info(&made, 31, 1000000, 77);
 	made_record(&made, PERFDATA_RECORD_ID_INDEX, 0, index, sizeof(index));
 	made.features.data = malloc(sizeof(cpuid));
 	made.features.len = sizeof(cpuid);

@@ -91,9 +91,9 @@ static void close_made(struct opened *opened)
 }
 
 /* One tick is 1 ns. */
-static void make_info(struct made *made, bool snapshot_mode)
+static void make_info(struct made *made)
 {
-	made_info(made, 4, 16, -TSC_BASE, snapshot_mode);
+	made_info(made, 4, 16, -TSC_BASE);
 }
 
 static void add_trace(struct made *made, uint32_t cpu, size_t from, size_t until)
@@ -140,7 +140,7 @@ TEST(finds_segments)
 	struct trace_segment segment;
 	const struct trace_queue *queue;
 
-	make_info(&made, true);
+	make_info(&made);
 	add_trace(&made, 2, 0, STREAM_LEN);
 	add_trace(&made, 1, 10 * PERIOD, 20 * PERIOD);
 	made_trace(&made, 3, 0, NULL, 0);
@@ -158,97 +158,23 @@ TEST(finds_segments)
 	close_made(&opened);
 }
 
-/* The overlap of two snapshots is there once, wherever the ring was cut. */
-TEST(cuts_overlaps)
-{
-	static const size_t cuts[][2] = {
-		{ 5 * PERIOD, 20 * PERIOD },
-		{ 0, 20 * PERIOD },
-		{ FIRST, 20 * PERIOD },
-		{ FIRST + 9 * PERIOD, 20 * PERIOD },
-		{ 5 * PERIOD, 10 * PERIOD },
-		{ 9 * PERIOD, 10 * PERIOD },
-		{ 5 * PERIOD + 3, 10 * PERIOD + FIRST + PSB_LEN + 3 },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(cuts); i++) {
-		struct made made = {};
-		struct opened opened;
-
-		make_info(&made, true);
-		add_trace(&made, 0, 0, 10 * PERIOD);
-		add_trace(&made, 0, cuts[i][0], cuts[i][1]);
-		opened = open_made(&made);
-		if (cuts[i][1] % PERIOD == 0)
-			check_segments(trace_queue(opened.trace, 0), 0, cuts[i][1] / PERIOD - 1,
-				       cuts[i][1]);
-		close_made(&opened);
-	}
-}
-
-/* Perf pads traces to 8 bytes. */
-TEST(cuts_padded_overlaps)
-{
-	uint8_t padded[10 * PERIOD + 8] = {};
-	struct made made = {};
-	struct opened opened;
-
-	memcpy(padded, stream, 10 * PERIOD + 1);
-	make_info(&made, true);
-	made_trace(&made, 0, TSC_BASE + 1, padded, sizeof(padded));
-	add_trace(&made, 0, 3 * PERIOD, 12 * PERIOD);
-	opened = open_made(&made);
-	check_segments(trace_queue(opened.trace, 0), 0, 11, 12 * PERIOD);
-	close_made(&opened);
-}
-
-TEST(tells_gaps)
+/* Of a stream or of several snapshots */
+TEST(reads_one_piece_of_a_cpu)
 {
 	struct made made = {};
-	struct trace_segment segment;
-	const struct trace_queue *queue;
-	struct opened opened;
 
-	make_info(&made, true);
-	add_trace(&made, 0, 0, 2 * PERIOD);
-	add_trace(&made, 0, 50 * PERIOD, 52 * PERIOD);
-	/* Older than all before: nothing in it is new. */
-	add_trace(&made, 0, 10 * PERIOD, 12 * PERIOD);
-	opened = open_made(&made);
-	queue = trace_queue(opened.trace, 0);
-	assert_int_equal(trace_size(queue), 4 * PERIOD);
-	assert_true(trace_seek(queue, TSC_STEP * 40, &segment));
-	assert_int_equal(segment.tsc, tsc_of(1));
-	assert_true(segment.joined);
-	assert_true(trace_next(queue, &segment));
-	assert_int_equal(segment.tsc, tsc_of(50));
-	assert_false(segment.joined);
-	assert_int_equal(segment.offset, 2 * PERIOD + FIRST);
-	close_made(&opened);
-}
-
-/* One buffer is the same in a stream and in a snapshot; more are not, nor are those of threads. */
-TEST(reads_no_streams)
-{
-	struct made one = {}, two = {};
-	struct opened opened;
-
-	make_info(&one, false);
-	add_trace(&one, 0, 0, 10 * PERIOD);
-	opened = open_made(&one);
-	check_segments(trace_queue(opened.trace, 0), 0, 9, 10 * PERIOD);
-	close_made(&opened);
-	make_info(&two, false);
-	add_trace(&two, 0, 0, 10 * PERIOD);
-	add_trace(&two, 0, 10 * PERIOD, 20 * PERIOD);
-	check_refused(&two, -ENOTSUP, "stream");
+	make_info(&made);
+	add_trace(&made, 1, 0, 10 * PERIOD);
+	add_trace(&made, 0, 0, 10 * PERIOD);
+	add_trace(&made, 1, 10 * PERIOD, 20 * PERIOD);
+	check_refused(&made, -ENOTSUP, "not in one piece");
 }
 
 TEST(reads_no_threads)
 {
 	struct made made = {};
 
-	make_info(&made, true);
+	make_info(&made);
 	add_trace(&made, UINT32_MAX, 0, 10 * PERIOD);
 	add_trace(&made, 1, 0, 10 * PERIOD);
 	check_refused(&made, -ENOTSUP, "threads");
@@ -266,7 +192,7 @@ TEST(bears_points_without_times)
 
 	for (size_t i = 0; i < 16; i++)
 		put_point(bytes + i * PERIOD, i == 4 || i == 12 ? tsc_of(i) : 0);
-	make_info(&made, true);
+	make_info(&made);
 	made_trace(&made, 0, TSC_BASE + 1, bytes, sizeof(bytes));
 	opened = open_made(&made);
 	queue = trace_queue(opened.trace, 0);
@@ -281,31 +207,6 @@ TEST(bears_points_without_times)
 	assert_true(trace_seek(queue, TSC_STEP * 13, &segment));
 	assert_int_equal(segment.offset, 15 * PERIOD);
 	close_made(&opened);
-}
-
-/* Snapshots without times are compared byte by byte. */
-TEST(cuts_overlaps_without_times)
-{
-	uint8_t *bytes = malloc(20 * PERIOD);
-	struct made made = {};
-	struct trace_segment segment;
-	const struct trace_queue *queue;
-	struct opened opened;
-	size_t nr = 0;
-
-	memcpy(bytes, stream, 20 * PERIOD);
-	for (size_t i = 0; i < 20; i++)
-		memset(bytes + FIRST + i * PERIOD + PSB_LEN + 2, 0, TSC_LEN);
-	make_info(&made, true);
-	made_trace(&made, 0, 1, bytes, 10 * PERIOD);
-	made_trace(&made, 0, 1, bytes + 4 * PERIOD, 16 * PERIOD);
-	opened = open_made(&made);
-	queue = trace_queue(opened.trace, 0);
-	for (bool ok = trace_seek(queue, 0, &segment); ok; ok = trace_next(queue, &segment))
-		assert_memory_equal(segment.begin, bytes + FIRST + nr++ * PERIOD, 1000);
-	assert_int_equal(nr, 20);
-	close_made(&opened);
-	free(bytes);
 }
 
 struct aux_sample {
@@ -339,16 +240,14 @@ TEST(reads_samples)
 	struct opened opened;
 
 	made_record(&made, PERFDATA_RECORD_ID_INDEX, 0, index, sizeof(index));
-	make_info(&made, false);
-	for (size_t i = 0; i < 8; i++) {
-		add_sample(&made, 3, i * PERIOD);
-		add_sample(&made, 1, 2 * i * PERIOD);
-	}
+	make_info(&made);
+	add_sample(&made, 3, 0);
+	add_sample(&made, 1, 2 * PERIOD);
 	opened = open_made(&made);
 	assert_int_equal(trace_nr(opened.trace), 2);
 	assert_int_equal(trace_cpu(trace_queue(opened.trace, 0)), 1);
-	check_segments(trace_queue(opened.trace, 0), 0, 17, 18 * PERIOD);
-	check_segments(trace_queue(opened.trace, 1), 0, 10, 11 * PERIOD);
+	check_segments(trace_queue(opened.trace, 0), 2, 5, 6 * PERIOD);
+	check_segments(trace_queue(opened.trace, 1), 0, 3, 4 * PERIOD);
 	close_made(&opened);
 }
 
@@ -366,7 +265,7 @@ TEST(begins_where_mode_is_told)
 		if (i != 3 && i != 5)
 			memset(bytes + i * PERIOD + PSB_LEN, 0, 2);
 	}
-	make_info(&made, true);
+	make_info(&made);
 	made_trace(&made, 0, TSC_BASE + 1, bytes, sizeof(bytes));
 	opened = open_made(&made);
 	queue = trace_queue(opened.trace, 0);
@@ -392,7 +291,7 @@ TEST(refuses)
 
 		made_comm(&made, 0, 1, 1, "init", 0);
 		if (has_info)
-			make_info(&made, true);
+			make_info(&made);
 		check_refused(&made, -ENODATA, has_info ? "empty" : "no trace");
 	}
 }
@@ -404,8 +303,7 @@ TEST(bears_traces_without_points)
 	struct made made = {};
 	struct opened opened;
 
-	make_info(&made, true);
-	made_trace(&made, 0, 1, zeros, sizeof(zeros));
+	make_info(&made);
 	made_trace(&made, 0, 1, zeros, sizeof(zeros));
 	opened = open_made(&made);
 	assert_false(trace_seek(trace_queue(opened.trace, 0), 0, &segment));
