@@ -157,6 +157,11 @@ int recorder_resume(struct recorder *recorder)
 	return recorder->ops->resume ? recorder->ops->resume(recorder) : 0;
 }
 
+int recorder_copy_rest(struct recorder *recorder, struct snapshot *snapshot)
+{
+	return recorder->ops->copy_rest ? recorder->ops->copy_rest(recorder, snapshot) : 0;
+}
+
 int recorder_cpu_online(struct recorder *recorder, int cpu)
 {
 	return recorder->ops->cpu_online ? recorder->ops->cpu_online(recorder, cpu) : 0;

@@ -116,6 +116,8 @@ struct recorder_ops {
 	int (*freeze)(struct recorder *recorder, const struct perf_poke_spike *spike);
 	int (*copy)(struct recorder *recorder, struct snapshot **ret);
 	int (*resume)(struct recorder *recorder);
+	/* Adds the rings that are never stopped, once the session is armed again; may be NULL. */
+	int (*copy_rest)(struct recorder *recorder, struct snapshot *snapshot);
 	/* Resumes recording a CPU, watched or not, that was offline. Not called between freeze and
 	 * resume. The functions above must accept offline CPUs, whose old records can still be
 	 * copied. */
@@ -162,6 +164,7 @@ int recorder_start(struct recorder *recorder, const struct log *log);
 int recorder_freeze(struct recorder *recorder, const struct perf_poke_spike *spike);
 int recorder_copy(struct recorder *recorder, struct snapshot **ret);
 int recorder_resume(struct recorder *recorder);
+int recorder_copy_rest(struct recorder *recorder, struct snapshot *snapshot);
 int recorder_cpu_online(struct recorder *recorder, int cpu);
 int recorder_write(struct recorder *recorder, struct snapshot *snapshot, int dirfd,
 		   const struct perf_poke_spike *spike, struct snapshot_facts *facts);

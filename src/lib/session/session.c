@@ -286,6 +286,15 @@ static int session_resume(struct perf_poke *pp, int frozen_cpu)
 	return err == -ENXIO ? 0 : err;
 }
 
+static int session_lose(struct perf_poke *pp, struct capture *capture, int err)
+{
+	pp->failed++;
+	reports_count(pp);
+	capture_free(&pp->env, capture);
+	return log_error(&pp->config.log, err == -ENOMEM ? err : -EIO,
+			 "cannot take the snapshot: %s", strerror(-err));
+}
+
 /* The order minimizes blind time: freeze, copy, resume, re-arm, then the rest. Pokes precede the
  * re-arm, because no spike may come in between. */
 static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *spike,
@@ -311,13 +320,8 @@ static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *s
 		err = capture ? recorder_copy(pp->recorder, &capture->snapshot) : -ENOMEM;
 	resumed = session_resume(pp, frozen_ns ? spike->ran_cpu : -1);
 	if (err || resumed) {
-		pp->failed++;
-		reports_count(pp);
 		session_rearm(pp, spike->cpu);
-		capture_free(&pp->env, capture);
-		err = err ? err : resumed;
-		return log_error(&pp->config.log, err == -ENOMEM ? err : -EIO,
-				 "cannot take the snapshot: %s", strerror(-err));
+		return session_lose(pp, capture, err ? err : resumed);
 	}
 	pp->pending++;
 	reports_count(pp);
@@ -325,6 +329,13 @@ static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *s
 	session_rearm(pp, spike->cpu);
 	capture->armed_ns = clock_ns(CLOCK_MONOTONIC);
 	statistics_take(pp, spike, &capture->stats);
+	err = recorder_copy_rest(pp->recorder, capture->snapshot);
+	if (err) {
+		pp->pending--;
+		if (pp->held)
+			session_rearm(pp, spike->cpu);
+		return session_lose(pp, capture, err);
+	}
 	writer_give(pp->writer, capture);
 	return 0;
 }

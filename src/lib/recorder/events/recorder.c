@@ -246,10 +246,6 @@ static int events_copy(struct recorder *recorder, struct snapshot **ret)
 	snapshot->events = events;
 	snapshot->ids = rings_ids(events->rings, &nr_ids);
 	err = snapshot->ids ? rings_copy(events->rings, snapshot->copies) : -ENOMEM;
-	if (!err)
-		err = sideband_copy(events->sideband, &snapshot->sideband);
-	if (!err)
-		err = senders_copy(events->senders, &snapshot->senders);
 	if (err) {
 		events_snapshot_free(snapshot);
 		return err;
@@ -286,6 +282,14 @@ static int write_records(struct events_recorder *events, struct perfdata *pd,
 		err = perfdata_write(pd, round.data, round.len);
 	perfdata_buf_release(&round);
 	return err ? err : perfdata_finish(pd, events->features, first_ns, last_ns);
+}
+
+static int events_copy_rest(struct recorder *recorder, struct snapshot *snapshot)
+{
+	struct events_recorder *events = to_events(recorder);
+
+	return sideband_copy(events->sideband, &snapshot->sideband)
+		       ?: senders_copy(events->senders, &snapshot->senders);
 }
 
 /* perf script prints a line of each tracepoint if the first one has no stack. */
@@ -422,6 +426,7 @@ const struct recorder_ops events_recorder = {
 	.freeze = events_freeze,
 	.copy = events_copy,
 	.resume = events_resume,
+	.copy_rest = events_copy_rest,
 	.cpu_online = events_cpu_online,
 	.write = events_write,
 	.describe = events_describe,

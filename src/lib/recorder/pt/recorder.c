@@ -553,20 +553,22 @@ static int pt_copy(struct recorder *recorder, struct snapshot **ret)
 	pt_read_clocks(pt, snapshot);
 	snapshot->ids = pt_events_ids(pt->events);
 	err = snapshot->ids ? pt_copy_traces(pt, snapshot) : -ENOMEM;
-	if (!err)
-		err = pt_copy_switches(pt, snapshot);
-	if (!err)
-		err = senders_copy(pt->stacks, &snapshot->stacks);
-	if (!err)
-		err = sideband_copy(pt->sideband, &snapshot->sideband);
-	if (!err)
-		err = senders_copy(pt->senders, &snapshot->senders);
 	if (err) {
 		pt_snapshot_free(snapshot);
 		return err;
 	}
 	*ret = snapshot;
 	return 0;
+}
+
+static int pt_copy_rest(struct recorder *recorder, struct snapshot *snapshot)
+{
+	struct pt_recorder *pt = to_pt(recorder);
+
+	return pt_copy_switches(pt, snapshot)
+		       ?: senders_copy(pt->stacks, &snapshot->stacks)
+			       ?: sideband_copy(pt->sideband, &snapshot->sideband)
+				       ?: senders_copy(pt->senders, &snapshot->senders);
 }
 
 static bool pt_suits(const struct recorder_config *config)
@@ -588,6 +590,7 @@ const struct recorder_ops pt_recorder = {
 	.freeze = pt_freeze,
 	.copy = pt_copy,
 	.resume = pt_resume,
+	.copy_rest = pt_copy_rest,
 	.cpu_online = pt_cpu_online,
 	.write = pt_write,
 	.describe = pt_describe,

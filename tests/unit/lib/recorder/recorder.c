@@ -77,6 +77,7 @@ TEST(does_without_functions)
 	assert_int_equal(recorder_copy(recorder, &snapshot), 0);
 	assert_null(snapshot);
 	assert_int_equal(recorder_resume(recorder), 0);
+	assert_int_equal(recorder_copy_rest(recorder, snapshot), 0);
 	assert_int_equal(recorder_cpu_online(recorder, 0), 0);
 	assert_int_equal(recorder_write(recorder, NULL, -1, NULL, &facts), 0);
 	recorder_describe(recorder, NULL, NULL);

@@ -454,6 +454,7 @@ static struct snapshot_facts write_snapshot(struct recorder *recorder, int dirfd
 	struct snapshot *snapshot = NULL;
 
 	assert_int_equal(recorder->ops->copy(recorder, &snapshot), 0);
+	assert_int_equal(recorder->ops->copy_rest(recorder, snapshot), 0);
 	assert_int_equal(recorder->ops->write(recorder, snapshot, dirfd, &spike, &facts), 0);
 	recorder->ops->snapshot_free(snapshot);
 	return facts;
@@ -515,6 +516,7 @@ TEST_WITH(empty_rings_make_a_file, make_tracefs, remove_folder)
 	assert_int_equal(facts.lost, 0);
 	/* Nothing is overwritten. */
 	assert_int_equal(recorder->ops->copy(recorder, &snapshot), 0);
+	assert_int_equal(recorder->ops->copy_rest(recorder, snapshot), 0);
 	assert_int_equal(recorder->ops->write(recorder, snapshot, folder->fd,
 					      &(struct perf_poke_spike){ .cpu = 1 }, &facts),
 			 -EEXIST);
@@ -564,10 +566,12 @@ TEST_WITH(opens_again_what_was_offline, make_tracefs, remove_folder)
 
 	first_id = 1;
 	assert_int_equal(recorder->ops->copy(recorder, &before), 0);
+	assert_int_equal(recorder->ops->copy_rest(recorder, before), 0);
 	assert_int_equal(recorder->ops->cpu_online(recorder, 2), 0);
 	assert_int_equal(kernel.reopened, 2);
 	assert_int_equal(side.joined, 2);
 	assert_int_equal(recorder->ops->copy(recorder, &after), 0);
+	assert_int_equal(recorder->ops->copy_rest(recorder, after), 0);
 	check_first_id("before", recorder, before, 1);
 	check_first_id("after", recorder, after, 101);
 
