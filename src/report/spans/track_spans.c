@@ -269,6 +269,12 @@ static int finish(void *arg)
 		for (uint32_t k = 0; k < lane->nr && lane->spans[k].begin <= begin; k++)
 			lane->spans[k].cut = true;
 	}
+	/* The last task goes on after the trace. */
+	for (uint32_t i = 0; i < spans->lanes[LANE_TASKS].nr; i++) {
+		struct span *span = &spans->lanes[LANE_TASKS].spans[i];
+
+		span->cut |= span->end == sink->last;
+	}
 	spans_finish(spans, sink->last);
 	name_events(spans);
 	spans->has_functions = spans->has_irqs_off = true;

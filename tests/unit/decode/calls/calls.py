@@ -230,6 +230,12 @@ class Gaps(CallsTest):
         self.assertEqual(self.names(), ["a", "  b"])
         self.assertEqual(self.gaps, 1)
 
+    def test_last_task_goes_on(self):
+        """After the trace, as the first one was there before it."""
+        self.play("begin a; run 2; switch 12; run 2; switch 11; run 2; end")
+        tasks = [line.split(" ", 7) for line in self.run_feed("spans=1").splitlines() if line.startswith("1 ")]
+        self.assertEqual([(task[7], task[6]) for task in tasks], [("task 11", "1"), ("task 12", "0"), ("task 11", "1")])
+
     def test_why_it_is_lost(self):
         p = self.program
         p.play("begin a; run 2")
