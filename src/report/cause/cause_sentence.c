@@ -361,8 +361,9 @@ static void put_part(FILE *file, const struct facts *facts, const struct facts *
 		fprintf(file,
 			"the timer's interrupt was %s late: ", FORMAT_TIME(facts->thread->part_ns));
 	else if (facts->thread->part == PART_RUNNABLE && facts_is_reported(whole))
-		fprintf(file,
-			"it waited for the CPU for %s: ", FORMAT_TIME(facts->thread->part_ns));
+		fprintf(file, "it waited for the CPU for %s%s: ",
+			facts->thread->longest.unsure ? "up to " : "",
+			FORMAT_TIME(facts->thread->part_ns));
 }
 
 char *cause_sentence(const struct cause *cause, const struct findings *findings,

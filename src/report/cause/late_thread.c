@@ -165,6 +165,26 @@ static void waker_find(struct thread_waker *waker, const struct schedule *schedu
 		waker->context = WAKE_TASK;
 }
 
+/* What woke the thread was lost. If it sleeps by itself and ran again after its timer was due, it
+ * was the timer. */
+static void waker_deduce(struct thread_waker *waker, const struct schedule *schedule,
+			 const struct thread_stay *stay, const struct thread_place *place,
+			 const struct thread_namer *namer)
+{
+	const struct schedule_event *armed = NULL;
+	const char *function = NULL;
+
+	if (stay->gave_up != SCHEDULE_NONE && place->token && !strcmp(place->token, "sleep"))
+		armed = schedule_armed(schedule, stay->gave_up);
+	if (armed && armed->function)
+		function = tracepoints_function(namer->tracepoints, armed->function);
+	if (!function || strcmp(function, "hrtimer_wakeup") || armed->expires > stay->end)
+		return;
+	waker->context = WAKE_TIMER;
+	waker->cpu = armed->cpu;
+	waker->function = names_add(namer->names, function);
+}
+
 static bool is_same_place(const struct thread_place *a, const struct thread_place *b)
 {
 	if (a->token && b->token)
@@ -222,6 +242,8 @@ static int waits_find(struct thread_wait **waits, size_t *nr, const struct threa
 				      ? 0
 				      : state_letter(schedule->events[stay->gave_up].sleep_state);
 		waker_find(&wait->waker, schedule, stay->woken, namer);
+		if (stay->unsure && stay->woken == SCHEDULE_NONE)
+			waker_deduce(&wait->waker, schedule, stay, &place, namer);
 	}
 	if (*nr)
 		qsort(*waits, *nr, sizeof(**waits), compare_waits);

@@ -207,7 +207,7 @@ void late_thread_put_asleep(FILE *file, const struct late_thread *thread, const 
 	const struct thread_wait *wait = &thread->waits[0];
 
 	put_wait(file, names, wait);
-	if (wait->waker.context == WAKE_UNKNOWN &&
+	if (wait->waker.context == WAKE_UNKNOWN && !wait->unsure &&
 	    wait->end >= thread->stays.list[thread->stays.nr - 1].end)
 		fputs(", and still waits", file);
 	else if (wait->waker.context == WAKE_UNKNOWN)

@@ -99,6 +99,16 @@ static void read_wakeup(struct schedule_event *to, struct names *names,
 	to->to_cpu = number_of(event, to->kind == SCHEDULE_MIGRATE ? "dest_cpu" : "target_cpu", -1);
 }
 
+static void read_arming(struct schedule_event *to, const struct tracepoint_event *event)
+{
+	to->tid = event->tid;
+	to->to_cpu = -1;
+	if (!tracepoint_number(event, "softexpires", &to->expires))
+		to->expires = 0;
+	if (!tracepoint_number(event, "function", &to->function))
+		to->function = 0;
+}
+
 static int schedule_append(struct schedule *schedule, const struct schedule_event *event)
 {
 	if (array_grow(&schedule->events, schedule->nr, sizeof(*event)))
@@ -140,6 +150,7 @@ int schedule_add(struct schedule *schedule, struct names *names,
 		{ "sched:sched_wakeup", SCHEDULE_WAKEUP },
 		{ "sched:sched_wakeup_new", SCHEDULE_WAKEUP },
 		{ "sched:sched_migrate_task", SCHEDULE_MIGRATE },
+		{ "timer:hrtimer_start", SCHEDULE_ARM },
 	};
 	struct schedule_event to = { .time = event->time, .cpu = event->cpu, .pid = event->pid };
 	struct schedule_cpu *cpu = cpu_of(schedule, event->cpu);
@@ -160,6 +171,8 @@ int schedule_add(struct schedule *schedule, struct names *names,
 		read_switch(&to, names, event);
 		cpu->current = to.other;
 		cpu->switches = true;
+	} else if (to.kind == SCHEDULE_ARM) {
+		read_arming(&to, event);
 	} else {
 		read_wakeup(&to, names, event);
 	}
@@ -283,13 +296,32 @@ static const struct thread_stay no_stay = { .cpu = -1,
 					    .gave_up = SCHEDULE_NONE,
 					    .woken = SCHEDULE_NONE };
 
-/* The thread runs, but nothing shows since when. */
-static void follower_lost_switch(struct follower *follower)
+/* Whether the last that is known of a CPU before an event is that it went idle. */
+static bool was_idle(const struct schedule *schedule, int cpu, size_t before)
 {
-	if (follower->now.state == THREAD_ASLEEP)
-		follower->now.unsure = true;
+	for (size_t i = before; i > 0; i--) {
+		const struct schedule_event *event = &schedule->events[i - 1];
+
+		if (event->cpu == cpu && event->kind == SCHEDULE_SWITCH)
+			return !event->other;
+		if (event->cpu == cpu && event->kind == SCHEDULE_SEEN)
+			return false;
+	}
+	return false;
+}
+
+/* The thread runs, but nothing shows since when. What kernels lose is the switch from the idle
+ * task: then the thread ran at most since shortly before. */
+static void follower_lost_switch(struct follower *follower, size_t i)
+{
+	struct thread_stay *now = &follower->now;
+
+	if (now->state == THREAD_ASLEEP ||
+	    (now->state == THREAD_RUNNABLE && now->woken == SCHEDULE_NONE &&
+	     was_idle(follower->schedule, now->cpu, i)))
+		now->unsure = true;
 	else
-		follower->now.state = THREAD_UNKNOWN;
+		now->state = THREAD_UNKNOWN;
 }
 
 static int on_switched_out(struct follower *follower, size_t i)
@@ -302,14 +334,15 @@ static int on_switched_out(struct follower *follower, size_t i)
 	next.cpu = event->cpu;
 	next.gave_up = i;
 	if (follower->now.state != THREAD_RUNNING || follower->now.cpu != event->cpu)
-		follower_lost_switch(follower);
+		follower_lost_switch(follower, i);
 	follower->stays->prio = event->prio;
 	return r ?: follower_change(follower, event->time, next);
 }
 
 /* By a switch, or seen to run. */
-static int on_switched_in(struct follower *follower, const struct schedule_event *event)
+static int on_switched_in(struct follower *follower, size_t i)
 {
+	const struct schedule_event *event = &follower->schedule->events[i];
 	struct thread_stay next = no_stay;
 	int r = 0;
 
@@ -320,7 +353,7 @@ static int on_switched_in(struct follower *follower, const struct schedule_event
 	if (follower->now.state == THREAD_RUNNING && follower->now.cpu == event->cpu)
 		return r;
 	if (follower->now.state != THREAD_RUNNABLE || event->kind == SCHEDULE_SEEN)
-		follower_lost_switch(follower);
+		follower_lost_switch(follower, i);
 	if (event->kind == SCHEDULE_SWITCH)
 		follower->stays->prio = event->other_prio;
 	return r ?: follower_change(follower, event->time, next);
@@ -380,17 +413,19 @@ static int follower_event(struct follower *follower, int tid, size_t i)
 		if (is_own)
 			return on_switched_out(follower, i);
 		if (event->other == tid)
-			return on_switched_in(follower, event);
+			return on_switched_in(follower, i);
 		break;
 	case SCHEDULE_SEEN:
 		if (is_own)
-			return on_switched_in(follower, event);
+			return on_switched_in(follower, i);
 		break;
 	case SCHEDULE_MIGRATE:
 		return is_own ? on_migrated(follower, i) : 0;
 	case SCHEDULE_WAKING:
 	case SCHEDULE_WAKEUP:
 		return is_own ? on_woken(follower, i) : 0;
+	case SCHEDULE_ARM:
+		return 0;
 	}
 	if (follower->now.state == THREAD_RUNNING && follower->now.cpu == event->cpu)
 		return on_replaced(follower, event);
@@ -408,10 +443,11 @@ int schedule_follow(const struct schedule *schedule, int tid, uint64_t begin, ui
 		.known = *known,
 		.now = no_stay,
 	};
+	size_t i;
 	int r = 0;
 
 	*stays = (struct thread_stays){ .prio = INT_MIN };
-	for (size_t i = 0; i < schedule->nr && schedule->events[i].time <= end && !r; i++) {
+	for (i = 0; i < schedule->nr && schedule->events[i].time <= end && !r; i++) {
 		const struct schedule_event *event = &schedule->events[i];
 
 		r = follower_event(&follower, tid, i);
@@ -423,12 +459,29 @@ int schedule_follow(const struct schedule *schedule, int tid, uint64_t begin, ui
 	else if (!r && !follower.seen && known->waits)
 		r = follower_deduce(&follower, THREAD_RUNNABLE, known->cpu);
 	if (!r && known->runs_on && follower.now.state != THREAD_RUNNING)
-		follower_lost_switch(&follower);
+		follower_lost_switch(&follower, i);
 	if (!r)
 		r = follower_change(&follower, end, no_stay);
 	if (r)
 		thread_stays_release(stays);
 	return r;
+}
+
+const struct schedule_event *schedule_armed(const struct schedule *schedule, size_t gave_up)
+{
+	const struct schedule_event *last = &schedule->events[gave_up];
+
+	for (size_t i = gave_up; i > 0; i--) {
+		const struct schedule_event *event = &schedule->events[i - 1];
+
+		if (event->cpu != last->cpu)
+			continue;
+		if (event->kind == SCHEDULE_SWITCH)
+			return NULL;
+		if (event->kind == SCHEDULE_ARM && event->tid == last->tid)
+			return event;
+	}
+	return NULL;
 }
 
 static struct schedule_share *share_of(struct schedule_shares *shares, int tid)

@@ -21,6 +21,7 @@ enum schedule_kind {
 	SCHEDULE_WAKEUP,  /* of `tid`, on any CPU: it is in a run queue now */
 	SCHEDULE_MIGRATE, /* of `tid` to `to_cpu` */
 	SCHEDULE_SEEN,	  /* another event shows that `tid` runs: its switch was lost */
+	SCHEDULE_ARM,	  /* `tid` arms a timer, for `expires` or somewhat later */
 };
 
 struct schedule_event {
@@ -36,6 +37,7 @@ struct schedule_event {
 	size_t frames;
 	uint32_t nr_frames;
 	int pid; /* of that task */
+	uint64_t expires, function;
 };
 
 struct schedule {
@@ -88,7 +90,7 @@ struct thread_stay {
 	int cpu;	/* where it runs, or whose run queue it is in; -1: unknown */
 	size_t gave_up; /* switch by which it gave up the CPU, or SCHEDULE_NONE */
 	size_t woken;	/* asleep: event that ended it; runnable: that began it; or NONE */
-	bool unsure;	/* asleep: how it ended was lost, so it may have ended earlier */
+	bool unsure;	/* how it ended was lost, so it may have ended earlier */
 };
 
 struct thread_stays {
@@ -104,6 +106,9 @@ struct thread_known {
 	bool runs_on; /* at the end */
 	int cpu;      /* where */
 };
+
+/* The last timer that a thread armed before it gave up the CPU by a switch; NULL: not recorded. */
+const struct schedule_event *schedule_armed(const struct schedule *schedule, size_t gave_up);
 
 /* Finds the stays of a thread. Returns 0 or -ENOMEM. */
 int schedule_follow(const struct schedule *schedule, int tid, uint64_t begin, uint64_t end,

@@ -113,6 +113,17 @@ struct happening {
 			NULL, by_comm, frames                                                      \
 	}
 
+#define ARMS(at, due, function_name)                                                               \
+	{                                                                                          \
+		{ .time = at,                                                                      \
+		  .kind = SCHEDULE_ARM,                                                            \
+		  .cpu = 1,                                                                        \
+		  .tid = LATE,                                                                     \
+		  .expires = due,                                                                  \
+		  .function = address_of(function_name) },                                         \
+			NULL, NULL, NULL                                                           \
+	}
+
 static void add_stack(struct schedule *schedule, struct schedule_event *event, const char *stack)
 {
 	char name[64];
@@ -212,6 +223,16 @@ static void say_thread(FILE *file, const struct happening *list, size_t nr, uint
 
 #define RUNS SWITCH(90000, 1, 0, "swapper/1", 0, LATE, "victim", NULL)
 #define IDLES(at, state, frames) SWITCH(at, 1, LATE, "victim", state, 0, "swapper/1", frames)
+#define SEEN(at)                                                                                   \
+	{                                                                                          \
+		{ .time = at,                                                                      \
+		  .kind = SCHEDULE_SEEN,                                                           \
+		  .cpu = 1,                                                                        \
+		  .tid = LATE,                                                                     \
+		  .to_cpu = 1,                                                                     \
+		  .pid = LATE },                                                                   \
+			NULL, NULL, NULL                                                           \
+	}
 #define RESUMES SWITCH(195000, 1, 0, "swapper/1", 0, LATE, "victim", NULL)
 
 static void names_who_held_a_lock(FILE *file)
@@ -245,6 +266,20 @@ static void names_sleeps_of_its_own(FILE *file)
 	SAY(0, SPAN, NULL, RUNS, IDLES(101000, 1, NANOSLEEP), WAKE(120000, 0, NULL, LATE, BY_TIMER),
 	    SWITCH(121000, 1, 0, "swapper/1", 0, LATE, "victim", NULL), IDLES(122000, 1, NANOSLEEP),
 	    WAKE(194000, 0, NULL, LATE, BY_TIMER), RESUMES);
+}
+
+/* The wakeup and the switch from the idle task are lost. */
+static void deduces_that_its_timer_woke_it(FILE *file)
+{
+	SAY(0, SPAN, NULL, RUNS, ARMS(100500, 194000, "hrtimer_wakeup"),
+	    IDLES(101000, 1, NANOSLEEP), SEEN(195000));
+	/* It ran before the timer was due; slept for another reason; the timer is another one. */
+	SAY(0, SPAN, NULL, RUNS, ARMS(100500, 197000, "hrtimer_wakeup"),
+	    IDLES(101000, 1, NANOSLEEP), SEEN(195000));
+	SAY(0, SPAN, NULL, RUNS, ARMS(100500, 194000, "hrtimer_wakeup"), IDLES(101000, 1, FUTEX),
+	    SEEN(195000));
+	SAY(0, SPAN, NULL, RUNS, ARMS(100500, 194000, "hrtimer_interrupt"),
+	    IDLES(101000, 1, NANOSLEEP), SEEN(195000));
 }
 
 static void names_what_it_waited_for(FILE *file)
@@ -350,10 +385,11 @@ static void open_kernel(void)
 TEST_IN_FOLDER(prints_what_the_golden_file_has)
 {
 	static const struct golden_part parts[] = {
-		PART(names_who_held_a_lock),	     PART(follows_the_chain_of_waits),
-		PART(names_sleeps_of_its_own),	     PART(names_what_it_waited_for),
-		PART(says_what_is_not_recorded),     PART(names_who_ran_instead),
-		PART(names_threads_that_took_turns), PART(names_parts_of_a_late_thread),
+		PART(names_who_held_a_lock),	    PART(follows_the_chain_of_waits),
+		PART(names_sleeps_of_its_own),	    PART(deduces_that_its_timer_woke_it),
+		PART(names_what_it_waited_for),	    PART(says_what_is_not_recorded),
+		PART(names_who_ran_instead),	    PART(names_threads_that_took_turns),
+		PART(names_parts_of_a_late_thread),
 	};
 
 	open_kernel();

@@ -227,7 +227,28 @@ TEST_IN_FOLDER(loses_a_thread_that_migrates)
 TEST_IN_FOLDER(does_not_guess_where_a_thread_ran)
 {
 	CHECK(&nothing, "running 0 100-110 unknown 0 110-150 asleep 0 150-200 ",
-	      switched(90, 0, 1, 0, 7), switched(110, 0, 7, 0, 0), switched(150, 0, 7, 1, 0));
+	      switched(90, 0, 1, 0, 7), switched(110, 0, 7, 0, 8), switched(150, 0, 7, 1, 0));
+}
+
+/* As when a cgroup has no CPU time left. The switch from the idle task is lost. */
+TEST_IN_FOLDER(follows_a_thread_that_waits_beside_an_idle_cpu)
+{
+	CHECK(&nothing, "running 0 100-110 runnable? 0 110-150 running 0 150-200 ",
+	      switched(90, 0, 1, 0, 7), switched(110, 0, 7, 0, 0), other(150, 0));
+}
+
+TEST_IN_FOLDER(follows_a_thread_that_waits_after_another_one)
+{
+	CHECK(&nothing, "running 0 100-110 runnable? 0 110-150 running 0 150-200 ",
+	      switched(90, 0, 1, 0, 7), switched(110, 0, 7, 0, 8), switched(115, 0, 8, 1, 0),
+	      other(150, 0));
+}
+
+TEST_IN_FOLDER(does_not_guess_how_long_another_one_ran)
+{
+	CHECK(&nothing, "running 0 100-110 unknown 0 110-150 running 0 150-200 ",
+	      switched(90, 0, 1, 0, 7), switched(110, 0, 7, 0, 8), switched(115, 0, 8, 1, 9),
+	      other(150, 0));
 }
 
 /* Nobody saw who woke it, and when. */
