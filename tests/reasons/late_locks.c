@@ -24,10 +24,15 @@ static mqd_t posix_queue;
 /* -- Locks of user space --------------------------------------------------------------------------
  */
 
+static long pi_us;
+
+/* The kernel spins on a lock of this kind while its owner runs: the partner sleeps with it. */
 static void prepare_pi(void)
 {
 	pthread_mutexattr_t attr;
 
+	pi_us = late_us;
+	late_us = 0;
 	pthread_mutexattr_init(&attr);
 	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
 	pthread_mutex_init(&mutex, &attr);
@@ -36,6 +41,13 @@ static void prepare_pi(void)
 static void mutex_hold(void)
 {
 	pthread_mutex_lock(&mutex);
+}
+
+static void pi_hold(void)
+{
+	pthread_mutex_lock(&mutex);
+	atomic_store(&held, 1);
+	usleep((useconds_t)pi_us);
 }
 
 static void mutex_end(void)
@@ -225,7 +237,7 @@ static void posix_queue_request(void)
 
 const struct mode lock_modes[] = {
 	{ "mutex", NULL, mutex_hold, mutex_end, mutex_request, NULL },
-	{ "pi", prepare_pi, mutex_hold, mutex_end, mutex_request, NULL },
+	{ "pi", prepare_pi, pi_hold, mutex_end, mutex_request, NULL },
 	{ "inversion", prepare_inversion, mutex_hold, mutex_end, mutex_request, NULL },
 	{ "rwlock", NULL, rwlock_hold, rwlock_end, rwlock_request, NULL },
 	{ "cond", NULL, NULL, cond_end, cond_request, NULL },

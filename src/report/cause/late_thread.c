@@ -12,10 +12,8 @@
 
 /* On all 64-bit architectures, user space has the lower half. */
 #define KERNEL_FIRST (UINT64_C(1) << 63)
-/* Kernel priorities: below 0 deadline, below this real-time, above fair. */
-#define PRIO_FAIR 100
-#define PRIO_IDLE 140
-#define NS_PER_US 1000
+/* The kernel's handler of timers that wake the thread that armed them. */
+#define HRTIMER_WAKEUP "hrtimer_wakeup"
 
 int late_thread_of(const struct facts *facts)
 {
@@ -165,6 +163,29 @@ static void waker_find(struct thread_waker *waker, const struct schedule *schedu
 		waker->context = WAKE_TASK;
 }
 
+/* The timer that a thread armed for its sleep, when it gave up the CPU; NULL: not recorded. */
+static const struct schedule_event *own_timer(const struct schedule *schedule, size_t gave_up,
+					      const struct thread_namer *namer)
+{
+	const struct schedule_event *last = &schedule->events[gave_up];
+
+	for (size_t i = gave_up; i > 0; i--) {
+		const struct schedule_event *event = &schedule->events[i - 1];
+		const char *function = NULL;
+
+		if (event->cpu != last->cpu)
+			continue;
+		if (event->kind == SCHEDULE_SWITCH)
+			return NULL;
+		/* The scheduler arms timers as well. */
+		if (event->kind == SCHEDULE_ARM && event->tid == last->tid)
+			function = tracepoints_function(namer->tracepoints, event->function);
+		if (function && !strcmp(function, HRTIMER_WAKEUP))
+			return event;
+	}
+	return NULL;
+}
+
 /* What woke the thread was lost. If it sleeps by itself and ran again after its timer was due, it
  * was the timer. */
 static void waker_deduce(struct thread_waker *waker, const struct schedule *schedule,
@@ -172,17 +193,14 @@ static void waker_deduce(struct thread_waker *waker, const struct schedule *sche
 			 const struct thread_namer *namer)
 {
 	const struct schedule_event *armed = NULL;
-	const char *function = NULL;
 
 	if (stay->gave_up != SCHEDULE_NONE && place->token && !strcmp(place->token, "sleep"))
-		armed = schedule_armed(schedule, stay->gave_up);
-	if (armed && armed->function)
-		function = tracepoints_function(namer->tracepoints, armed->function);
-	if (!function || strcmp(function, "hrtimer_wakeup") || armed->expires > stay->end)
+		armed = own_timer(schedule, stay->gave_up, namer);
+	if (!armed || armed->expires > stay->end)
 		return;
 	waker->context = WAKE_TIMER;
 	waker->cpu = armed->cpu;
-	waker->function = names_add(namer->names, function);
+	waker->function = names_add(namer->names, HRTIMER_WAKEUP);
 }
 
 static bool is_same_place(const struct thread_place *a, const struct thread_place *b)
@@ -265,91 +283,6 @@ static int rivals_find(struct schedule_shares *rivals, const struct thread_stays
 	}
 	schedule_shares_sort(rivals);
 	return r;
-}
-
-/* Share of a CPU's time that real-time threads had in the period before a time. */
-static bool was_hogged(const struct schedule *schedule, int cpu, uint64_t at,
-		       const struct scheduling_facts *scheduling)
-{
-	uint64_t period_ns = scheduling->rt_period_us * NS_PER_US, real_time_ns = 0;
-	struct schedule_shares shares = { 0 };
-	bool failed;
-
-	if (!period_ns || at < period_ns || !schedule_has(schedule, cpu, at - period_ns / 2))
-		return false;
-	failed = schedule_share_add(schedule, cpu, at - period_ns / 2, at, &shares);
-	for (size_t i = 0; i < shares.nr; i++) {
-		if (shares.list[i].tid && shares.list[i].prio < PRIO_FAIR)
-			real_time_ns += shares.list[i].time_ns;
-	}
-	schedule_shares_release(&shares);
-	return !failed && real_time_ns >= period_ns / 2 / 5 * 4;
-}
-
-static bool may_be_throttled(const struct scheduling_facts *scheduling, uint64_t runnable_ns)
-{
-	return scheduling->quota_us && scheduling->nr_throttled &&
-	       scheduling->throttled_us >= runnable_ns / NS_PER_US / 2;
-}
-
-/* Whether the thread alone used up its cgroup's quota in the period before it had to wait. */
-static bool has_used_quota(const struct late_thread *thread, const struct schedule *schedule,
-			   const struct scheduling_facts *scheduling)
-{
-	const struct thread_known known = { .cpu = -1 };
-	uint64_t period_ns = scheduling->quota_period_us * NS_PER_US;
-	uint64_t end = thread->longest.begin, ran_ns;
-	struct thread_stays stays;
-
-	if (thread->longest.state != THREAD_RUNNABLE || end < period_ns ||
-	    schedule_follow(schedule, thread->tid, end - period_ns, end, &known, &stays))
-		return false;
-	ran_ns = stays.sums[THREAD_RUNNING];
-	thread_stays_release(&stays);
-	return ran_ns >= scheduling->quota_us * NS_PER_US / 5 * 4;
-}
-
-static uint64_t idle_time(const struct schedule_shares *rivals)
-{
-	for (size_t i = 0; i < rivals->nr; i++) {
-		if (!rivals->list[i].tid)
-			return rivals->list[i].time_ns;
-	}
-	return 0;
-}
-
-/* Why a runnable thread did not run. */
-static enum runnable_why why_runnable(const struct late_thread *thread,
-				      const struct schedule *schedule, const struct facts *facts)
-{
-	const struct scheduling_facts *scheduling = &facts->scheduling;
-	uint64_t runnable_ns = thread->stays.sums[THREAD_RUNNABLE];
-	const struct schedule_share *rival = thread->rivals.list;
-	bool throttled = may_be_throttled(scheduling, runnable_ns);
-	int prio = thread->stays.prio;
-
-	/* The scheduler lets no CPU idle beside a thread in its run queue. */
-	if (prio >= PRIO_FAIR && throttled &&
-	    (idle_time(&thread->rivals) > runnable_ns / 10 ||
-	     has_used_quota(thread, schedule, scheduling)))
-		return RUNNABLE_QUOTA;
-	if (!thread->rivals.nr || prio == INT_MIN || rival->prio == INT_MIN)
-		return RUNNABLE_UNKNOWN;
-	if (prio < PRIO_FAIR && (!rival->tid || rival->prio >= PRIO_FAIR)) {
-		if (!was_hogged(schedule, thread->longest.cpu, thread->longest.end, scheduling) &&
-		    !was_hogged(schedule, thread->longest.cpu, thread->longest.begin, scheduling))
-			return rival->tid ? RUNNABLE_NOT_PREEMPTED : RUNNABLE_UNKNOWN;
-		if (scheduling->fair_server > 0 && rival->tid)
-			return RUNNABLE_FAIR_SERVER;
-		return scheduling->rt_runtime_us > 0 ? RUNNABLE_RT_THROTTLING : RUNNABLE_UNKNOWN;
-	}
-	if (!rival->tid)
-		return RUNNABLE_UNKNOWN;
-	if (prio >= PRIO_FAIR && rival->prio >= PRIO_FAIR)
-		return throttled ? RUNNABLE_MAYBE_QUOTA : RUNNABLE_COMPETITION;
-	if (rival->prio == prio)
-		return RUNNABLE_COMPETITION;
-	return rival->prio < prio ? RUNNABLE_PRIORITY : RUNNABLE_NOT_PREEMPTED;
 }
 
 /* The main rival's stack where it gave up the CPU, in the form of the stacks of a spike. */
@@ -522,7 +455,7 @@ static int account_for(struct late_thread *thread, const struct schedule *schedu
 		r = chain_find(thread, schedule, namer);
 	if (r)
 		return r;
-	thread->why = why_runnable(thread, schedule, facts);
+	thread->why = late_thread_why(thread, schedule, facts);
 	rival_stack(thread, schedule, namer);
 	return 0;
 }

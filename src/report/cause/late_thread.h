@@ -120,6 +120,10 @@ const char *thread_state_name(enum thread_state state);
 /* Such as `nice 5` or `real-time 80`; "" if unknown. Returns buf. */
 const char *thread_priority(int prio, char *buf, size_t size);
 
+/* Why it did not run while it was runnable: `stays`, `rivals` and `longest` are known. */
+enum runnable_why late_thread_why(const struct late_thread *thread, const struct schedule *schedule,
+				  const struct facts *facts);
+
 /* For the sentence: `waited 7.9ms for a futex in ..., woken by ...`. */
 void late_thread_put_asleep(FILE *file, const struct late_thread *thread,
 			    const struct names *names);

@@ -264,6 +264,10 @@ void late_thread_put_why(FILE *file, const struct late_thread *thread, const str
 		thread_priority(rival->prio, other, sizeof(other)));
 	put_task(file, names, thread->name, thread->tid);
 	fprintf(file, " %s", thread_priority(thread->stays.prio, own, sizeof(own)));
+	if (thread->why == RUNNABLE_UNKNOWN && thread->stays.prio <= PRIO_REAL_TIME_LAST &&
+	    rival->prio > PRIO_REAL_TIME_LAST)
+		fputs("; the recording does not show whether real-time threads were throttled",
+		      file);
 }
 
 /* ---- Table ----------------------------------------------------------------------------------- */

@@ -216,7 +216,7 @@ int schedule_add_comms(struct schedule *schedule, struct names *names,
 	return names_error(names);
 }
 
-static uint64_t recorded_since(const struct schedule *schedule, int cpu)
+uint64_t schedule_since(const struct schedule *schedule, int cpu)
 {
 	for (size_t i = 0; i < schedule->nr_cpus; i++) {
 		if (schedule->cpus[i].cpu == cpu && schedule->cpus[i].switches)
@@ -227,7 +227,7 @@ static uint64_t recorded_since(const struct schedule *schedule, int cpu)
 
 bool schedule_has(const struct schedule *schedule, int cpu, uint64_t at)
 {
-	return recorded_since(schedule, cpu) <= at;
+	return schedule_since(schedule, cpu) <= at;
 }
 
 uint32_t schedule_name(const struct schedule *schedule, int tid, uint64_t until)
@@ -282,7 +282,7 @@ static int follower_change(struct follower *follower, uint64_t at, struct thread
 /* The first event of a thread tells what it was before: as far back as its CPU is recorded. */
 static int follower_deduce(struct follower *follower, enum thread_state state, int cpu)
 {
-	uint64_t since = recorded_since(follower->schedule, cpu);
+	uint64_t since = schedule_since(follower->schedule, cpu);
 	struct thread_stay stay = {
 		.state = state, .cpu = cpu, .gave_up = SCHEDULE_NONE, .woken = SCHEDULE_NONE
 	};
@@ -352,7 +352,11 @@ static int on_switched_in(struct follower *follower, size_t i)
 		r = follower_deduce(follower, THREAD_RUNNABLE, event->cpu);
 	if (follower->now.state == THREAD_RUNNING && follower->now.cpu == event->cpu)
 		return r;
-	if (follower->now.state != THREAD_RUNNABLE || event->kind == SCHEDULE_SEEN)
+	/* The trigger knows that it was to run since then: its wakeup was lost. */
+	if (follower->known.waits && follower->now.state == THREAD_ASLEEP &&
+	    follower->now.begin < follower->begin && event->time > follower->begin)
+		follower->now.state = THREAD_RUNNABLE;
+	else if (follower->now.state != THREAD_RUNNABLE || event->kind == SCHEDULE_SEEN)
 		follower_lost_switch(follower, i);
 	if (event->kind == SCHEDULE_SWITCH)
 		follower->stays->prio = event->other_prio;
@@ -465,23 +469,6 @@ int schedule_follow(const struct schedule *schedule, int tid, uint64_t begin, ui
 	if (r)
 		thread_stays_release(stays);
 	return r;
-}
-
-const struct schedule_event *schedule_armed(const struct schedule *schedule, size_t gave_up)
-{
-	const struct schedule_event *last = &schedule->events[gave_up];
-
-	for (size_t i = gave_up; i > 0; i--) {
-		const struct schedule_event *event = &schedule->events[i - 1];
-
-		if (event->cpu != last->cpu)
-			continue;
-		if (event->kind == SCHEDULE_SWITCH)
-			return NULL;
-		if (event->kind == SCHEDULE_ARM && event->tid == last->tid)
-			return event;
-	}
-	return NULL;
 }
 
 static struct schedule_share *share_of(struct schedule_shares *shares, int tid)

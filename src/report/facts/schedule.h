@@ -70,6 +70,9 @@ void schedule_release(struct schedule *schedule);
 int schedule_add_comms(struct schedule *schedule, struct names *names,
 		       const struct perfdata_file *file) _must_check_;
 
+/* Since when switches of the CPU are recorded; UINT64_MAX: never. */
+uint64_t schedule_since(const struct schedule *schedule, int cpu);
+
 /* Whether switches of the CPU are recorded at that time. */
 bool schedule_has(const struct schedule *schedule, int cpu, uint64_t at);
 
@@ -106,9 +109,6 @@ struct thread_known {
 	bool runs_on; /* at the end */
 	int cpu;      /* where */
 };
-
-/* The last timer that a thread armed before it gave up the CPU by a switch; NULL: not recorded. */
-const struct schedule_event *schedule_armed(const struct schedule *schedule, size_t gave_up);
 
 /* Finds the stays of a thread. Returns 0 or -ENOMEM. */
 int schedule_follow(const struct schedule *schedule, int tid, uint64_t begin, uint64_t end,

@@ -208,6 +208,15 @@ TEST_IN_FOLDER(knows_that_a_woken_thread_still_waits)
 	CHECK(&waits, "runnable 0 100-200 ", switched(50, 0, 1, 0, 2));
 }
 
+/* The event of its wakeup is lost. */
+TEST_IN_FOLDER(knows_that_a_woken_thread_sleeps_no_more)
+{
+	const struct thread_known waits = { .waits = true };
+
+	CHECK(&waits, "runnable 0 100-190 running 0 190-200 ", switched(40, 0, 1, 0, 7),
+	      switched(50, 0, 7, 1, 2), switched(190, 0, 2, 0, 7));
+}
+
 TEST_IN_FOLDER(knows_nothing_of_a_thread_without_events)
 {
 	CHECK(&nothing, "unknown -1 100-200 ", switched(50, 0, 1, 0, 2));
