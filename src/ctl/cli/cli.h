@@ -39,8 +39,9 @@ int logger_open_at(struct logger *log, int dirfd, const char *name) _must_check_
 
 void logger_release(struct logger *log);
 
-/* Writes a message without newline. A file gets the time and the PID in front. */
-void logger_line(struct logger *log, enum perf_poke_log_level level, const char *line);
+/* Formats a message without newline for logger_result(), allocated. A file gets the time and the
+ * PID in front. */
+char *logger_line(const struct logger *log, const char *line);
 
 /* Writes a result verbatim, in one piece. */
 void logger_result(struct logger *log, enum perf_poke_log_level level, const char *text);
@@ -52,7 +53,7 @@ bool systemd_is_built(void);
 bool systemd_wants_notify(void);
 
 /* sd_notify(3), if NOTIFY_SOCKET is set. */
-void systemd_notify(const char *format, ...) _printf_(1, 2);
+void systemd_notify(const char *state);
 
 /* Whether journald is running. */
 bool systemd_has_journal(void);
@@ -62,6 +63,36 @@ int systemd_journal(int priority, const char *text);
 
 /* Writes the entry of a capture, with these NAME=VALUE. Returns 0 or a negative errno. */
 int systemd_journal_entry(const char *message, char *const *fields);
+
+/* What a session writes while it runs: to others, who may not read. */
+struct outlet;
+
+struct outlet_job {
+	void (*write)(struct outlet_job *job); /* may wait */
+	void *ctx;
+	int level;
+	char *text;    /* allocated, or NULL */
+	char **fields; /* for words_freep(), or NULL */
+	/* The outlet's. */
+	size_t size;
+	struct outlet_job *next;
+};
+
+/* Starts a thread that takes no signals. say_dropped, or NULL, is called in it. Returns 0 or a
+ * negative errno. */
+int outlet_new(struct outlet **ret, size_t max_size, void (*say_dropped)(void *ctx, size_t nr),
+	       void *ctx) _must_check_;
+
+/* Takes the job's text and fields. If more than max_size waits, the job is dropped. */
+void outlet_add(struct outlet *outlet, const struct outlet_job *job);
+
+/* Whether nothing waits. */
+bool outlet_is_idle(struct outlet *outlet);
+
+/* Writes the rest, until `interrupt` is readable or the time is over (-1: never). Returns 0, or
+ * -EINTR or -ETIMEDOUT if the thread still runs: it refers to all of its jobs, so that the process
+ * has to end with _exit(). */
+int outlet_finish(struct outlet *outlet, int interrupt, int timeout_ms) _must_check_;
 
 /* Output of a command: results go to `out`, messages to `err`. With --log, messages go to the log
  * instead; a detached session writes results there too. */
@@ -73,10 +104,21 @@ struct console {
 	/* With --json, formats an error as an allocated line; see json_use(). Errors then go to
 	 * `out` too, and `err` takes no info messages. */
 	char *(*json)(const char *error);
-	bool verbose;  /* `err` takes debug messages too */
-	bool drawn;    /* the status line is visible */
-	size_t errors; /* messages at error level so far */
+	bool verbose;	       /* `err` takes debug messages too */
+	bool drawn;	       /* the status line is visible */
+	size_t errors;	       /* messages at error level so far */
+	struct outlet *outlet; /* all goes through it, unless NULL */
+	int deaf_fd;	       /* with an outlet: readable once standard output has failed */
+	_Atomic bool deaf;
+	bool abandoned; /* a thread still waits: only _exit() ends the process */
 };
+
+/* From here to console_foreground() no output waits for its readers. Returns 0 or a negative errno.
+ */
+int console_background(struct console *con) _must_check_;
+
+/* Writes the rest, until `interrupt` is readable. */
+void console_foreground(struct console *con, int interrupt);
 
 void console_log(struct console *con, enum perf_poke_log_level level, const char *msg);
 void console_error(struct console *con, const char *format, ...) _printf_(2, 3);
@@ -85,6 +127,12 @@ void console_info(struct console *con, const char *format, ...) _printf_(2, 3);
 
 /* Writes and flushes a result, which ends in a newline. */
 void console_result(struct console *con, const char *text);
+
+/* sd_notify(3), if there is a service manager. */
+void console_notify(struct console *con, const char *format, ...) _printf_(2, 3);
+
+/* Writes a journal entry with these NAME=VALUE. Takes the fields. */
+void console_journal(struct console *con, const char *message, char **fields);
 
 /* Whether standard output failed. A full log does not count: nobody may be watching it. */
 bool console_is_deaf(const struct console *con);

@@ -101,7 +101,7 @@ enum exit_code command_dispatch(const struct command *const *commands, int argc,
 	con.json = NULL;
 	if (con.log.failed)
 		console_error(&con, "cannot write to the log");
-	else if (fflush(con.out) || ferror(con.out))
+	else if (con.deaf || fflush(con.out) || ferror(con.out))
 		console_error(&con, "cannot write to standard output");
 	else
 		return code;

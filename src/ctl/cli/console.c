@@ -1,23 +1,150 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cli/cli.h"
 
+#include <poll.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 
 #include "clock.h"
 #include "text.h"
 #include "units.h"
 
-static void put_result(struct console *con, enum perf_poke_log_level level, const char *text)
+/* Of what waits for readers. A capture is a line of a few kilobytes. */
+#define BACKGROUND_SIZE (16 << 20)
+
+/* A descriptor of others may not block, which is no failure. */
+static int write_waiting(int fd, const char *text)
+{
+	struct pollfd ready = { .fd = fd, .events = POLLOUT };
+	size_t left = strlen(text);
+
+	while (left) {
+		ssize_t n = write(fd, text, left);
+
+		if (n < 0 && errno == EAGAIN)
+			poll(&ready, 1, -1);
+		else if (n < 0 && errno != EINTR)
+			return -errno;
+		text += n > 0 ? n : 0;
+		left -= n > 0 ? (size_t)n : 0;
+	}
+	return 0;
+}
+
+/* The locks of standard streams are left to the main thread, which must not wait for them. */
+static void write_result(struct outlet_job *job)
+{
+	struct console *con = job->ctx;
+
+	if (!con->outlet) {
+		fputs(job->text, con->out);
+		fflush(con->out);
+	} else if (write_waiting(fileno(con->out), job->text)) {
+		con->deaf = true;
+		eventfd_write(con->deaf_fd, 1);
+	}
+}
+
+static void write_message(struct outlet_job *job)
+{
+	struct console *con = job->ctx;
+
+	if (con->outlet)
+		write_waiting(fileno(con->err), job->text);
+	else
+		fputs(job->text, con->err);
+}
+
+static void write_log(struct outlet_job *job)
+{
+	struct console *con = job->ctx;
+
+	logger_result(&con->log, job->level, job->text);
+}
+
+static void write_notice(struct outlet_job *job)
+{
+	systemd_notify(job->text);
+}
+
+static void write_entry(struct outlet_job *job)
+{
+	struct console *con = job->ctx;
+
+	if (systemd_journal_entry(job->text, job->fields) < 0)
+		con->log.failed = true;
+}
+
+/* Takes the text and the fields. */
+static void put(struct console *con, struct outlet_job job)
 {
 	reader_hold();
-	if (con->detached) {
-		logger_result(&con->log, level, text);
+	job.ctx = con;
+	if (con->outlet && job.text) {
+		outlet_add(con->outlet, &job);
 		return;
 	}
-	fputs(text, con->out);
+	if (job.text)
+		job.write(&job);
+	free(job.text);
+	words_freep(&job.fields);
+}
+
+static void say_dropped(void *ctx, size_t nr)
+{
+	struct console *con = ctx;
+	_cleanup_free_ char *line = strfmt("%s of output lost: nobody has read in time",
+					   FORMAT_COUNT(nr, "line", "lines"));
+	_cleanup_free_ char *text = !line	    ? NULL
+				    : con->log.kind ? logger_line(&con->log, line)
+						    : strfmt("perf-poke-ctl: %s\n", line);
+	struct outlet_job job = { .ctx = con, .level = PERF_POKE_LOG_WARN, .text = text };
+
+	if (text && con->log.kind)
+		write_log(&job);
+	else if (text)
+		write_message(&job);
+}
+
+int console_background(struct console *con)
+{
+	struct outlet *outlet;
+	int r;
+
+	con->deaf_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (con->deaf_fd < 0)
+		return -errno;
 	fflush(con->out);
+	fflush(con->err);
+	r = outlet_new(&outlet, BACKGROUND_SIZE, say_dropped, con);
+	if (!r)
+		con->outlet = outlet;
+	else
+		closep(&con->deaf_fd);
+	return r;
+}
+
+void console_foreground(struct console *con, int interrupt)
+{
+	if (!con->outlet)
+		return;
+	if (outlet_finish(con->outlet, interrupt, -1)) {
+		con->abandoned = true;
+		return;
+	}
+	con->outlet = NULL;
+	closep(&con->deaf_fd);
+}
+
+static void put_result(struct console *con, enum perf_poke_log_level level, const char *text)
+{
+	put(con, (struct outlet_job){
+			 .write = con->detached ? write_log : write_result,
+			 .level = level,
+			 .text = strdup(text),
+		 });
 }
 
 void console_log(struct console *con, enum perf_poke_log_level level, const char *msg)
@@ -26,7 +153,6 @@ void console_log(struct console *con, enum perf_poke_log_level level, const char
 	_cleanup_free_ char *json = NULL;
 	_cleanup_free_ char *line = NULL;
 
-	reader_hold();
 	if (level > (con->verbose ? PERF_POKE_LOG_DEBUG : least))
 		return;
 	if (level == PERF_POKE_LOG_ERROR)
@@ -44,10 +170,12 @@ void console_log(struct console *con, enum perf_poke_log_level level, const char
 		return;
 	console_clear_status(con);
 	printable(line);
-	if (con->log.kind)
-		logger_line(&con->log, level, line);
-	else
-		fprintf(con->err, "perf-poke-ctl: %s\n", line);
+	put(con, (struct outlet_job){
+			 .write = con->log.kind ? write_log : write_message,
+			 .level = level,
+			 .text = con->log.kind ? logger_line(&con->log, line)
+					       : strfmt("perf-poke-ctl: %s\n", line),
+		 });
 }
 
 static void _printf_(3, 0) log_formatted(struct console *con, enum perf_poke_log_level level,
@@ -87,6 +215,26 @@ void console_info(struct console *con, const char *format, ...)
 	va_end(args);
 }
 
+void console_notify(struct console *con, const char *format, ...)
+{
+	struct outlet_job job = { .write = write_notice };
+	va_list args;
+
+	if (!systemd_wants_notify())
+		return;
+	va_start(args, format);
+	if (vasprintf(&job.text, format, args) < 0)
+		job.text = NULL;
+	va_end(args);
+	put(con, job);
+}
+
+void console_journal(struct console *con, const char *message, char **fields)
+{
+	put(con,
+	    (struct outlet_job){ .write = write_entry, .text = strdup(message), .fields = fields });
+}
+
 void console_result(struct console *con, const char *text)
 {
 	put_result(con, PERF_POKE_LOG_INFO, text);
@@ -94,7 +242,7 @@ void console_result(struct console *con, const char *text)
 
 bool console_is_deaf(const struct console *con)
 {
-	return !con->detached && ferror(con->out);
+	return !con->detached && (con->deaf || ferror(con->out));
 }
 
 bool console_has_status(const struct console *con)
@@ -109,8 +257,13 @@ void console_status(struct console *con, const char *text)
 
 	if (!ioctl(fileno(con->err), TIOCGWINSZ, &size) && size.ws_col)
 		width = size.ws_col;
+	if (con->outlet && !outlet_is_idle(con->outlet))
+		return;
 	/* Some terminals wrap when the last column is written. */
-	fprintf(con->err, "\r%.*s\033[K", width - 1, text);
+	put(con, (struct outlet_job){
+			 .write = write_message,
+			 .text = strfmt("\r%.*s\033[K", width - 1, text),
+		 });
 	fflush(con->err);
 	con->drawn = true;
 }
@@ -118,7 +271,10 @@ void console_status(struct console *con, const char *text)
 void console_clear_status(struct console *con)
 {
 	if (con->drawn)
-		fputs("\r\033[K", con->err);
+		put(con, (struct outlet_job){
+				 .write = write_message,
+				 .text = strdup("\r\033[K"),
+			 });
 	con->drawn = false;
 }
 

@@ -88,27 +88,20 @@ static void write_journal(struct logger *log, enum perf_poke_log_level level, co
 		log->failed = true;
 }
 
-void logger_line(struct logger *log, enum perf_poke_log_level level, const char *line)
+char *logger_line(const struct logger *log, const char *line)
 {
 	uint64_t now = clock_ns(CLOCK_REALTIME);
 	time_t seconds = (time_t)(now / NSEC_PER_SEC);
-	_cleanup_free_ char *text = NULL;
 	char date[32], zone[8];
 	struct tm tm;
 
-	if (log->kind == LOGGER_JOURNAL) {
-		write_journal(log, level, line);
-		return;
-	}
+	if (log->kind == LOGGER_JOURNAL)
+		return strdup(line);
 	localtime_r(&seconds, &tm);
 	strftime(date, sizeof(date), "%FT%T", &tm);
 	strftime(zone, sizeof(zone), "%z", &tm);
-	text = strfmt("%s.%06u%s perf-poke-ctl[%d]: %s\n", date,
+	return strfmt("%s.%06u%s perf-poke-ctl[%d]: %s\n", date,
 		      (unsigned int)(now % NSEC_PER_SEC / 1000), zone, getpid(), line);
-	if (text)
-		write_file(log, text);
-	else
-		log->failed = true;
 }
 
 void logger_result(struct logger *log, enum perf_poke_log_level level, const char *text)

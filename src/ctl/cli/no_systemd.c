@@ -12,7 +12,7 @@ bool systemd_wants_notify(void)
 	return false;
 }
 
-void systemd_notify(const char *format, ...)
+void systemd_notify(const char *state)
 {
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cli/cli.h"
 
-#include <stdarg.h>
 #include <string.h>
 #define SD_JOURNAL_SUPPRESS_LOCATION
 #include <systemd/sd-daemon.h>
@@ -25,19 +24,10 @@ bool systemd_wants_notify(void)
 	return getenv("NOTIFY_SOCKET");
 }
 
-void systemd_notify(const char *format, ...)
+void systemd_notify(const char *state)
 {
-	_cleanup_free_ char *state = NULL;
-	va_list args;
-
-	if (!systemd_wants_notify())
-		return;
-	va_start(args, format);
-	if (vasprintf(&state, format, args) < 0)
-		state = NULL;
-	va_end(args);
 	/* A session survives the failure of its manager. */
-	if (state)
+	if (systemd_wants_notify())
 		(void)sd_notify(0, state);
 }
 

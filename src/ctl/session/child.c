@@ -12,6 +12,7 @@
 #include "cli/cli.h"
 #include "clock.h"
 #include "cpulist.h"
+#include "session/spawn.h"
 #include "task.h"
 #include "units.h"
 
@@ -464,7 +465,10 @@ static void end(struct child *child, int signals)
 	console_warn(child->con, "%s (%d) does not exit: sending SIGKILL; unwritten data is lost",
 		     child->argv[0], child->pid);
 	send_signal(child, SIGKILL);
-	reap(child, 0);
+	if (await_end(child, -1, config->term_ns))
+		return;
+	console_warn(child->con, "%s (%d) does not die: it is left", child->argv[0], child->pid);
+	child->status = SIGKILL;
 }
 
 int child_stop(struct child *child, int signals)
@@ -486,8 +490,7 @@ int child_stop(struct child *child, int signals)
 void child_release(struct child *child)
 {
 	if (child->pidfd >= 0 && !child->ended) {
-		pidfd_signal(child->pidfd, SIGKILL);
-		reap(child, 0);
+		spawn_kill(child->pidfd);
 	}
 	closep(&child->gate);
 	closep(&child->control);

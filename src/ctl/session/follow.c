@@ -23,11 +23,12 @@ void follow_init(struct follow *f, struct console *con, struct results *results,
 	on_capture_init(&f->on_capture, opts->command);
 }
 
-void follow_begin(struct follow *f, const struct perf_poke *pp, bool journal)
+int follow_begin(struct follow *f, const struct perf_poke *pp, bool journal)
 {
 	f->pp = pp;
 	f->session = perf_poke__session(pp) ?: "";
 	f->journal = journal;
+	return f->metrics.path ? metrics_begin(&f->metrics) : 0;
 }
 
 static void fail(struct follow *f, const char *what, int r)
@@ -103,18 +104,16 @@ static void tell(struct follow *f, const struct perf_poke_capture *capture, json
 {
 	const char *id = cause ? json_text_of(cause, "fingerprint") : "";
 	char **fields = NULL;
-	int r = make_fields(f, capture, cause, &fields), journal_r = 0;
+	int r = *id ? metrics_count(&f->metrics, id) : 0;
 
-	if (!r && *id)
-		r = metrics_count(&f->metrics, id);
 	if (!r && *id && f->journal)
-		journal_r = systemd_journal_entry(json_text_of(cause, "sentence"), fields);
-	if (journal_r < 0)
-		console_warn(f->con, "--log 'journal': cannot write the entry of a spike: %s",
-			     strerror(-journal_r));
+		r = make_fields(f, capture, cause, &fields);
+	if (fields)
+		console_journal(f->con, json_text_of(cause, "sentence"), TAKE_PTR(fields));
 	if (!r && f->on_capture.command)
+		r = make_fields(f, capture, cause, &fields);
+	if (fields)
 		run_command(f, capture, TAKE_PTR(fields), cause);
-	words_freep(&fields);
 	if (r)
 		fail(f, "capture", r);
 }
@@ -266,6 +265,7 @@ void follow_finish(struct follow *f, int signals)
 			     dropped > 1 ? "s" : "");
 	if (f->metrics.path)
 		write_metrics(f, false);
+	metrics_end(&f->metrics, f->con, signals);
 }
 
 void follow_release(struct follow *f)

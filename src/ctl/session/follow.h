@@ -34,8 +34,8 @@ struct follow {
 void follow_init(struct follow *follow, struct console *con, struct results *results,
 		 const struct follow_opts *opts);
 
-/* Call when the session is armed. */
-void follow_begin(struct follow *follow, const struct perf_poke *pp, bool journal);
+/* Call when the session is armed. Returns 0 or a negative errno. */
+int follow_begin(struct follow *follow, const struct perf_poke *pp, bool journal) _must_check_;
 
 /* Adds a complete capture, which `results` has too. */
 void follow_add(struct follow *follow, const struct perf_poke_capture *capture);

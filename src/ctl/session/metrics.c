@@ -8,9 +8,13 @@
 #include "array.h"
 #include "cli/cli.h"
 #include "clock.h"
+#include "io.h"
 #include "text.h"
 
 #define INTERVAL_NS (10 * NSEC_PER_SEC)
+/* Of what waits for a file system, and how long for at the end. */
+#define WAITING_SIZE (1 << 20)
+#define END_MS 10000
 /* The same bounds in all sessions: powers of two from 512 ns to 67 ms. */
 #define FIRST_BOUND 9
 #define LAST_BOUND 26
@@ -164,21 +168,13 @@ void metrics_print(FILE *file, const struct metrics *metrics, const struct metri
 	put_causes(file, metrics, state);
 }
 
-static int write_file(const struct metrics *metrics, const struct metrics_state *state)
+static int write_file(const char *path, const char *text)
 {
 	struct output_file output;
-	FILE *file;
-	int r = output_file_open(&output, metrics->path, true);
+	int r = output_file_open(&output, path, true);
 
-	if (!r) {
-		file = fdopen(dup(output.fd), "w");
-		if (!file)
-			r = -errno;
-		else
-			metrics_print(file, metrics, state);
-		if (file && fclose(file))
-			r = -errno;
-	}
+	if (!r)
+		r = write_all(output.fd, text, strlen(text));
 	/* node_exporter runs as another user. */
 	if (!r && fchmod(output.fd, 0644))
 		r = -errno;
@@ -188,15 +184,63 @@ static int write_file(const struct metrics *metrics, const struct metrics_state 
 	return r;
 }
 
-void metrics_write(struct metrics *metrics, struct console *con, const struct metrics_state *state)
+static void write_job(struct outlet_job *job)
 {
-	int r = write_file(metrics, state);
+	struct metrics *metrics = job->ctx;
 
-	metrics->due = clock_ns(CLOCK_MONOTONIC) + INTERVAL_NS;
+	metrics->result = write_file(metrics->path, job->text);
+}
+
+static void report_result(struct metrics *metrics, struct console *con)
+{
+	int r = metrics->result;
+
 	if (r && !metrics->failed)
 		console_warn(con, "--metrics '%s': %s; trying again", metrics->path,
 			     output_file_strerror(r));
 	metrics->failed = r;
+}
+
+void metrics_write(struct metrics *metrics, struct console *con, const struct metrics_state *state)
+{
+	struct outlet_job job = { .write = write_job, .ctx = metrics };
+	size_t size;
+	FILE *file = open_memstream(&job.text, &size);
+
+	metrics->due = clock_ns(CLOCK_MONOTONIC) + INTERVAL_NS;
+	if (!file)
+		return;
+	metrics_print(file, metrics, state);
+	if (fclose(file)) {
+		free(job.text);
+		return;
+	}
+	if (metrics->outlet) {
+		outlet_add(metrics->outlet, &job);
+	} else {
+		write_job(&job);
+		free(job.text);
+	}
+	report_result(metrics, con);
+}
+
+int metrics_begin(struct metrics *metrics)
+{
+	return outlet_new(&metrics->outlet, WAITING_SIZE, NULL, NULL);
+}
+
+void metrics_end(struct metrics *metrics, struct console *con, int interrupt)
+{
+	if (!metrics->outlet)
+		return;
+	if (outlet_finish(metrics->outlet, interrupt, END_MS)) {
+		con->abandoned = true;
+		console_warn(con, "--metrics '%s': not written: the file system does not answer",
+			     metrics->path);
+	} else {
+		report_result(metrics, con);
+	}
+	metrics->outlet = NULL;
 }
 
 void metrics_release(struct metrics *metrics)

@@ -8,10 +8,12 @@
 #include "session/results.h"
 
 struct metrics {
-	const char *path; /* NULL: none */
-	uint64_t due;	  /* next time to write, CLOCK_MONOTONIC */
-	uint64_t lost;	  /* events, in all captures */
-	bool failed;	  /* the last write failed, which was reported */
+	const char *path;      /* NULL: none */
+	uint64_t due;	       /* next time to write, CLOCK_MONOTONIC */
+	uint64_t lost;	       /* events, in all captures */
+	struct outlet *outlet; /* writes the file; NULL: this thread does */
+	_Atomic int result;    /* of the last write */
+	bool failed;	       /* the last one that was looked at failed, which was reported */
 	struct metrics_cause {
 		char *fingerprint;
 		uint64_t count;
@@ -34,6 +36,12 @@ void metrics_print(FILE *file, const struct metrics *metrics, const struct metri
 
 /* Replaces the file atomically. Warns about the first failure only. */
 void metrics_write(struct metrics *metrics, struct console *con, const struct metrics_state *state);
+
+/* From here to metrics_end() no file system is waited for. Returns 0 or a negative errno. */
+int metrics_begin(struct metrics *metrics) _must_check_;
+
+/* Waits for the last write, unless `interrupt` is readable or it takes long. */
+void metrics_end(struct metrics *metrics, struct console *con, int interrupt);
 
 void metrics_release(struct metrics *metrics);
 

@@ -76,6 +76,7 @@ static int begin(struct on_capture *o, struct on_capture_run *run)
 	if (r)
 		return r;
 	run->end_ns = clock_ns(CLOCK_MONOTONIC) + ON_CAPTURE_NS;
+	run->late = false;
 	run->pidfd = pidfd_of(run->pid);
 	if (run->pidfd >= 0)
 		return 0;
@@ -97,8 +98,7 @@ static void warn(struct on_capture *o, struct console *con, const char *capture,
 	console_warn(con, "--on-capture: %s%s for '%s'", what, suffix, capture);
 }
 
-static void take_end(struct on_capture *o, struct console *con, struct on_capture_run *run,
-		     bool late)
+static void take_end(struct on_capture *o, struct console *con, struct on_capture_run *run)
 {
 	const char *capture = run->job.capture;
 	int status = 0;
@@ -107,7 +107,7 @@ static void take_end(struct on_capture *o, struct console *con, struct on_captur
 	kill(-run->pid, SIGKILL);
 	pidfd_wait(run->pidfd, &status, 0);
 	closep(&run->pidfd);
-	if (late)
+	if (run->late)
 		warn(o, con, capture, "killed after 60 s", 0);
 	else if (WIFSIGNALED(status))
 		warn(o, con, capture, "killed by signal", WTERMSIG(status));
@@ -122,10 +122,14 @@ static void handle_run(struct on_capture *o, struct console *con, struct on_capt
 
 	if (run->pidfd < 0)
 		return;
-	if (pidfd_wait(run->pidfd, &status, WNOHANG | WNOWAIT) > 0)
-		take_end(o, con, run, false);
-	else if (clock_ns(CLOCK_MONOTONIC) >= run->end_ns)
-		take_end(o, con, run, true);
+	if (pidfd_wait(run->pidfd, &status, WNOHANG | WNOWAIT) > 0) {
+		take_end(o, con, run);
+	} else if (!run->late && clock_ns(CLOCK_MONOTONIC) >= run->end_ns) {
+		/* A file system that hangs keeps it alive. */
+		kill(-run->pid, SIGKILL);
+		run->late = true;
+		run->end_ns = UINT64_MAX;
+	}
 }
 
 /* Treats errors of the system like failures of the command. */
@@ -187,7 +191,6 @@ uint64_t on_capture_due(const struct on_capture *o)
 size_t on_capture_release(struct on_capture *o)
 {
 	size_t dropped = o->nr;
-	int status;
 
 	for (size_t i = 0; i < ON_CAPTURE_AT_ONCE; i++) {
 		struct on_capture_run *run = &o->runs[i];
@@ -195,7 +198,7 @@ size_t on_capture_release(struct on_capture *o)
 		if (run->pidfd < 0)
 			continue;
 		kill(-run->pid, SIGKILL);
-		pidfd_wait(run->pidfd, &status, 0);
+		spawn_kill(run->pidfd);
 		closep(&run->pidfd);
 		release_job(&run->job);
 		dropped++;

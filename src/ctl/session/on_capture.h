@@ -27,6 +27,7 @@ struct on_capture {
 		int pidfd; /* -1: none */
 		pid_t pid; /* also its process group */
 		uint64_t end_ns;
+		bool late; /* it was killed: UINT64_MAX is its end */
 	} runs[ON_CAPTURE_AT_ONCE];
 	size_t failed; /* failed commands so far */
 };
@@ -43,7 +44,8 @@ void on_capture_handle(struct on_capture *o, struct console *con);
 bool on_capture_is_busy(const struct on_capture *o);
 uint64_t on_capture_due(const struct on_capture *o);
 
-/* Kills running commands and drops waiting ones. Returns their number. */
+/* Kills running commands and drops waiting ones. Returns their number. What the kernel does not let
+ * die within a second is left. */
 size_t on_capture_release(struct on_capture *o);
 
 #endif

@@ -229,13 +229,18 @@ static enum exit_code begin(struct session *s, uint64_t duration_ns)
 			     strerror(-r));
 	if (s->detach && detach_release(s->detach, s->con, &s->opts, perf_poke__output(s->pp)))
 		return EXIT_FAILED;
-	/* Also the log of --detach. */
-	follow_begin(&s->follow, s->pp, s->con->log.kind == LOGGER_JOURNAL);
+	/* With normal priority, and not on the watched CPUs. Also the log of --detach. */
+	r = console_background(s->con);
+	r = r ?: follow_begin(&s->follow, s->pp, s->con->log.kind == LOGGER_JOURNAL);
+	if (r) {
+		report_failure(s, "cannot start the thread that writes messages", r);
+		return EXIT_FAILED;
+	}
 	announce(s, cpus, nr);
-	systemd_notify("READY=1");
+	console_notify(s->con, "READY=1");
 	/* The service manager knows the caller's PID only. */
 	if (s->detach)
-		systemd_notify("MAINPID=%d", getpid());
+		console_notify(s->con, "MAINPID=%d", getpid());
 	s->tick_ns = s->view.top || console_has_status(s->con) || systemd_wants_notify()
 			     ? s->armed_ns
 			     : UINT64_MAX;
@@ -288,7 +293,7 @@ static void show_status(struct session *s)
 		show_top(s);
 	else if (console_has_status(s->con))
 		console_status(s->con, text);
-	systemd_notify("STATUS=%s", text);
+	console_notify(s->con, "STATUS=%s", text);
 }
 
 static uint64_t next_tick(const struct session *s)
@@ -349,16 +354,17 @@ static bool is_over(const struct session *s)
 
 static void watch(struct session *s)
 {
-	struct pollfd fds[3 + FOLLOW_FDS] = {
+	struct pollfd fds[4 + FOLLOW_FDS] = {
 		{ .fd = perf_poke__fd(s->pp), .events = POLLIN },
 		{ .fd = s->signals, .events = POLLIN },
 		{ .fd = s->poked.child.pidfd, .events = POLLIN },
+		{ .fd = s->con->deaf_fd, .events = POLLIN },
 	};
 
 	while (!is_over(s)) {
 		int r;
 
-		follow_fds(&s->follow, &fds[3]);
+		follow_fds(&s->follow, &fds[4]);
 		r = wait_events(s, fds, ARRAY_SIZE(fds));
 		if (r < 0 && errno != EINTR) {
 			s->failed = true;
@@ -400,7 +406,7 @@ static enum exit_code finish(struct session *s)
 {
 	int r;
 
-	systemd_notify("STOPPING=1\nSTATUS=stopping: writing captures");
+	console_notify(s->con, "STOPPING=1\nSTATUS=stopping: writing captures");
 	s->errors = s->con->errors;
 	s->results.elapsed_ns = clock_ns(CLOCK_MONOTONIC) - s->armed_ns;
 	if (perf_poke__stop(s->pp))
@@ -466,8 +472,12 @@ enum exit_code session_run(struct console *con, const struct perf_poke_opts *opt
 		return EXIT_FAILED;
 	}
 	code = begin(&s, duration_ns);
-	if (code != EXIT_FINE)
-		return code;
-	watch(&s);
-	return finish(&s);
+	if (code == EXIT_FINE) {
+		watch(&s);
+		code = finish(&s);
+	}
+	console_foreground(con, s.signals);
+	if (con->abandoned)
+		_exit(EXIT_FAILED);
+	return code;
 }

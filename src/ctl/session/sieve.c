@@ -142,12 +142,8 @@ int sieve_next(struct sieve *sieve, char **path, enum sieve_verdict *verdict, js
 
 void sieve_release(struct sieve *sieve)
 {
-	int status;
-
-	if (sieve->pidfd >= 0) {
-		pidfd_signal(sieve->pidfd, SIGKILL);
-		pidfd_wait(sieve->pidfd, &status, 0);
-	}
+	if (sieve->pidfd >= 0)
+		spawn_kill(sieve->pidfd);
 	closep(&sieve->pidfd);
 	close_files(sieve);
 	for (size_t i = 0; i < sieve->nr; i++)

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "session/spawn.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/wait.h>
+
+#include "task.h"
+
+#define KILL_MS 1000
 
 static int set_attributes(posix_spawnattr_t *attr)
 {
@@ -48,4 +54,15 @@ int spawn_group(const char *path, char *const argv[], char *const environment[],
 	posix_spawnattr_destroy(&attr);
 	posix_spawn_file_actions_destroy(&actions);
 	return -r;
+}
+
+void spawn_kill(int pidfd)
+{
+	struct pollfd ended = { .fd = pidfd, .events = POLLIN };
+	int status;
+
+	pidfd_signal(pidfd, SIGKILL);
+	while (poll(&ended, 1, KILL_MS) < 0 && errno == EINTR)
+		;
+	pidfd_wait(pidfd, &status, WNOHANG);
 }

@@ -12,4 +12,7 @@
 int spawn_group(const char *path, char *const argv[], char *const environment[], int in, int out,
 		int err, pid_t *pid) _must_check_;
 
+/* Kills and reaps it, unless a file system that hangs keeps it alive for a second. */
+void spawn_kill(int pidfd);
+
 #endif

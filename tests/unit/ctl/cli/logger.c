@@ -7,6 +7,13 @@
 #include "helpers.h"
 #include "session/json.h"
 
+static void put_line(struct logger *log, enum perf_poke_log_level level, const char *line)
+{
+	_cleanup_free_ char *text = logger_line(log, line);
+
+	logger_result(log, level, text);
+}
+
 #define STAMP "0000-00-00T00:00:00.000000+0000"
 
 static char path[64]; /* of the log */
@@ -53,13 +60,13 @@ TEST_WITH(appends, set_up, remove_folder)
 
 	open_log(&first, path);
 	open_log(&second, path);
-	logger_line(&first, PERF_POKE_LOG_INFO, "one");
-	logger_line(&second, PERF_POKE_LOG_ERROR, "two");
+	put_line(&first, PERF_POKE_LOG_INFO, "one");
+	put_line(&second, PERF_POKE_LOG_ERROR, "two");
 	logger_result(&first, PERF_POKE_LOG_INFO, "a\nb\n");
 	logger_release(&first);
 	assert_int_equal(first.kind, LOGGER_NONE);
 	open_log(&first, path);
-	logger_line(&first, PERF_POKE_LOG_WARN, "three");
+	put_line(&first, PERF_POKE_LOG_WARN, "three");
 	logger_release(&first);
 	logger_release(&second);
 	assert_false(first.failed);
@@ -79,7 +86,7 @@ TEST(notices_full_disk)
 
 	open_log(&log, "/dev/full");
 	assert_false(log.failed);
-	logger_line(&log, PERF_POKE_LOG_INFO, "x");
+	put_line(&log, PERF_POKE_LOG_INFO, "x");
 	logger_release(&log);
 	assert_true(log.failed);
 }
@@ -101,7 +108,7 @@ TEST(writes_to_the_journal)
 {
 	struct logger log = { .kind = LOGGER_JOURNAL };
 
-	logger_line(&log, PERF_POKE_LOG_WARN, "late");
+	put_line(&log, PERF_POKE_LOG_WARN, "late");
 	assert_int_equal(journal.priority, LOG_WARNING);
 	assert_string_equal(journal.text, "late");
 	logger_result(&log, PERF_POKE_LOG_INFO, "a\nb\n");
@@ -109,7 +116,7 @@ TEST(writes_to_the_journal)
 	assert_string_equal(journal.text, "a\nb\n");
 	assert_false(log.failed);
 	journal.r = -EPIPE;
-	logger_line(&log, PERF_POKE_LOG_ERROR, "lost");
+	put_line(&log, PERF_POKE_LOG_ERROR, "lost");
 	assert_int_equal(journal.priority, LOG_ERR);
 	assert_true(log.failed);
 	logger_release(&log);
@@ -132,7 +139,7 @@ TEST_WITH(opens_its_own_file, set_up, remove_folder)
 	struct logger log = { 0 };
 
 	assert_int_equal(logger_open_at(&log, folder->fd, "log"), 0);
-	logger_line(&log, PERF_POKE_LOG_INFO, "one");
+	put_line(&log, PERF_POKE_LOG_INFO, "one");
 	logger_release(&log);
 	assert_false(log.failed);
 	assert_int_equal(logger_open_at(&log, folder->fd, "log"), 0);

@@ -72,7 +72,7 @@ TEST_WITH(tells, manager_open, manager_close)
 	}
 	assert_true(systemd_wants_notify());
 	systemd_notify("READY=1");
-	systemd_notify("MAINPID=%d", 7);
+	systemd_notify("MAINPID=7");
 	assert_string_equal(receive(m), "READY=1");
 	assert_string_equal(receive(m), "MAINPID=7");
 	assert_string_equal(receive(m), "");

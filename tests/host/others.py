@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Nobody else stops a session, feeds it or makes it wait: other users, readers that do not read."""
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import common
+
+# Every timer is late, and nothing is recorded.
+ANY = ["--threshold", "1us", "--recorder", "none", "--workload", "cyclic"]
+
+
+class Others(common.HostTest):
+    def start(self, *args, **popen):
+        command = [common.CTL, "start", "--cpu", str(self.cpu), "--output", self.output, *ANY, *args]
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, **popen)
+        self.addCleanup(lambda: (process.kill(), process.wait()))
+        return process
+
+    def status(self, process):
+        lines = common.parse_lines(common.run_ctl("status", "--json").stdout)
+        return next((line for line in lines if line.get("pid") == process.pid or line.get("session") == str(process.pid)), None)
+
+    def test_a_lock_on_the_folder_of_metrics(self):
+        """As nobody, who may read it."""
+        folder = os.path.join(self.folder, "metrics")
+        os.mkdir(folder, 0o755)
+        os.chmod(self.folder, 0o755)
+        code = "import os, fcntl, time; fcntl.flock(os.open(%r, 0), fcntl.LOCK_EX); print(flush=True); time.sleep(60)" % folder
+        with common.running([*common.setpriv("--reuid=65534", "--clear-groups"), "/usr/bin/python3", "-c", code], ready=True):
+            with common.Session([self.cpu], self.output, *ANY, "--count", "10", "--cooldown", "10ms",
+                                "--metrics", os.path.join(folder, "m.prom")) as session:
+                self.assertEqual(session.finish(), 0)
+        self.assertEqual(len(session.captures), 10)
+        # It was 2 s for each.
+        self.assertLess(max(capture["skid_ns"] for capture in session.captures), 1500000000)
+        self.assertIn("perf_poke_session_armed", common.read(os.path.join(folder, "m.prom")))
+        self.assertEqual(os.listdir(folder), ["m.prom"])
+
+    def test_a_reader_that_does_not_read(self):
+        """Neither of results nor of messages."""
+        pipes = [os.pipe(), os.pipe()]
+        for _, sink in pipes:
+            fcntl.fcntl(sink, fcntl.F_SETPIPE_SZ, 4096)
+        process = self.start("--json", "--count", "400", stdout=pipes[0][1], stderr=pipes[1][1])
+        for _, sink in pipes:
+            os.close(sink)
+        # More than a pipe takes.
+        common.wait_for(lambda: os.path.isdir(self.output) and len([name for name in self.folders() if name[0] != "."]) == 400,
+                        "400 captures")
+        with os.fdopen(pipes[1][0]) as err, os.fdopen(pipes[0][0]) as out:
+            drain = threading.Thread(target=err.read)
+            drain.start()
+            lines = common.parse_lines(out.read())
+            drain.join()
+        self.assertEqual(process.wait(timeout=common.PATIENCE), 0)
+        self.assertEqual(len(common.of_type(lines, "capture")), 400)
+        self.assertEqual(lines[-1]["type"], "summary")
+
+    def test_nobody_reads_at_the_end(self):
+        """A second signal gives up what nobody reads; the session had ended before."""
+        source, sink = os.pipe()
+        fcntl.fcntl(sink, fcntl.F_SETPIPE_SZ, 4096)
+        process = self.start("--json", "--count", "100000", stdout=sink, stderr=subprocess.DEVNULL)
+        os.close(sink)
+        common.wait_for(lambda: os.path.isdir(self.output) and len(self.folders()) > 30, "some captures")
+        process.send_signal(signal.SIGTERM)
+        common.wait_for(lambda: not self.partial(), "the end of the session")
+        self.assertEqual(common.run_ctl("status", "--json").stdout, "")
+        time.sleep(0.5)
+        self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(timeout=common.PATIENCE), 1)
+        os.close(source)
+
+
+if __name__ == "__main__":
+    common.main()
