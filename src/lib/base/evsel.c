@@ -2,6 +2,7 @@
 #include "base/evsel.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -20,9 +21,17 @@ static int silent(enum libperf_print_level level __attribute__((unused)),
 	return 0;
 }
 
-void evsel_init(void)
+static void init_libperf(void)
 {
 	libperf_init(silent);
+}
+
+/* libperf has global variables, which sessions in several threads share. */
+void evsel_init(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, init_libperf);
 }
 
 void evsel_raise_nofile(void)

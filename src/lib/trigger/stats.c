@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "trigger/trigger.h"
 
+/* Programs and other threads count meanwhile. */
+#define LOAD(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
+
 uint64_t stats_count(const struct stats_table *table, unsigned int bucket)
 {
 	uint64_t count = 0;
 
 	for (size_t i = 0; i < table->nr; i++)
-		count += table->table[table->cpus[i]].buckets[bucket];
+		count += LOAD(table->table[table->cpus[i]].buckets[bucket]);
 	return count;
 }
 
@@ -14,10 +17,10 @@ void stats_add_unpaired(struct perf_poke_stats *stats, const volatile struct tri
 			size_t nr)
 {
 	for (size_t i = 0; i < nr; i++) {
-		stats->not_entered += cpus[i].unpaired[SPAN_NOT_ENTERED];
-		stats->reentered += cpus[i].unpaired[SPAN_REENTERED];
-		stats->thread_died += cpus[i].unpaired[SPAN_THREAD_DIED];
-		stats->no_room += cpus[i].unpaired[SPAN_NO_ROOM];
+		stats->not_entered += LOAD(cpus[i].unpaired[SPAN_NOT_ENTERED]);
+		stats->reentered += LOAD(cpus[i].unpaired[SPAN_REENTERED]);
+		stats->thread_died += LOAD(cpus[i].unpaired[SPAN_THREAD_DIED]);
+		stats->no_room += LOAD(cpus[i].unpaired[SPAN_NO_ROOM]);
 	}
 }
 
@@ -27,14 +30,15 @@ struct perf_poke_stats stats_sum(const struct stats_table *table)
 
 	for (size_t i = 0; i < table->nr; i++) {
 		const volatile struct trigger_cpu *one = &table->table[table->cpus[i]];
-		uint64_t min_ns = ~one->min_inverse, max_ns = one->max_ns;
+		uint64_t min_ns = ~LOAD(one->min_inverse), max_ns = LOAD(one->max_ns);
+		uint64_t last_ns = LOAD(one->last_ns);
 
-		sum.count += one->count;
-		sum.sum_ns += one->sum_ns;
-		sum.spikes += one->spikes;
-		sum.unarmed += one->unarmed;
-		if (one->last_ns > sum.last_ns)
-			sum.last_ns = one->last_ns;
+		sum.count += LOAD(one->count);
+		sum.sum_ns += LOAD(one->sum_ns);
+		sum.spikes += LOAD(one->spikes);
+		sum.unarmed += LOAD(one->unarmed);
+		if (last_ns > sum.last_ns)
+			sum.last_ns = last_ns;
 		if (min_ns < sum.min_ns)
 			sum.min_ns = min_ns;
 		if (max_ns > sum.max_ns)
