@@ -115,6 +115,18 @@ static int writer_create_thread(struct writer *writer)
 	return -err;
 }
 
+/* The thread may wait for a CPU that tasks of others keep busy: while it has the lock, it runs with
+ * the priority of who wants it. */
+static void writer_init_lock(struct writer *writer)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
+	pthread_mutex_init(&writer->lock, &attr);
+	pthread_mutexattr_destroy(&attr);
+}
+
 int writer_start(struct writer **ret, const struct capture_env *env)
 {
 	struct writer *writer = calloc(1, sizeof(*writer));
@@ -125,7 +137,7 @@ int writer_start(struct writer **ret, const struct capture_env *env)
 	writer->env = env;
 	queue_init(&writer->todo);
 	queue_init(&writer->done);
-	pthread_mutex_init(&writer->lock, NULL);
+	writer_init_lock(writer);
 	pthread_cond_init(&writer->wake, NULL);
 	writer->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
 	err = writer->fd < 0 ? -errno : writer_create_thread(writer);
