@@ -59,6 +59,9 @@ class Words(ErrorTest):
 class Kernel(ErrorTest):
     """Names and filters unknown to this kernel."""
 
+    def test_no_memory_for_its_types(self):
+        self.assert_fails(self.start(prefix=["prlimit", f"--data={8 << 20}"]), FAILED, common.BTF, "Cannot allocate memory", "RLIMIT_DATA")
+
     def test_event(self):
         for name in ("sched:no_such_event", "nosuch:event", "sched:no_such_*", "../sched:sched_switch",
                      "sched:../sched/sched_switch"):

@@ -114,7 +114,10 @@ static int session_start_writer(struct perf_poke *pp)
 	pp->env.trigger = pp->trigger;
 	err = writer_start(&pp->writer, &pp->env);
 	if (err)
-		return err;
+		return log_error(&pp->config.log, err,
+				 "cannot start the thread that writes captures: %s (see "
+				 "RLIMIT_NPROC, RLIMIT_DATA)",
+				 strerror(-err));
 	pp->rules.config = &pp->config;
 	pp->rules.trigger = pp->trigger;
 	pp->rules.writer = pp->writer;

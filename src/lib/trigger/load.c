@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
 #include "base/base.h"
@@ -242,6 +243,22 @@ static int trigger_attach(struct trigger *trigger, const struct trigger_config *
 	return err;
 }
 
+/* libbpf says -ESRCH, whatever the reason, if it has not read the kernel's types. */
+static int trigger_load_error(int err, const struct log *log)
+{
+	struct btf *btf = err == -ESRCH ? btf__parse(TRIGGER_BTF, NULL) : NULL;
+	int why = err == -ESRCH && !btf ? -errno : err;
+
+	btf__free(btf);
+	if (why != err)
+		return log_error(log, why,
+				 "cannot read the kernel's types (" TRIGGER_BTF
+				 "): %s (they take some 16 MiB of memory: see RLIMIT_DATA, "
+				 "RLIMIT_AS)",
+				 strerror(-why));
+	return log_error(log, err, "the kernel rejects the trigger program: %s", strerror(-err));
+}
+
 static int trigger_load(struct trigger *trigger, const struct trigger_config *config,
 			const struct log *log)
 {
@@ -270,8 +287,7 @@ static int trigger_load(struct trigger *trigger, const struct trigger_config *co
 		return err;
 	err = trigger_load_quietly(trigger);
 	if (err)
-		return log_error(log, err, "the kernel rejects the trigger program: %s",
-				 strerror(-err));
+		return trigger_load_error(err, log);
 	err = trigger_map_all(trigger, config);
 	if (err)
 		return log_error(log, err, "cannot map the trigger's statistics: %s",
