@@ -46,6 +46,13 @@
  * - children, with the workload user: one for each CPU, without SIGCHLD, waited for by its ID, and
  *   killed when the process ends
  *
+ * After fork(), the session is the parent's: in the child, perf_poke__poll() and perf_poke__stop()
+ * return -ECHILD, and perf_poke__free() frees memory and gives up locks, but ends nothing, restores
+ * nothing and removes nothing. perf_poke__report(), perf_poke__poke(), perf_poke__arm() and
+ * perf_poke__disarm() act on the parent's session. The session's descriptors, which are
+ * close-on-exec, keep its events and programs in the kernel until the child, too, ends or executes
+ * a program. A session that the child makes itself is independent of the parent's.
+ *
  * It does not change signal handlers, signal masks, the working directory or the environment.
  * Threads of the session inherit the signal mask of the thread that starts it.
  *
@@ -603,6 +610,7 @@ int perf_poke__fd(const struct perf_poke *pp);
  * - -EINTR: interrupted by a signal
  * - -ENOTCONN: not started
  * - -EBUSY: called in a callback
+ * - -ECHILD: this process was forked by the one that started the session
  * - -EIO, -ENOMEM: a snapshot failed (with a message, without a callback); the session is re-armed
  * - -ECANCELED: perf_poke__session_stop() was called: call perf_poke__stop()
  * - -ESRCH: the last target has ended or was dropped
@@ -747,6 +755,7 @@ const int *perf_poke__cpus(const struct perf_poke *pp, size_t *nr);
  *
  * Returns: 0, also if it was not started, or
  * - -EBUSY: called in a callback; nothing is done
+ * - -ECHILD: this process was forked by the one that started the session; nothing is done
  * - -ESTALE: the folder for captures was moved or removed, so captures are not at their reported
  *   paths; everything else is done
  * Since: 0.1
@@ -754,7 +763,7 @@ const int *perf_poke__cpus(const struct perf_poke *pp, size_t *nr);
 int perf_poke__stop(struct perf_poke *pp);
 
 /**
- * Stop, and free.
+ * Stop, and free. In a child of fork(), free only: see "The process".
  *
  * @param pp  session; NULL is ignored
  * Since: 0.1

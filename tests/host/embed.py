@@ -41,6 +41,7 @@ class Library(common.HostTest):
         busy = -errno.EBUSY
         self.assertEqual(seen["in_callback"], {"captures": 1, "start": busy, "poll": busy, "stop": busy, "stats": 0})
         self.assertEqual(seen["together"], [2] * 4)
+        self.assertEqual(seen["forked"], {"ended": 20, "poll": -errno.ECHILD, "listed": 1, "captures": 1, "failed": 0})
 
 
 if __name__ == "__main__":

@@ -3,13 +3,18 @@
  * `threads`: thread latencies counted by a session with the cyclic workload, beside a sleeping
  * thread of this program; `threshold_ns` and `captures`: of each run of one session with an endless
  * cooldown; `in_callback`: what functions return in a callback;
- * `together`: in each round two threads start a session at once; how many of them succeed. */
+ * `together`: in each round two threads start a session at once; how many of them succeed;
+ * `forked`: children, forked while a thread reports, that could free the session, what their poll
+ * returned, whether the session is listed afterwards, and its captures then. */
 #include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -205,7 +210,108 @@ static void start_together(const char *cpu, const char *output)
 		pthread_barrier_destroy(&barrier);
 		printf("%s%d", round ? "," : "", !two[0].err + !two[1].err);
 	}
-	printf("]}\n");
+	printf("]");
+}
+
+struct reporting {
+	struct perf_poke *pp;
+	int cpu;
+	atomic_bool end;
+	int captures, failed;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void *report_always(void *arg)
+{
+	struct reporting *reporting = arg;
+
+	while (!reporting->end) {
+		const struct perf_poke_report late = { .sz = sizeof(late),
+						       .expected_ns = now_ns() - 400000,
+						       .cpu = reporting->cpu };
+
+		perf_poke__report(reporting->pp, &late);
+	}
+	return NULL;
+}
+
+static void count_captures(void *ctx, const struct perf_poke_capture *capture)
+{
+	struct reporting *reporting = ctx;
+
+	reporting->captures += !capture->error;
+	reporting->failed += !!capture->error;
+}
+
+static void find_session(void *ctx, const struct perf_poke_session *session)
+{
+	int *found = ctx;
+
+	*found += session->alive && !strcmp(session->name, NAME);
+}
+
+static int free_in_child(struct perf_poke *pp, int *poll)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		alarm(10);
+		status = perf_poke__poll(pp, 0);
+		perf_poke__free(pp);
+		_exit(-status);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		exit(1);
+	*poll = WIFEXITED(status) ? -WEXITSTATUS(status) : 0;
+	return WIFEXITED(status);
+}
+
+static void fork_and_free(const char *cpu, const char *output)
+{
+	const struct perf_poke_trigger trigger = { PERF_POKE_TRIGGER_REPORT, 200000 };
+	struct reporting reporting = { .cpu = atoi(cpu) };
+	struct perf_poke_opts opts = { .sz = sizeof(opts),
+				       .cpus = cpu,
+				       .output = output,
+				       .session = NAME,
+				       .recorder = PERF_POKE_RECORDER_NONE,
+				       .cooldown_ns = 50000000,
+				       .triggers = &trigger,
+				       .nr_triggers = 1,
+				       .trigger_sz = sizeof(trigger),
+				       .on_capture = count_captures,
+				       .capture_ctx = &reporting };
+	int ended = 0, poll = 0, listed = 0;
+	pthread_t threads[2];
+
+	if (perf_poke__new(&reporting.pp, &opts))
+		exit(1);
+	start(reporting.pp);
+	for (int i = 0; i < 2; i++) {
+		if (pthread_create(&threads[i], NULL, report_always, &reporting))
+			exit(1);
+	}
+	for (int i = 0; i < 20; i++)
+		ended += free_in_child(reporting.pp, &poll);
+	perf_poke__sessions(find_session, &listed);
+	reporting.captures = reporting.failed = 0;
+	poll_for(reporting.pp, PATIENCE_MS, 5);
+	reporting.end = true;
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	perf_poke__stop(reporting.pp);
+	printf(",\"forked\":{\"ended\":%d,\"poll\":%d,\"listed\":%d,\"captures\":%d,"
+	       "\"failed\":%d}}\n",
+	       ended, poll, listed, reporting.captures >= 5, reporting.failed);
+	perf_poke__free(reporting.pp);
 }
 
 int main(int argc, char **argv)
@@ -222,5 +328,6 @@ int main(int argc, char **argv)
 	restart(argv[1], argv[2]);
 	call_in_callback(argv[1], argv[2]);
 	start_together(argv[1], argv[2]);
+	fork_and_free(argv[1], argv[2]);
 	return 0;
 }

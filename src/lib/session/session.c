@@ -179,6 +179,12 @@ static int session_open_pins(struct perf_poke *pp)
 	return err;
 }
 
+/* Rings, files, settings, pins and threads are those of the process that started the session. */
+static bool session_is_forked(const struct perf_poke *pp)
+{
+	return pp->started && pp->pid != getpid();
+}
+
 /* First what fails cheaply, last what others notice. */
 static int session_start(struct perf_poke *pp)
 {
@@ -233,6 +239,7 @@ static int session_arm(struct perf_poke *pp)
 	pp->moved = false;
 	pp->held = false;
 	pp->started = true;
+	pp->pid = getpid();
 	err = session_start(pp);
 	if (err) {
 		session_stop(pp);
@@ -410,6 +417,10 @@ static int session_poll(struct perf_poke *pp, int timeout_ms)
 
 	if (!pp->started)
 		return -ENOTCONN;
+	if (session_is_forked(pp))
+		return log_error(&pp->config.log, -ECHILD,
+				 "the session is that of process %d, which has forked this one",
+				 pp->pid);
 	if (trigger_stop_asked(pp->trigger))
 		timeout_ms = 0;
 	ready = epoll_wait(pp->epoll_fd, events, ARRAY_SIZE(events), timeout_ms);
@@ -510,6 +521,8 @@ int perf_poke__stop(struct perf_poke *pp)
 {
 	if (!pp || !pp->started)
 		return 0;
+	if (session_is_forked(pp))
+		return -ECHILD;
 	if (pp->busy)
 		return -EBUSY;
 	pp->busy = true;
@@ -518,12 +531,27 @@ int perf_poke__stop(struct perf_poke *pp)
 	return pp->moved ? -ESTALE : 0;
 }
 
+/* Takes no lock and waits for nothing: another thread may have been anywhere when this process was
+ * forked. Closes what would keep the session alive in the eyes of others; the kernel closes the
+ * rest when the process ends or executes a program. */
+static void session_abandon(struct perf_poke *pp)
+{
+	pins_abandon(pp->pins);
+	workload_abandon(pp->workload);
+	closep(&pp->output.work);
+	closep(&pp->output.fd);
+}
+
 void perf_poke__free(struct perf_poke *pp)
 {
 	if (!pp)
 		return;
-	perf_poke__stop(pp);
-	trigger_free(pp->trigger);
+	if (session_is_forked(pp)) {
+		session_abandon(pp);
+	} else {
+		perf_poke__stop(pp);
+		trigger_free(pp->trigger);
+	}
 	config_destroy(&pp->config);
 	free(pp);
 }

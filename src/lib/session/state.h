@@ -36,6 +36,7 @@ void any_thread_close(struct any_thread *gate);
 struct perf_poke {
 	struct config config;
 	bool started;
+	pid_t pid; /* of the process that started it: not of one that it has forked */
 	bool busy; /* in perf_poke__start(), __poll() or __stop(), which callbacks must not call */
 	int epoll_fd;		 /* -1 unless started */
 	int hotplug_fd;		 /* -1: none */

@@ -279,3 +279,12 @@ void pins_free(struct pins *pins)
 	closep(&pins->dirfd);
 	free(pins);
 }
+
+void pins_abandon(struct pins *pins)
+{
+	if (!pins)
+		return;
+	closep(&pins->fd);
+	closep(&pins->dirfd);
+	free(pins);
+}

@@ -37,6 +37,10 @@ int pins_open(struct pins **ret, const char *name, const struct trigger *trigger
 	      const struct log *log);
 void pins_free(struct pins *pins);
 
+/* In a child of fork(): frees, and leaves the pins and their lock to the parent. NULL is ignored.
+ */
+void pins_abandon(struct pins *pins);
+
 /* For observers: */
 
 /* Users whose sessions the caller may see, itself first; root sees all. Returns their number or a

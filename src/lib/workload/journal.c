@@ -252,8 +252,10 @@ static int journal_restore(const struct journal *journal, bool busy)
 	return kept;
 }
 
-static void journal_free(struct journal *journal)
+void journal_abandon(struct journal *journal)
 {
+	if (!journal)
+		return;
 	for (size_t i = 0; i < journal->nr; i++)
 		entry_free(&journal->entries[i]);
 	free(journal->entries);
@@ -328,7 +330,7 @@ int journal_open(struct journal **ret, const char *dir, int tracefs, const struc
 	if (journal->dirfd >= 0)
 		flock(journal->dirfd, LOCK_UN);
 	if (err) {
-		journal_free(journal);
+		journal_abandon(journal);
 		return log_error(
 			log, err,
 			"cannot save the settings to restore in %s, so none is changed: %s", dir,
@@ -347,7 +349,7 @@ void journal_close(struct journal *journal, bool busy)
 		/* Fails unless it is empty. */
 		rmdir(journal->dir);
 	}
-	journal_free(journal);
+	journal_abandon(journal);
 }
 
 /* A line is completed before its setting is changed, so an incomplete line is ignored. */
@@ -408,7 +410,7 @@ static int recover_file(const char *dir, const char *name, int tracefs, bool bus
 			ret = 1;
 		}
 	}
-	journal_free(journal);
+	journal_abandon(journal);
 	return ret;
 }
 

@@ -377,3 +377,14 @@ void workload_stop(struct workload *workload)
 	closep(&workload->tracefs);
 	free(workload);
 }
+
+void workload_abandon(struct workload *workload)
+{
+	if (!workload)
+		return;
+	journal_abandon(workload->journal);
+	closep(&workload->dma_latency);
+	closep(&workload->epoll);
+	closep(&workload->tracefs);
+	free(workload);
+}

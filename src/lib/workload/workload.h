@@ -50,6 +50,10 @@ void workload_poll(struct workload *workload);
 /* NULL is ignored. */
 void workload_stop(struct workload *workload);
 
+/* In a child of fork(): closes what the kernel applies while it is open. Threads and settings are
+ * the parent's. NULL is ignored. */
+void workload_abandon(struct workload *workload);
+
 /* The workload cyclic: a real-time thread per CPU that sleeps one period at a time. It arms timers;
  * the trigger measures them. */
 struct cyclic;
@@ -88,6 +92,9 @@ int journal_mkdir(struct journal *journal, const char *name);
  * tracers' settings if `busy`: changing them would stop another process's tracer. NULL is
  * ignored. */
 void journal_close(struct journal *journal, bool busy);
+
+/* In a child of fork(): frees, and restores nothing. NULL is ignored. */
+void journal_abandon(struct journal *journal);
 
 /* Restores settings of dead sessions. Returns the number of sessions, or a negative errno. */
 int journal_recover(const char *dir, int tracefs, bool busy, const struct log *log);
