@@ -166,7 +166,27 @@ int journal_mkdir(struct journal *journal, const char *name)
 	return mkdirat(journal->tracefs, name, 0750) ? -errno : 0;
 }
 
-/* Adds a setting that another process changed. */
+int journal_renew(const struct journal *journal, const char *prefix)
+{
+	char now[4096];
+	int ret = 0;
+
+	for (size_t i = 0; i < journal->nr; i++) {
+		const struct entry *entry = &journal->entries[i];
+		int err;
+
+		if (entry->kind != KIND_SET || !has_prefix(entry->name, prefix))
+			continue;
+		err = read_text_at(journal->tracefs, entry->name, now, sizeof(now));
+		if (!err && strcmp(now, entry->after))
+			err = file_write(journal->tracefs, entry->name, entry->after);
+		if (err && err != -ENOENT && !ret)
+			ret = err;
+	}
+	return ret;
+}
+
+/* Adds a setting that was changed meanwhile. */
 static void found_add(struct found *found, const struct entry *entry, const char *now)
 {
 	size_t len = strlen(found->text);
@@ -240,7 +260,7 @@ static int journal_restore(const struct journal *journal, bool busy)
 		snprintf(more, sizeof(more), ", and %zu more", found.nr - FOUND_MAX);
 	if (found.nr)
 		log_write(&journal->log, PERF_POKE_LOG_WARN,
-			  "settings that others have changed are not restored: %s%s", found.text,
+			  "settings that have changed meanwhile are not restored: %s%s", found.text,
 			  more);
 	if (kept == -EBUSY)
 		log_write(&journal->log, PERF_POKE_LOG_WARN,

@@ -113,13 +113,14 @@ static int hold_dma_latency(struct workload *workload)
 			 strerror(errno));
 }
 
+#define CPU_PATH "/sys/devices/system/cpu/cpu%d/cpuidle/"
+
 static int disable_state(struct workload *workload, int cpu, int state)
 {
 	char name[128];
 	int err;
 
-	snprintf(name, sizeof(name), "/sys/devices/system/cpu/cpu%d/cpuidle/state%d/disable", cpu,
-		 state);
+	snprintf(name, sizeof(name), CPU_PATH "state%d/disable", cpu, state);
 	err = journal_set(workload->journal, name, "1");
 	if (err && err != -ENOENT)
 		log_error(&workload->config->log, err, "deepest idle state: cannot set %s: %s",
@@ -137,7 +138,7 @@ static int limit_idle_states(struct workload *workload)
 		int cpu = config->cpus[i], state = 0, err = 0;
 		char name[128];
 
-		snprintf(name, sizeof(name), "/sys/devices/system/cpu/cpu%d/cpuidle/state0", cpu);
+		snprintf(name, sizeof(name), CPU_PATH "state0", cpu);
 		if (access(name, F_OK))
 			return log_error(&config->log, -EOPNOTSUPP,
 					 "deepest idle state: CPU %d has no idle states (%s)", cpu,
@@ -339,8 +340,28 @@ int workload_start(struct workload **ret, const struct config *config,
 	return 0;
 }
 
+static int renew_idle_states(const struct workload *workload, int cpu)
+{
+	char prefix[64];
+	int err;
+
+	if (!workload->config->opts.limit_idle_state)
+		return 0;
+	snprintf(prefix, sizeof(prefix), CPU_PATH, cpu);
+	err = journal_renew(workload->journal, prefix);
+	if (err)
+		log_write(&workload->config->log, PERF_POKE_LOG_WARN,
+			  "deepest idle state: CPU %d is back, but cannot be limited again: %s",
+			  cpu, strerror(-err));
+	return err;
+}
+
 int workload_cpu_online(struct workload *workload, int cpu)
 {
+	int err = renew_idle_states(workload, cpu);
+
+	if (err)
+		return err;
 	if (workload->users)
 		return user_threads_cpu_online(workload->users, cpu);
 	if (workload->timerlat)

@@ -88,6 +88,10 @@ int journal_option(struct journal *journal, const char *name, const char *word, 
 /* Makes a folder that is removed at the end. */
 int journal_mkdir(struct journal *journal, const char *name);
 
+/* Sets again what was set and has this prefix: a CPU that comes back has the settings that it has
+ * after boot. Missing files are no failure. */
+int journal_renew(const struct journal *journal, const char *prefix);
+
 /* Restores all settings, the last one first. Failures are left to journal_recover(). So are the
  * tracers' settings if `busy`: changing them would stop another process's tracer. NULL is
  * ignored. */

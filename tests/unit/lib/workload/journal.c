@@ -81,6 +81,26 @@ TEST_WITH(puts_back_at_the_end, setup, remove_folder)
 	assert_int_equal(access(dir, F_OK), -1);
 }
 
+/* A CPU that was offline comes back as after boot. */
+TEST_WITH(sets_again, setup, remove_folder)
+{
+	struct journal *journal = begin();
+
+	put_file(folder->fd, "period", "1000\n");
+	put_file(folder->fd, "osnoise/cpus", "0-3\n");
+	assert_int_equal(journal_renew(journal, "peri"), 0);
+	assert_string_equal(load_text("period"), "20");
+	assert_string_equal(load_text("osnoise/cpus"), "0-3\n");
+	assert_int_equal(journal_renew(journal, "osnoise/"), 0);
+	assert_set();
+	assert_int_equal(unlinkat(folder->fd, "period", 0), 0);
+	assert_int_equal(journal_renew(journal, ""), 0);
+	put_file(folder->fd, "period", "20");
+	journal_close(journal, false);
+	assert_put_back();
+	assert_int_equal(said.nr, 0);
+}
+
 static void killed(void)
 {
 	pid_t pid = fork();
@@ -115,7 +135,7 @@ TEST_WITH(leaves_what_others_changed, setup, remove_folder)
 	assert_string_equal(load_text("osnoise/cpus"), "0-3");
 	assert_int_equal(said.nr, 1);
 	assert_int_equal(said.level, PERF_POKE_LOG_WARN);
-	assert_string_equal(said.text, "settings that others have changed are not restored: "
+	assert_string_equal(said.text, "settings that have changed meanwhile are not restored: "
 				       "period is '77' (the session had set '20', before that "
 				       "'1000')");
 }
@@ -130,7 +150,7 @@ TEST_WITH(says_what_others_put_back, setup, remove_folder)
 	assert_string_equal(load_text("osnoise/cpus"), "0-3\n");
 	assert_string_equal(load_text("period"), "1000");
 	assert_int_equal(said.nr, 1);
-	assert_string_equal(said.text, "settings that others have changed are not restored: "
+	assert_string_equal(said.text, "settings that have changed meanwhile are not restored: "
 				       "osnoise/cpus is '0-3' (the session had set '1')");
 }
 
