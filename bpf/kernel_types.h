@@ -94,6 +94,11 @@ struct thread_info {
 	__u32 cpu;
 };
 
+/* Of 64-bit machines. */
+struct signal_set {
+	unsigned long sig[1];
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	void *mm;
@@ -106,6 +111,7 @@ struct task_struct {
 	struct pid *thread_pid;
 	struct task_struct *group_leader;
 	struct sighand_struct *sighand;
+	struct signal_set blocked;
 };
 
 struct file_operations {

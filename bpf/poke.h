@@ -39,8 +39,10 @@ struct poke_target {
 	__u32 exec_id;	 /* the low half of self_exec_id */
 	__u32 gone;	 /* enum poke_gone; set once, by the first to notice */
 	__s32 signal;
+	__u32 blocked; /* 1: it blocked the signal when this was last looked at */
 	/* Of the newest spike: */
 	__u32 idle; /* 1: the CPU was idle */
+	__u32 unused;
 	__u64 sequence;
 	__u64 poked_ns;	  /* when it was poked; both CLOCK_MONOTONIC */
 	__u64 pending_ns; /* when the signal became pending; 0: not yet */
@@ -75,7 +77,7 @@ poke_merge_owed(volatile struct poke_target *target)
 
 #ifndef __bpf__
 static_assert(POKE_TARGETS == 4 * POKE_CALLED_DIGITS, "a bit for each");
-static_assert(sizeof(struct poke_target) == 88 + 16 * POKE_WAYS, "no hidden padding");
+static_assert(sizeof(struct poke_target) == 96 + 16 * POKE_WAYS, "no hidden padding");
 #endif
 
 #endif

@@ -45,19 +45,40 @@ static __always_inline enum poke_gone poke_look(const struct poke_target *target
 	return poke_handler(sighand, target->signal) > 1 ? POKE_HERE : POKE_GONE_HANDLER;
 }
 
-/* Call right before each signal: whether the identified program would still catch it. */
-static __always_inline bool poke_may(struct poke_target *target)
+static __always_inline bool poke_is_here(struct poke_target *target)
 {
 	if (!target->gone)
 		target->gone = poke_look(target);
 	return !target->gone;
 }
 
+/* A blocked signal stays pending, and execve() keeps it: the next program, which has no handler,
+ * would be ended once it unblocks the signal. */
+static __always_inline bool poke_is_blocked(struct poke_target *target)
+{
+	const struct task_struct *task = (const void *)target->task;
+
+	target->blocked = BPF_CORE_READ(task, blocked.sig[0]) >> (target->signal - 1) & 1;
+	return target->blocked;
+}
+
+/* Call right before each signal: whether the identified program would catch it now. */
+static __always_inline bool poke_may(struct poke_target *target)
+{
+	return poke_is_here(target) && !poke_is_blocked(target);
+}
+
 /* Called by the target: signals itself. */
 static __always_inline void poke_pay(struct poke_target *target, __u32 way)
 {
-	if (poke_take_owed(target, way) && poke_may(target))
+	if (!poke_take_owed(target, way))
+		return;
+	if (poke_may(target)) {
 		bpf_send_signal_thread(target->signal);
+	} else if (!target->gone) {
+		__sync_fetch_and_add(&target->refused[way], 1);
+		__sync_fetch_and_or(&target->owed, POKE_OWED(POKE_WAY_NONE));
+	}
 }
 
 /* No task is a target twice. */
@@ -215,7 +236,7 @@ __noinline __u32 poke_one(__u32 index, __u64 number)
 {
 	struct poke_target *target = bpf_map_lookup_elem(&targets, &index);
 
-	if (!target || !target->tid || !poke_may(target))
+	if (!target || !target->tid || !poke_is_here(target))
 		return 0;
 	/* First: see poke_open_way(). */
 	target->sequence = number;
@@ -225,6 +246,10 @@ __noinline __u32 poke_one(__u32 index, __u64 number)
 	target->poked_ns = bpf_ktime_get_ns();
 	target->pending_ns = 0;
 	poke_merge_owed(target);
+	if (poke_is_blocked(target)) {
+		__sync_fetch_and_or(&target->owed, POKE_OWED(POKE_WAY_NONE));
+		return 0;
+	}
 	if (POKE_HAS_TASK && poke_task(target, index))
 		return 0;
 	return poke_print(target);

@@ -79,6 +79,34 @@ class Others(common.HostTest):
         self.assertEqual(process.wait(timeout=common.PATIENCE), 1)
         os.close(source)
 
+    @staticmethod
+    def target_of(capture):
+        path = os.path.join(capture["path"], "capture.json")
+        return os.path.exists(path) and json.loads(common.read(path))["poke"]["targets"][0]
+
+    def test_a_target_that_blocks_the_signal(self):
+        """Pending signals outlive execve(): the next program, which has no handler, unblocks them."""
+        code = ("import os, signal, sys, time\n"
+                "signal.signal(signal.SIGUSR2, lambda *_: None)\n"
+                "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2])\n"
+                "print(flush=True)\n"
+                "sys.stdin.read(1)\n"
+                "time.sleep(0.3)\n"
+                "os.execl('/bin/sh', 'sh', '-c', 'sleep 0.2; true')\n")
+        for delivery in ("task-work", "fasync", "relay"):
+            with self.subTest(delivery=delivery):
+                target = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+                target.stdout.readline()
+                with common.Session([self.cpu], self.output, *ANY, "--count", "1000000", "--keep-worst", "1", "--any-process",
+                                    "--delivery", delivery, "--perf-pid", str(target.pid)) as session:
+                    target.communicate(b"x")
+                    session.finish(signal.SIGINT)
+                self.assertEqual(target.returncode, 0)
+                pokes = [target for target in map(self.target_of, session.captures) if target]
+                self.assertTrue(pokes, session.lines)
+                self.assertGreater(pokes[-1]["refused"].get("relay", 0), 0, pokes[-1])
+                self.assertEqual(sum(pokes[-1]["sent"].values()), 0, pokes[-1])
+
 
 if __name__ == "__main__":
     common.main()

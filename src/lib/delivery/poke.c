@@ -317,7 +317,7 @@ static void poke_relay(struct poke *poke, size_t i, uint64_t sequence)
 	int err = trigger_look(poke->trigger);
 
 	poke_end_gone(poke);
-	if (err || !poke->tids[i] || target_signal(&poke->targets[i])) {
+	if (err || !poke->tids[i] || live->blocked || target_signal(&poke->targets[i])) {
 		__sync_fetch_and_add(&live->refused[PERF_POKE_DELIVERY_RELAY], 1);
 		return;
 	}

@@ -38,6 +38,9 @@ struct task_struct {
 	unsigned int in_execve;
 	uint64_t start_boottime, self_exec_id;
 	struct sighand_struct *sighand;
+	struct {
+		unsigned long sig[1];
+	} blocked;
 };
 
 #ifndef HAVE_BPF_TASK_WORK

@@ -178,6 +178,54 @@ TEST(stranger_is_left_alone)
 	}
 }
 
+/* It gets none by any delivery while it blocks the signal, and again once it does not. */
+TEST(blocked_signal_is_not_sent)
+{
+	static struct task_struct busy = { .pid = 99 };
+
+	for (size_t n = 0; n < ARRAY_SIZE(wanted_deliveries); n++) {
+		struct poke *poke = open_poke(wanted_deliveries[n]);
+
+		memset(refuses, 0, sizeof(refuses));
+		tasks[1].blocked.sig[0] = 1UL << (SIGUSR2 - 1);
+		spike(poke, 1, &busy);
+		assert_int_equal(nr_signals[1], 0);
+		assert_int_equal(map[1].gone, POKE_HERE);
+		assert_int_equal(sum(map[1].sent), 0);
+		assert_int_equal(map[1].refused[PERF_POKE_DELIVERY_RELAY], 1);
+		tasks[1].blocked.sig[0] = 1UL << (SIGUSR1 - 1);
+		spike(poke, 2, &busy);
+		assert_int_equal(nr_signals[1], 1);
+		check_target(0, 2);
+		check_target(2, 2);
+		poke_free(poke);
+	}
+}
+
+/* The target blocks it between the spike and its own work; the controller comes later. */
+TEST(signal_is_blocked_late)
+{
+	static const enum perf_poke_delivery own[] = { PERF_POKE_DELIVERY_TASK_WORK,
+						       PERF_POKE_DELIVERY_TRACEPOINT };
+
+	for (size_t n = 0; n < ARRAY_SIZE(own); n++) {
+		struct poke *poke = open_poke(own[n]);
+
+		memset(refuses, 0, sizeof(refuses));
+		current = &tasks[1];
+		map[1].owed = POKE_OWED(own[n]);
+		tasks[1].blocked.sig[0] = 1UL << (SIGUSR2 - 1);
+		poke_pay(&map[1], own[n]);
+		assert_int_equal(nr_signals[1], 0);
+		assert_int_equal(map[1].refused[own[n]], 1);
+		tasks[1].blocked.sig[0] = 0;
+		poke_finish(poke);
+		assert_int_equal(nr_signals[1], 1);
+		assert_int_equal(map[1].sent[PERF_POKE_DELIVERY_RELAY], 1);
+		poke_free(poke);
+	}
+}
+
 /* Between the spike and the work that it left to the target or to the controller. */
 TEST(stranger_is_noticed_late)
 {
