@@ -182,16 +182,18 @@ class Failures(DetachTest):
     def test_caller_is_killed(self):
         """If the command is killed before it has printed the session, the session ends too."""
         log = os.path.join(self.folder, "log")
-        os.mkfifo(log)  # The session waits for a reader.
         process = subprocess.Popen(
             [common.CTL, "start", "--detach", "--cpu", str(self.cpu), "--output", self.output, "--log", log,
              *common.NO_SPIKES],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         children = "/proc/%d/task/%d/children" % (process.pid, process.pid)
-        common.wait_for(lambda: common.read(children), "a child")
+        while not os.path.exists(log):
+            self.assertIsNone(process.poll())
         pid = int(common.read(children))
+        os.kill(pid, signal.SIGSTOP)  # Before it has loaded its programs.
         process.kill()
         self.assertEqual(process.wait(), -signal.SIGKILL)
+        os.kill(pid, signal.SIGCONT)
         self.pids.add(pid)
         with open(log) as file:
             self.assertEqual(self.end(pid, None), FAILED)

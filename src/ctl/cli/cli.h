@@ -30,14 +30,19 @@ struct logger {
 	bool failed; /* a write failed */
 };
 
-/* `where` is a path or "journal". Returns 0, or a negative errno with *why (allocated). */
+/* `where` is a path or "journal". Refuses what others may have put there: symbolic links in folders
+ * that they can change, files of theirs, files with several names, FIFOs. Returns 0, or a negative
+ * errno with *why (allocated). */
 int logger_open(struct logger *log, const char *where, char **why) _must_check_;
 
-/* Opens a file in a folder that others can write to: refuses symbolic links, files of other users
- * and files with several names. Returns 0 or a negative errno. */
+/* The same for a file among captures, where any symbolic link is refused. Returns 0 or a negative
+ * errno. */
 int logger_open_at(struct logger *log, int dirfd, const char *name) _must_check_;
 
 void logger_release(struct logger *log);
+
+/* Of root, the user of sudo, who is trusted like root; else root. */
+uid_t sudo_user(void);
 
 /* Formats a message without newline for logger_result(), allocated. A file gets the time and the
  * PID in front. */

@@ -22,43 +22,105 @@ static int open_journal(struct logger *log, char **why)
 	return 0;
 }
 
-static int open_file(struct logger *log, int dirfd, const char *name, int flags)
+uid_t sudo_user(void)
 {
-	int fd = openat(dirfd, name, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | flags,
-			0600);
+	const char *text = geteuid() ? NULL : getenv("SUDO_UID");
+	char *end;
+	unsigned long uid = text ? strtoul(text, &end, 10) : 0;
+
+	return text && *text && !*end && uid < UINT32_MAX ? (uid_t)uid : 0;
+}
+
+static bool is_trusted(uid_t uid)
+{
+	return !uid || uid == geteuid() || uid == sudo_user();
+}
+
+/* Neither waits for a reader of a FIFO nor becomes the owner of a terminal. */
+static int open_file(int dirfd, const char *name, int flags)
+{
+	_cleanup_close_ int fd = openat(
+		dirfd, name,
+		O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | flags, 0600);
+	struct stat st;
 
 	if (fd < 0)
+		return errno == ENXIO ? -EINVAL : -errno;
+	if (fstat(fd, &st) || fcntl(fd, F_SETFL, O_APPEND))
 		return -errno;
-	*log = (struct logger){ .kind = LOGGER_FILE, .fd = fd };
-	return 0;
+	/* Such as /dev/null. */
+	if (S_ISCHR(st.st_mode))
+		return TAKE_FD(fd);
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	/* Others could make a link, in a folder of theirs, to a file of ours. */
+	return is_trusted(st.st_uid) && st.st_nlink == 1 ? TAKE_FD(fd) : -EPERM;
+}
+
+/* Whether nobody else can put a link into the folder. */
+static bool is_private(int dirfd)
+{
+	struct stat st;
+
+	return !fstat(dirfd, &st) && is_trusted(st.st_uid) && !(st.st_mode & 0022);
+}
+
+static int open_by_path(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	_cleanup_free_ char *folder =
+		slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+	_cleanup_close_ int dirfd = -1;
+	const char *name = slash && slash[1] ? slash + 1 : slash ? "." : path;
+	int fd;
+
+	if (!folder)
+		return -ENOMEM;
+	dirfd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dirfd < 0)
+		return -errno;
+	fd = open_file(dirfd, name, O_NOFOLLOW);
+	return fd == -ELOOP && is_private(dirfd) ? open_file(dirfd, name, 0) : fd;
+}
+
+static const char *open_strerror(int err)
+{
+	switch (err) {
+	case -ELOOP:
+		return "a symbolic link, in a folder that others can change";
+	case -EPERM:
+		return "a file of another user, or one with several names";
+	case -EINVAL:
+		return "not a regular file";
+	default:
+		return strerror(-err);
+	}
 }
 
 int logger_open(struct logger *log, const char *where, char **why)
 {
-	int r;
+	int fd;
 
 	if (!strcmp(where, "journal"))
 		return open_journal(log, why);
-	r = open_file(log, AT_FDCWD, where, 0);
-	return r ? options_explain(why, r,
-				   "--log '%s': cannot append to the file: %s (use a file in an "
-				   "existing, writable folder)",
-				   where, strerror(-r))
-		 : 0;
+	fd = open_by_path(where);
+	if (fd < 0)
+		return options_explain(why, fd,
+				       "--log '%s': cannot append to the file: %s (use a file in "
+				       "an existing, writable folder)",
+				       where, open_strerror(fd));
+	*log = (struct logger){ .kind = LOGGER_FILE, .fd = fd };
+	return 0;
 }
 
 int logger_open_at(struct logger *log, int dirfd, const char *name)
 {
-	struct stat st;
-	int r = open_file(log, dirfd, name, O_NOFOLLOW | O_NONBLOCK);
+	int fd = open_file(dirfd, name, O_NOFOLLOW);
 
-	if (r)
-		return r;
-	if (!fstat(log->fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
-	    st.st_nlink == 1)
-		return 0;
-	logger_release(log);
-	return -EPERM;
+	if (fd < 0)
+		return fd;
+	*log = (struct logger){ .kind = LOGGER_FILE, .fd = fd };
+	return 0;
 }
 
 void logger_release(struct logger *log)

@@ -109,16 +109,6 @@ static void on_removed(void *ctx, const char *path)
 		json_print(s->con, json_removed(path));
 }
 
-/* The user of sudo is trusted like root, which may write to folders of that user. */
-static uid_t sudo_user(void)
-{
-	const char *text = geteuid() ? NULL : getenv("SUDO_UID");
-	char *end;
-	unsigned long uid = text ? strtoul(text, &end, 10) : 0;
-
-	return text && *text && !*end && uid < UINT32_MAX ? (uid_t)uid : 0;
-}
-
 /* Such as " to 812 and 813". */
 static int format_targets(const struct perf_poke_opts *opts, char **text)
 {

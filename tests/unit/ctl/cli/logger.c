@@ -154,6 +154,39 @@ TEST_WITH(opens_its_own_file, set_up, remove_folder)
 	}
 }
 
+/* By its path, too. Nobody may wait for a reader, or append to a file that others chose. */
+TEST_WITH(opens_no_file_of_others, set_up, remove_folder)
+{
+	static const char *const strange[] = { "shared/link", "shared/gone", "pipe", "second" };
+	_cleanup_free_ char *own = NULL;
+	struct logger log = { 0 };
+
+	put_file(folder->fd, "other", "");
+	put_file(folder->fd, "shared/file", "");
+	assert_int_equal(fchmodat(folder->fd, "shared", 01777, 0), 0);
+	assert_int_equal(linkat(folder->fd, "other", folder->fd, "second", 0), 0);
+	assert_int_equal(symlinkat("file", folder->fd, "shared/link"), 0);
+	assert_int_equal(symlinkat("made", folder->fd, "shared/gone"), 0);
+	assert_int_equal(mkfifoat(folder->fd, "pipe", 0600), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(strange); i++) {
+		_cleanup_free_ char *name = NULL, *why = NULL;
+
+		assert_true(asprintf(&name, "%s/%s", folder->path, strange[i]) > 0);
+		assert_true(logger_open(&log, name, &why) < 0);
+		assert_int_equal(log.kind, LOGGER_NONE);
+		assert_non_null(strstr(why, "cannot append to the file: "));
+	}
+	assert_false(exists("shared/made"));
+	/* A link of the user's own, where nobody else could have made it. */
+	assert_int_equal(symlinkat("log", folder->fd, "link"), 0);
+	assert_true(asprintf(&own, "%s/link", folder->path) > 0);
+	open_log(&log, own);
+	logger_release(&log);
+	assert_int_equal(stat_of("log").st_mode & 0777, 0600);
+	open_log(&log, "/dev/null");
+	logger_release(&log);
+}
+
 TEST(refuses_places)
 {
 	refuses("/no/such/log", "--log '/no/such/log': cannot append to the file: No "
