@@ -262,7 +262,7 @@ static json_object *new_samples(const struct account *account)
 	json_add_u64(object, "count", mostly->all);
 	json_add_u64(object, "in", mostly->nr);
 	json_add_name(object, "function", account_name(account, mostly->function));
-	for (size_t i = 0; i < mostly->nr_callers; i++)
+	for (size_t i = 0; i < mostly->nr_callers && i < SAMPLES_CALLERS_PRINTED; i++)
 		json_object_array_add(callers,
 				      json_text(account_name(account, mostly->callers[i])));
 	json_add(object, "callers", callers);

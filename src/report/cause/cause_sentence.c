@@ -211,7 +211,7 @@ static void put_thread(FILE *file, const struct cause *cause, const struct findi
 		put_stack(file, cause, findings, facts);
 	else if (!facts_is_thread(facts))
 		fputs("; events do not show whether interrupts were off", file);
-	else
+	else if (!findings->samples.function)
 		fprintf(file, "; what it executed is not recorded%s",
 			findings->spans->samples.nr
 				? ""

@@ -181,7 +181,8 @@ static bool was_preempted(const struct spike_stack *stack)
 	size_t end = spike_stack_switched(stack);
 
 	for (size_t i = 0; i < end && i < stack->nr; i++) {
-		if (!strcmp(stack->frames[i].name, "schedule"))
+		if (!strcmp(stack->frames[i].name, "schedule") ||
+		    !strcmp(stack->frames[i].name, "do_task_dead"))
 			return false;
 	}
 	return !stack->frames[end].user;
@@ -231,6 +232,21 @@ static bool make_throttled(struct fingerprint *to, const struct late_thread *thr
 	return to->nr;
 }
 
+/* The function of the kernel that most samples of the time share, and its callers. */
+static void add_sampled(struct fingerprint *to, const struct findings *findings)
+{
+	const struct samples_mostly *mostly = &findings->samples;
+
+	if (!mostly->kernel || 2 * mostly->nr <= mostly->all)
+		return;
+	if (!add_function(to, findings_name(findings, mostly->function)))
+		return;
+	for (size_t i = 0; i < mostly->nr_kernel; i++) {
+		if (!add_function(to, findings_name(findings, mostly->callers[i])))
+			return;
+	}
+}
+
 /* A thread in the kernel is identified by its functions. In user space, where recorders see
  * different depths, by its name. */
 static void make_thread(struct fingerprint *to, const struct cause *cause,
@@ -247,6 +263,8 @@ static void make_thread(struct fingerprint *to, const struct cause *cause,
 		add_stack(to, stack, culprit);
 	else if (cause->mostly_span != SPAN_NONE)
 		add_spans(to, findings, facts, cause->mostly_span);
+	else
+		add_sampled(to, findings);
 	/* Between two pieces of work: either may have taken long. */
 	if (to->nr && fingerprint_role(token, to->frames[0]) == FRAME_ENTRY)
 		to->nr = 0;

@@ -32,7 +32,7 @@ static uint32_t name_kernel(struct names *names, struct tracepoints *tracepoints
 int samples_add(struct samples *samples, struct names *names, struct tracepoints *tracepoints,
 		const struct tracepoint_event *event)
 {
-	struct sampled sample = { event->time, samples->nr_frames, 0 };
+	struct sampled sample = { .at = event->time, .first = samples->nr_frames };
 	uint64_t at = 0, address;
 
 	if (array_grow(&samples->list, samples->nr, sizeof(sample)))
@@ -48,6 +48,8 @@ int samples_add(struct samples *samples, struct names *names, struct tracepoints
 			continue;
 		samples->frames[samples->nr_frames++] = name;
 		sample.nr++;
+		if (address >= KERNEL_FIRST)
+			sample.nr_kernel = sample.nr;
 	}
 	if (sample.nr)
 		samples->list[samples->nr++] = sample;
@@ -95,8 +97,11 @@ static void find_callers(struct samples_mostly *mostly, const struct samples *sa
 
 	while (frames[i] != mostly->function)
 		i++;
-	while (++i < sample->nr && mostly->nr_callers < SAMPLES_CALLERS)
+	mostly->kernel = i < sample->nr_kernel;
+	while (++i < sample->nr && mostly->nr_callers < SAMPLES_CALLERS) {
 		mostly->callers[mostly->nr_callers++] = frames[i];
+		mostly->nr_kernel += i < sample->nr_kernel;
+	}
 }
 
 int samples_find(struct samples_mostly *mostly, const struct samples *samples,
@@ -138,7 +143,7 @@ void samples_put(FILE *file, const struct samples_mostly *mostly, const struct n
 		return;
 	fprintf(file, "%s%zu of %zu samples in ", before, mostly->nr, mostly->all);
 	put_function(file, names, mostly->function);
-	for (size_t i = 0; i < mostly->nr_callers; i++) {
+	for (size_t i = 0; i < mostly->nr_callers && i < SAMPLES_CALLERS_PRINTED; i++) {
 		fputs(" < ", file);
 		put_function(file, names, mostly->callers[i]);
 	}

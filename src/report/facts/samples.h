@@ -18,8 +18,8 @@ typedef uint32_t samples_namer(void *context, struct names *names,
 struct samples {
 	struct sampled {
 		uint64_t at;
-		size_t first; /* in `frames` */
-		uint32_t nr;
+		size_t first;		/* in `frames` */
+		uint32_t nr, nr_kernel; /* the kernel's are innermost */
 	} * list;
 	size_t nr;
 	uint32_t *frames; /* names, innermost first */
@@ -39,7 +39,8 @@ static inline void samples_release(struct samples *samples)
 	*samples = (struct samples){ 0 };
 }
 
-#define SAMPLES_CALLERS 3
+#define SAMPLES_CALLERS 16
+#define SAMPLES_CALLERS_PRINTED 3
 
 /* The function that most samples of an interval share. */
 struct samples_mostly {
@@ -47,6 +48,8 @@ struct samples_mostly {
 	uint32_t function; /* 0: no samples */
 	uint32_t callers[SAMPLES_CALLERS];
 	size_t nr_callers;
+	size_t nr_kernel; /* callers of the kernel, if the function is of the kernel */
+	bool kernel;
 };
 
 /* The innermost function in more than half of the samples, or else the most frequent one. Returns 0

@@ -54,7 +54,8 @@ static uint32_t name_sample(const struct lane_writer *writer, const struct sampl
 	char text[STACK_TEXT] = "";
 	size_t length = 0;
 
-	for (uint32_t i = 0; i < sample->nr && i <= SAMPLES_CALLERS && length < sizeof(text); i++)
+	for (uint32_t i = 0;
+	     i < sample->nr && i <= SAMPLES_CALLERS_PRINTED && length < sizeof(text); i++)
 		length += (size_t)snprintf(text + length, sizeof(text) - length, "%s%s",
 					   i ? " < " : "",
 					   names_get(writer->spans->names, frames[i]));

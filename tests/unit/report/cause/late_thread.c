@@ -174,6 +174,35 @@ static void make_schedule(struct schedule *schedule, struct names *names,
 
 static struct tracepoints *kernel;
 
+/* In 2 of 3 samples, innermost first, with this many of the kernel; 0: no samples. */
+static const char *const sampled[] = { "clear_page_erms", "folio_zero_user", "handle_mm_fault",
+				       "asm_exc_page_fault", "fill" };
+static uint32_t nr_sampled_of_kernel;
+
+static void add_samples(struct spans *spans)
+{
+	struct samples *samples = &spans->samples;
+
+	for (uint64_t at = 120000; at < 180000 && nr_sampled_of_kernel; at += 20000) {
+		size_t skipped = at == 140000 ? ARRAY_SIZE(sampled) - 1 : 0;
+
+		assert_int_equal(array_grow(&samples->list, samples->nr, sizeof(*samples->list)),
+				 0);
+		samples->list[samples->nr++] = (struct sampled){
+			.at = at,
+			.first = samples->nr_frames,
+			.nr = ARRAY_SIZE(sampled) - (uint32_t)skipped,
+			.nr_kernel = skipped ? 0 : nr_sampled_of_kernel,
+		};
+		for (size_t i = skipped; i < ARRAY_SIZE(sampled); i++) {
+			assert_int_equal(array_grow(&samples->frames, samples->nr_frames,
+						    sizeof(*samples->frames)),
+					 0);
+			samples->frames[samples->nr_frames++] = names_add(spans->names, sampled[i]);
+		}
+	}
+}
+
 /* Thread 7 is late from 100us to 200us, on CPU 1. */
 static void say_thread(FILE *file, const struct happening *list, size_t nr, uint64_t irq_ns,
 		       enum perf_poke_trigger_kind kind, const struct scheduling_facts *scheduling,
@@ -193,6 +222,7 @@ static void say_thread(FILE *file, const struct happening *list, size_t nr, uint
 		account.facts.scheduling = *scheduling;
 	namer.names = account.spans->names;
 	make_schedule(&schedule, namer.names, list, nr);
+	add_samples(account.spans);
 	assert_int_equal(late_thread_new(&account.thread, &schedule, &account.facts, &namer), 0);
 	assert_non_null(account.thread);
 	account.facts.thread = account.thread;
@@ -346,6 +376,17 @@ static void names_who_ran_instead(FILE *file)
 	       SWITCH(195000, 1, 40, "compiler", 0, LATE, "victim", "schedule acme_ioctl"));
 }
 
+/* What the kernel did for it tells it from others; in user space recorders see different depths. */
+static void names_what_it_executed(FILE *file)
+{
+	nr_sampled_of_kernel = ARRAY_SIZE(sampled) - 1;
+	SAY_OF("victim 7", 0, SPAN, NULL, RUNS);
+	nr_sampled_of_kernel = 1;
+	SAY_OF("victim 7", 0, SPAN, NULL, RUNS);
+	nr_sampled_of_kernel = 0;
+	SAY_OF("victim 7", 0, SPAN, NULL, RUNS);
+}
+
 /* Switches between two others while the thread waits. */
 #define TURN(at, from, to) SWITCH(at, 1, from, "compiler", 0, to, "compiler", NULL)
 
@@ -395,11 +436,11 @@ static void open_kernel(void)
 TEST_IN_FOLDER(prints_what_the_golden_file_has)
 {
 	static const struct golden_part parts[] = {
-		PART(names_who_held_a_lock),	    PART(follows_the_chain_of_waits),
-		PART(names_sleeps_of_its_own),	    PART(deduces_that_its_timer_woke_it),
-		PART(names_what_it_waited_for),	    PART(says_what_is_not_recorded),
-		PART(names_who_ran_instead),	    PART(names_threads_that_took_turns),
-		PART(names_parts_of_a_late_thread),
+		PART(names_who_held_a_lock),	     PART(follows_the_chain_of_waits),
+		PART(names_sleeps_of_its_own),	     PART(deduces_that_its_timer_woke_it),
+		PART(names_what_it_waited_for),	     PART(says_what_is_not_recorded),
+		PART(names_who_ran_instead),	     PART(names_what_it_executed),
+		PART(names_threads_that_took_turns), PART(names_parts_of_a_late_thread),
 	};
 
 	open_kernel();
