@@ -137,7 +137,7 @@ static void waker_find(struct thread_waker *waker, const struct schedule *schedu
 	event = &schedule->events[woken];
 	waker->tid = event->other;
 	waker->cpu = event->cpu;
-	waker->name = schedule_name(schedule, event->other, UINT64_MAX);
+	waker->name = schedule_name(schedule, event->other, event->time);
 	/* Without sched_waking: where the thread was queued, maybe by an interrupt for the waker.
 	 */
 	if (event->kind != SCHEDULE_WAKING || !event->nr_frames)

@@ -7,6 +7,7 @@
 
 #include "array.h"
 #include "read.h"
+#include "sample.h"
 #include "text.h"
 
 /* The last bit that sched_switch reports; alone, it means that the thread was preempted. */
@@ -189,31 +190,48 @@ void schedule_release(struct schedule *schedule)
 	*schedule = (struct schedule){ 0 };
 }
 
-int schedule_add_comms(struct schedule *schedule, struct names *names,
-		       const struct perfdata_file *file)
+static int schedule_add_comm(struct schedule *schedule, struct names *names,
+			     const struct perfdata_record *record, uint64_t time)
 {
 	struct comm_record {
 		uint8_t header[8];
 		int32_t pid, tid;
 		char comm[16];
-	} comm;
-	const size_t size_min = sizeof(comm) - sizeof(comm.comm);
+	} comm = { { 0 } };
+
+	if (record->size < sizeof(comm) - sizeof(comm.comm))
+		return 0;
+	memcpy(&comm, record->bytes, record->size < sizeof(comm) ? record->size : sizeof(comm));
+	comm.comm[sizeof(comm.comm) - 1] = '\0';
+	if (array_grow(&schedule->comms, schedule->nr_comms, sizeof(*schedule->comms)))
+		return -ENOMEM;
+	schedule->comms[schedule->nr_comms++] = (struct schedule_comm){
+		.tid = comm.tid,
+		.name = names_add(names, printable(comm.comm)),
+		.time = time,
+	};
+	return 0;
+}
+
+int schedule_add_comms(struct schedule *schedule, struct names *names,
+		       const struct perfdata_file *file)
+{
+	struct perfdata_events events = { 0 };
 	struct perfdata_record record;
 	uint64_t at = file->data.offset;
+	int r = perfdata_events_read(&events, file);
 
-	while (perfdata_next(file, &at, &record)) {
-		if (record.type != PERF_RECORD_COMM || record.size < size_min)
+	while (!r && perfdata_next(file, &at, &record)) {
+		struct perfdata_sample sample;
+
+		if (record.type != PERF_RECORD_COMM)
 			continue;
-		comm = (struct comm_record){ 0 };
-		memcpy(&comm, record.bytes,
-		       record.size < sizeof(comm) ? record.size : sizeof(comm));
-		comm.comm[sizeof(comm.comm) - 1] = '\0';
-		if (array_grow(&schedule->comms, schedule->nr_comms, sizeof(*schedule->comms)))
-			return -ENOMEM;
-		schedule->comms[schedule->nr_comms++] =
-			(struct schedule_comm){ comm.tid, names_add(names, printable(comm.comm)) };
+		if (!perfdata_sample(&events, &record, &sample))
+			sample.time = 0;
+		r = schedule_add_comm(schedule, names, &record, sample.time);
 	}
-	return names_error(names);
+	perfdata_events_release(&events);
+	return r ?: names_error(names);
 }
 
 uint64_t schedule_since(const struct schedule *schedule, int cpu)
@@ -230,22 +248,29 @@ bool schedule_has(const struct schedule *schedule, int cpu, uint64_t at)
 	return schedule_since(schedule, cpu) <= at;
 }
 
-uint32_t schedule_name(const struct schedule *schedule, int tid, uint64_t until)
+uint32_t schedule_name(const struct schedule *schedule, int tid, uint64_t at)
 {
+	uint64_t since = 0;
 	uint32_t name = 0;
 
-	for (size_t i = 0; i < schedule->nr && schedule->events[i].time <= until; i++) {
+	/* At equal times, the last one counts. */
+	for (size_t i = 0; i < schedule->nr_comms; i++) {
+		const struct schedule_comm *comm = &schedule->comms[i];
+
+		if (comm->tid == tid && comm->time <= at && comm->time >= since) {
+			name = comm->name;
+			since = comm->time;
+		}
+	}
+	for (size_t i = 0; i < schedule->nr && schedule->events[i].time <= at; i++) {
 		const struct schedule_event *event = &schedule->events[i];
 
+		if (event->time < since)
+			continue;
 		if (event->tid == tid && event->name)
 			name = event->name;
 		else if (event->kind == SCHEDULE_SWITCH && event->other == tid && event->other_name)
 			name = event->other_name;
-	}
-	/* The last one counts. */
-	for (size_t i = schedule->nr_comms; i > 0 && !name; i--) {
-		if (schedule->comms[i - 1].tid == tid)
-			name = schedule->comms[i - 1].name;
 	}
 	return name;
 }

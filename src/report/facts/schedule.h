@@ -57,6 +57,7 @@ struct schedule {
 	struct schedule_comm {
 		int tid;
 		uint32_t name;
+		uint64_t time; /* 0: since before the recording */
 	} * comms;
 	size_t nr_comms;
 };
@@ -66,7 +67,7 @@ int schedule_add(struct schedule *schedule, struct names *names,
 		 const struct tracepoint_event *event) _must_check_;
 void schedule_release(struct schedule *schedule);
 
-/* Adds the names of threads. Returns 0 or -ENOMEM. */
+/* Adds the names of threads. Returns 0, -EINVAL or -ENOMEM. */
 int schedule_add_comms(struct schedule *schedule, struct names *names,
 		       const struct perfdata_file *file) _must_check_;
 
@@ -76,8 +77,8 @@ uint64_t schedule_since(const struct schedule *schedule, int cpu);
 /* Whether switches of the CPU are recorded at that time. */
 bool schedule_has(const struct schedule *schedule, int cpu, uint64_t at);
 
-/* Name of a thread, from its last event before `until`; 0: unknown. */
-uint32_t schedule_name(const struct schedule *schedule, int tid, uint64_t until);
+/* Name of a thread at a time; 0: unknown. */
+uint32_t schedule_name(const struct schedule *schedule, int tid, uint64_t at);
 
 enum thread_state {
 	THREAD_UNKNOWN, /* on a CPU that is not recorded, or before the recording */

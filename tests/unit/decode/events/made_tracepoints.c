@@ -51,6 +51,20 @@ struct made_sample made_comm(uint32_t tid, const char *comm)
 	return made;
 }
 
+struct made_sample made_comm_at(uint64_t time, uint64_t id, uint32_t tid, const char *comm)
+{
+	struct made_sample made = made_comm(tid, comm);
+	const struct {
+		uint32_t pid, tid;
+		uint64_t time;
+		uint32_t cpu, reserved;
+		uint64_t id;
+	} sample_id = { 1, tid, time, 0, 0, id };
+
+	memcpy((uint8_t *)&made + sizeof(made) - sizeof(sample_id), &sample_id, sizeof(sample_id));
+	return made;
+}
+
 void made_tracepoints(const struct folder *folder, const struct made_format *formats,
 		      size_t nr_formats, const struct made_sample *samples, size_t nr)
 {
@@ -70,7 +84,8 @@ void made_tracepoints(const struct folder *folder, const struct made_format *for
 				  .config = formats[i].id,
 				  .sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP |
 						 PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-						 PERF_SAMPLE_CPU | PERF_SAMPLE_RAW },
+						 PERF_SAMPLE_CPU | PERF_SAMPLE_RAW,
+				  .sample_id_all = 1 },
 			.name = formats[i].name,
 			.ids = &formats[i].id,
 			.nr_ids = 1,

@@ -43,6 +43,8 @@ struct made_sample made_sample(uint16_t id, uint64_t time, uint32_t tid, const v
 
 /* PERF_RECORD_COMM, as long as the samples beside it. */
 struct made_sample made_comm(uint32_t tid, const char *comm);
+/* With the sample id of an event. */
+struct made_sample made_comm_at(uint64_t time, uint64_t id, uint32_t tid, const char *comm);
 
 /* Writes a folder perf.data. */
 void made_tracepoints(const struct folder *folder, const struct made_format *formats,

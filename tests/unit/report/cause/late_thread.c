@@ -166,9 +166,11 @@ static void make_schedule(struct schedule *schedule, struct names *names,
 		/* As a comm record has it. */
 		if (event.kind != SCHEDULE_WAKING || !list[i].to)
 			continue;
-		assert_int_equal(array_grow(&schedule->comms, schedule->nr_comms, 8), 0);
+		assert_int_equal(
+			array_grow(&schedule->comms, schedule->nr_comms, sizeof(*schedule->comms)),
+			0);
 		schedule->comms[schedule->nr_comms++] =
-			(struct schedule_comm){ event.other, event.other_name };
+			(struct schedule_comm){ event.other, event.other_name, 0 };
 	}
 }
 

@@ -332,6 +332,8 @@ TEST_IN_FOLDER(names_threads)
 		switched(90, 0, 7, 0, 8),
 		woken(95, 1, 30, 7, 0),
 		made_comm(30, "waker"),
+		made_comm_at(120, SWITCH, 30, "executed"),
+		made_comm_at(110, SWITCH, 30, "forked"),
 	};
 	struct schedule schedule = { 0 };
 	struct names *names;
@@ -341,7 +343,9 @@ TEST_IN_FOLDER(names_threads)
 	assert_string_equal(names_get(names, schedule_name(&schedule, 7, 200)), "late");
 	assert_string_equal(names_get(names, schedule_name(&schedule, 7, 92)), "task7");
 	assert_string_equal(names_get(names, schedule_name(&schedule, 8, 200)), "task8");
-	assert_string_equal(names_get(names, schedule_name(&schedule, 30, 200)), "waker");
+	assert_string_equal(names_get(names, schedule_name(&schedule, 30, 100)), "waker");
+	assert_string_equal(names_get(names, schedule_name(&schedule, 30, 115)), "forked");
+	assert_string_equal(names_get(names, schedule_name(&schedule, 30, 200)), "executed");
 	assert_int_equal(schedule_name(&schedule, 31, 200), 0);
 	schedule_release(&schedule);
 	names_free(names);
