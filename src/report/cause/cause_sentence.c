@@ -140,11 +140,15 @@ static void put_none(FILE *file, const struct cause *cause, const struct finding
 		return;
 	}
 	if (cause_is_elsewhere(facts)) {
-		fputs(facts->by_argument ? "what delayed it is not known, because the span belongs "
-					   "to no thread"
-					 : "whether the thread ran or waited is not recorded: "
-					   "sched:sched_switch and sched:sched_waking show it",
-		      file);
+		if (facts->by_argument)
+			fputs("what delayed it is not known, because the span belongs to no thread",
+			      file);
+		else if (!late_thread_of(facts))
+			fputs("which thread was late was not reported (--tid)", file);
+		else
+			fputs("whether the thread ran or waited is not recorded: "
+			      "sched:sched_switch and sched:sched_waking show it",
+			      file);
 		return;
 	}
 	if (!cause_explains(findings, findings->late_end - findings->late_begin)) {

@@ -387,7 +387,7 @@ static void names_what_was_hit_in_user_space(FILE *file)
 }
 
 /* The reporting thread itself may have been running; the stack is that of the report. */
-static void names_what_was_reported(FILE *file)
+static void say_reported(FILE *file, int late_tid)
 {
 	_cleanup_(account_release) struct account account;
 
@@ -397,7 +397,15 @@ static void names_what_was_reported(FILE *file)
 	account.facts.stack.nr = 1;
 	account.facts.stack.frames[0] = (struct spike_frame)FRAME("do_syscall_64");
 	strcpy(account.facts.spike.label, "control loop");
+	account.facts.spike.late_tid = late_tid;
 	say(file, &account);
+}
+
+static void names_what_was_reported(FILE *file)
+{
+	/* From elsewhere, without a thread. */
+	say_reported(file, 7);
+	say_reported(file, 0);
 }
 
 static void names_who_made_a_noise(FILE *file)
