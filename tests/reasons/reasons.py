@@ -125,6 +125,8 @@ def noise(row, report, witness):
         made_ns = sum(ns for comm, ns in rivals.items() if re.search(truth.who, comm))
         if rivals and 2 * made_ns < sum(rivals.values()):
             return "by perf others ran: %s" % rivals.most_common(3)
+    if truth.who == rows.NOBODY and 2 * witness.rivals(late["tid"], begin_ns, end_ns).total() > end_ns - begin_ns:
+        return "by perf others ran for most of it"
     steal = (report.get("hardware") or {}).get("steal_ns") or 0
     if part == "running" and 3 * steal > end_ns - begin_ns:
         return "steal %.1f ms" % (steal / 1e6)

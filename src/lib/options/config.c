@@ -255,7 +255,6 @@ int config_init(struct config *config, const struct perf_poke_opts *opts)
 	if (err)
 		return err;
 	config->log = (struct log){ config->opts.log, config->opts.log_ctx };
-	err = option_check_span(&config->opts, &config->log);
 	config->opts.owned = calloc(1, sizeof(struct owned_opts));
 	if (!config->opts.owned)
 		err = -ENOMEM;

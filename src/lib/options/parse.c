@@ -254,7 +254,8 @@ static char *join_kinds(void)
 
 int option_check_span(const struct perf_poke_opts *opts, const struct log *log)
 {
-	const struct owned_opts *owned = opts->owned;
+	bool may_own = opts->sz >= offsetof(struct perf_poke_opts, owned) + sizeof(opts->owned);
+	const struct owned_opts *owned = may_own ? opts->owned : NULL;
 	const struct perf_poke_trigger *trigger =
 		owned ? find_trigger(opts, PERF_POKE_TRIGGER_SPAN) : NULL;
 	_cleanup_free_ char *kinds = join_kinds();

@@ -8,40 +8,6 @@
 
 #define SIZE_MIN (offsetof(struct perf_poke_opts, owned) + sizeof(void *))
 
-void *owned_memory(struct perf_poke_opts *opts, size_t size)
-{
-	struct owned_opts *owned = opts->owned;
-
-	if (array_grow(&owned->strings, owned->nr_strings, sizeof(*owned->strings)))
-		return NULL;
-	owned->strings[owned->nr_strings] = calloc(1, size + 1);
-	return owned->strings[owned->nr_strings] ? owned->strings[owned->nr_strings++] : NULL;
-}
-
-char *owned_copy(struct perf_poke_opts *opts, const char *text, size_t length)
-{
-	size_t size = strnlen(text, length);
-	char *copy = owned_memory(opts, size);
-
-	return copy ? memcpy(copy, text, size) : NULL;
-}
-
-void perf_poke__opts_release(struct perf_poke_opts *opts)
-{
-	struct owned_opts *owned = opts->owned;
-
-	if (!owned)
-		return;
-	for (size_t i = 0; i < owned->nr_strings; i++)
-		free(owned->strings[i]);
-	free(owned->strings);
-	free(owned->events);
-	free(owned->triggers);
-	free(owned->targets);
-	free(owned);
-	opts->owned = NULL;
-}
-
 static int set_flag(bool *flag, const char *value, char **why)
 {
 	*flag = !value || !strcmp(value, "yes");

@@ -30,7 +30,7 @@ int parse_span(struct perf_poke_opts *opts, const char *value, char **why);
 int parse_target(struct perf_poke_opts *opts, const char *value, char **why);
 int parse_trigger(struct perf_poke_opts *opts, const char *value, char **why);
 
-/* A span and its trigger require each other. */
+/* A span and its trigger require each other. The options are those of the caller. */
 int option_check_span(const struct perf_poke_opts *opts, const struct log *log);
 
 /* Memory owned by the options, freed by perf_poke__opts_release(). */

@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "io.h"
 #include "options/config.h"
+#include "options/table.h"
 #include "task.h"
 #include "trigger/trigger.h"
 
@@ -24,7 +25,7 @@ static int session_configure(struct perf_poke *pp, const struct perf_poke_opts *
 
 	if (err)
 		return err;
-	err = choices_check(&pp->config);
+	err = option_check_span(opts, &pp->config.log) ?: choices_check(&pp->config);
 	if (!err)
 		err = triggers_check(&pp->config);
 	if (!err)
@@ -554,9 +555,4 @@ void perf_poke__free(struct perf_poke *pp)
 	}
 	config_destroy(&pp->config);
 	free(pp);
-}
-
-const char *perf_poke__version(void)
-{
-	return PERF_POKE_VERSION;
 }

