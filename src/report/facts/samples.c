@@ -2,6 +2,7 @@
 #include "facts/samples.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "array.h"
 
@@ -21,12 +22,16 @@ static uint32_t name_user(const struct samples *samples, struct names *names,
 
 static uint32_t name_kernel(struct names *names, struct tracepoints *tracepoints, uint64_t address)
 {
-	const char *function;
-	char text[32];
+	const char *function = tracepoints_function(tracepoints, address);
+	const char *cold = function ? strstr(function, ".cold") : NULL;
+	char text[128];
 
-	function = tracepoints_function(tracepoints, address);
-	snprintf(text, sizeof(text), "[0x%" PRIx64 "]", address);
-	return names_add(names, function ?: text);
+	/* Compilers move unlikely code of a function to a symbol of its own. */
+	if (cold)
+		snprintf(text, sizeof(text), "%.*s", (int)(cold - function), function);
+	else
+		snprintf(text, sizeof(text), "[0x%" PRIx64 "]", address);
+	return names_add(names, function && !cold ? function : text);
 }
 
 int samples_add(struct samples *samples, struct names *names, struct tracepoints *tracepoints,

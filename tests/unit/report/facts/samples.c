@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decode/events/made_tracepoints.h"
 #include "test.h"
 
 static struct names *names;
@@ -80,7 +81,7 @@ TEST_WITH(takes_recursion, set_up, tear_down)
 	samples_release(&samples);
 }
 
-static void take(struct samples *samples, const uint64_t *addresses, uint64_t size)
+static void add_callchain(struct samples *samples, const uint64_t *addresses, uint64_t size)
 {
 	const struct tracepoint_event event = {
 		.time = 5,
@@ -97,17 +98,17 @@ TEST_WITH(takes_callchains, set_up, tear_down)
 	static const uint64_t deep[5000] = { 1 };
 	struct samples samples = { 0 };
 
-	take(&samples, user, 0);
-	take(&samples, user, 7);
-	take(&samples, user, 8);
+	add_callchain(&samples, user, 0);
+	add_callchain(&samples, user, 7);
+	add_callchain(&samples, user, 8);
 	assert_int_equal(samples.nr, 0);
-	take(&samples, user, sizeof(user) - 3);
+	add_callchain(&samples, user, sizeof(user) - 3);
 	assert_int_equal(samples.nr, 1);
 	assert_int_equal(samples.list[0].nr, 1);
-	take(&samples, deep, sizeof(deep));
+	add_callchain(&samples, deep, sizeof(deep));
 	check(&samples, 5, 5, "2 of 2 samples in [user space]");
 	for (int i = 0; i < 2000; i++)
-		take(&samples, user, sizeof(user));
+		add_callchain(&samples, user, sizeof(user));
 	assert_int_equal(samples.nr, 2002);
 	samples_release(&samples);
 }
@@ -124,7 +125,38 @@ TEST_WITH(names_user_space, set_up, tear_down)
 	const uint64_t user[] = { (uint64_t)-512, 0x401000, 0x402000, 0x7fffffffffff };
 	struct samples samples = { .namer = name_low, .context = (char *)"memcpy" };
 
-	take(&samples, user, sizeof(user));
+	add_callchain(&samples, user, sizeof(user));
 	check(&samples, 0, 9, "1 of 1 samples in memcpy() < [user space]");
 	samples_release(&samples);
+}
+
+/* A function in two symbols is one. */
+TEST_IN_FOLDER(counts_cold_code_of_a_function)
+{
+	static const struct made_format format = { "sched:sched_waking",
+						   MADE_FORMAT("sched_waking", 1, "", "\"\""), 1 };
+	const struct made_sample none = made_sample(1, 1, 1, &(uint64_t){ 0 }, sizeof(uint64_t));
+	const uint64_t stacks[][4] = {
+		{ (uint64_t)-128, 0xffffffff81000310, 0xffffffff81000210, 0xffffffff81000010 },
+		{ (uint64_t)-128, 0xffffffff81000110, 0xffffffff81000010, 0 },
+		{ (uint64_t)-128, 0xffffffff81000120, 0xffffffff81000010, 0 },
+	};
+	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = made_tracepoints_open(
+		folder, &format, 1, &none, 1,
+		"ffffffff81000000 T vfs_write\nffffffff81000100 t devkmsg_write\n"
+		"ffffffff81000200 t devkmsg_write.cold\nffffffff81000300 t printk_emit\n");
+	struct samples samples = { 0 };
+
+	assert_int_equal(names_new(&names), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(stacks); i++) {
+		const struct tracepoint_event event = {
+			.time = 5,
+			.callchain = { (const uint8_t *)stacks[i], i ? 24 : 32 },
+		};
+
+		assert_int_equal(samples_add(&samples, names, tracepoints, &event), 0);
+	}
+	check(&samples, 5, 5, "3 of 3 samples in devkmsg_write() < vfs_write()");
+	samples_release(&samples);
+	names_free(names);
 }
