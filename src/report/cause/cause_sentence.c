@@ -133,10 +133,11 @@ static void put_none(FILE *file, const struct cause *cause, const struct finding
 		     const struct facts *facts)
 {
 	if (facts->thread && facts->thread->part == PART_UNKNOWN) {
-		fprintf(file,
-			"for %s of that, it is not recorded what the thread did: it was on a CPU "
-			"that is not watched, or the recording begins later",
+		fprintf(file, "for %s of that, it is not recorded what the thread did: ",
 			FORMAT_TIME(facts->thread->part_ns));
+		if (facts->capture.lost)
+			fprintf(file, "%" PRIu64 " events were lost, ", facts->capture.lost);
+		fputs("it was on a CPU that is not watched, or the recording begins later", file);
 		return;
 	}
 	if (cause_is_elsewhere(facts)) {

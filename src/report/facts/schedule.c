@@ -402,6 +402,12 @@ static int on_woken(struct follower *follower, size_t i)
 	/* The kernel also reports wakeups of a thread that has not gone to sleep yet. */
 	if (follower->now.state == THREAD_RUNNABLE && event->kind != SCHEDULE_WAKING)
 		follower->now.cpu = event->to_cpu;
+	/* It ran since it was woken, and slept: these switches were lost. */
+	if (follower->now.state == THREAD_RUNNABLE && event->kind == SCHEDULE_WAKING &&
+	    follower->now.woken != SCHEDULE_NONE && follower->now.gave_up == SCHEDULE_NONE) {
+		follower->now.state = THREAD_UNKNOWN;
+		return r ?: follower_change(follower, event->time, next);
+	}
 	if (follower->now.state != THREAD_ASLEEP)
 		return r;
 	follower->now.woken = i;

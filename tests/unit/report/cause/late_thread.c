@@ -175,6 +175,7 @@ static void make_schedule(struct schedule *schedule, struct names *names,
 }
 
 static struct tracepoints *kernel;
+static uint64_t nr_lost;
 
 /* In 2 of 3 samples, innermost first, with this many of the kernel; 0: no samples. */
 static const char *const sampled[] = { "clear_page_erms", "folio_zero_user", "handle_mm_fault",
@@ -217,6 +218,7 @@ static void say_thread(FILE *file, const struct happening *list, size_t nr, uint
 	assert_int_equal(TIMELINE(&account, false, TASK(0, task)), 0);
 	account.facts.spike.kind = kind;
 	account.facts.spike.irq_ns = irq_ns;
+	account.facts.capture.lost = nr_lost;
 	account.facts.spike.ran_cpu = 1;
 	account.facts.spike.late_tid = account.facts.spike.late_pid = LATE;
 	strcpy(account.facts.spike.label, "req");
@@ -344,6 +346,11 @@ static void says_what_is_not_recorded(FILE *file)
 	    RESUMES);
 	SAY(0, SPAN, NULL, RUNS, IDLES(101000, 1, FUTEX));
 	SAY(0, SPAN, NULL, RUNS, IDLES(101000, 1, FUTEX), RESUMES);
+	nr_lost = 74;
+	SAY(0, SPAN, NULL, RUNS, IDLES(99000, 1, FUTEX),
+	    WAKE(101000, 9, "holder", LATE, WOKEN_BY_FUTEX),
+	    WAKE(194000, 9, "holder", LATE, WOKEN_BY_FUTEX), RESUMES);
+	nr_lost = 0;
 }
 
 #define HOGGED                                                                                     \

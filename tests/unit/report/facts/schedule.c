@@ -296,6 +296,14 @@ TEST_IN_FOLDER(ignores_wakeups_of_a_thread_that_runs)
 	CHECK(&nothing, "running 0 100-200 ", switched(90, 0, 1, 0, 7), woken(150, 0, 7, 7, 0));
 }
 
+/* Only one that has run since can be woken again. */
+TEST_IN_FOLDER(does_not_take_a_thread_that_is_woken_twice_for_one_that_waits)
+{
+	CHECK(&nothing, "asleep 0 100-110 unknown 0 110-170 runnable 0 170-175 running 0 175-200 ",
+	      switched(90, 0, 1, 1, 0), woken(110, 0, 0, 7, 0), woken(170, 0, 0, 7, 0),
+	      switched(175, 0, 0, 0, 7));
+}
+
 TEST_IN_FOLDER(shares_a_cpu_among_those_that_ran)
 {
 	const struct made_sample samples[] = {
