@@ -46,7 +46,13 @@ def has_quota():
         os.path.exists(v2) and "cpu" in open(v2).read().split())
 
 
-CONDITIONS = {"quota": has_quota, "bpf": lambda: "PERF_POKE_LATE" in os.environ}
+def has_disk():
+    """Whether what is written to the temporary folder goes to a disk."""
+    kind = subprocess.run(["stat", "-f", "-c", "%T", tempfile.gettempdir()], capture_output=True, text=True, check=True).stdout.strip()
+    return kind not in ("tmpfs", "ramfs", "overlayfs")
+
+
+CONDITIONS = {"quota": has_quota, "disk": has_disk, "bpf": lambda: "PERF_POKE_LATE" in os.environ}
 
 
 def missing(row):
@@ -117,7 +123,9 @@ def noise(row, report, witness):
     begin_ns, end_ns = spike["expected_ns"], spike["actual_ns"]
     sums = witness.sums(late["tid"], begin_ns, end_ns)
     part = "running" if truth.part == "irq" else truth.part
-    # Without its switch-out in the recording, perf says nothing of a thread.
+    # Without its switch-out in the recording, perf says nothing of a thread. What was lost, perf takes for what did not happen.
+    if report["events_lost"]:
+        return None
     if sums and 2 * sums[part] < end_ns - begin_ns and sum(sums.values()) * 10 > 9 * (end_ns - begin_ns):
         return "by perf: " + ", ".join("%s %.1f ms" % (state, ns / 1e6) for state, ns in sums.most_common())
     if part == "runnable" and truth.who not in (None, rows.NOBODY):
@@ -141,7 +149,7 @@ def look_at(row, capture):
     said = judge.verdict(report)
     found = {"row": row.name, "path": capture["path"], "sentence": report["sentence"], "said": said._asdict(), "truth": row.truth._asdict(),
              "fingerprint": report["fingerprint"]["id"], "noise": noise(row, report, witness), "verdict": judge.judge(said, row.truth)}
-    if report.get("thread"):
+    if report.get("thread") and not report["events_lost"]:
         spike = report["spike"]
         found["differences"] = timehist.differences(witness, report["thread"], spike["expected_ns"], spike["actual_ns"])
     return found

@@ -5,7 +5,8 @@ import os
 import re
 import subprocess
 
-LINE = re.compile(r"\s*(\d+)\.(\d{6}) \[(\d+)\]\s+(\S.*?)\[(\d+)(?:/(\d+))?\]\s+(.*)")
+# The idle task has no number.
+LINE = re.compile(r"\s*(\d+)\.(\d{6}) \[(\d+)\]\s+(?:(<idle>|swapper)\s|(\S.*?)\[(\d+)(?:/\d+)?\]\s)\s*(.*)")
 SWITCH = re.compile(r"([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+(\S)\s+next: (.*?)\[(\d+)(?:/\d+)?\]")
 AWAKENED = re.compile(r"awakened: (.*?)\[(\d+)(?:/\d+)?\]")
 # Preempted (R+) is W to perf before 6.10.
@@ -29,7 +30,7 @@ class Timehist:
             if not match:
                 continue
             time_ns = int(match[1]) * 10**9 + int(match[2]) * 1000
-            comm, tid, rest = match[4], int(match[5]), match[7]
+            comm, tid, rest = match[4] or match[5], int(match[6] or 0), match[7]
             awakened, switch = AWAKENED.search(rest), SWITCH.match(rest)
             if awakened:
                 self.wakeups.append(Wakeup(time_ns, comm, int(awakened[2])))
