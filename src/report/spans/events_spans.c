@@ -15,6 +15,7 @@ struct reader {
 	struct spans *spans;
 	struct tracepoints *tracepoints;
 	const struct tracepoint_event *event;
+	uint64_t last; /* time of the event before */
 };
 
 /* Drops ended spans. Open ones are linked through their parents. */
@@ -180,8 +181,16 @@ static int on_call(const struct reader *reader)
 			    function_at(reader, address, text));
 }
 
+/* Interrupts never continue in another task. */
+static void end_code(struct spans *spans, uint64_t at)
+{
+	while (spans_end(spans, LANE_CODE, at))
+		;
+}
+
 /* Another task runs, because a switch was lost. This event has its time, but no name. perf does not
- * know a task that is exiting (-1). */
+ * know a task that is exiting (-1). Of interrupts whose ends were lost with the switch, nothing is
+ * known after the event before. */
 static int follow_task(const struct reader *reader, int tid)
 {
 	struct spans *spans = reader->spans;
@@ -192,6 +201,7 @@ static int follow_task(const struct reader *reader, int tid)
 	if ((tasks->nr && tid == spans->tid) || tid < 0)
 		return 0;
 	spans->tid = tid;
+	end_code(spans, tasks->nr ? reader->last : at);
 	spans_end(spans, LANE_TASKS, at);
 	snprintf(name, sizeof(name), tid > 0 ? UNNAMED : "swapper/%d",
 		 tid > 0 ? tid : reader->event->cpu);
@@ -221,9 +231,7 @@ static int on_switch(const struct reader *reader)
 	if (!tracepoint_number(reader->event, "next_pid", &next))
 		return 0;
 	name_task(reader, reader->event->tid, "prev_comm");
-	/* Interrupts never continue in another task. */
-	while (spans_end(spans, LANE_CODE, reader->event->time))
-		;
+	end_code(spans, reader->event->time);
 	r = follow_task(reader, (int)next);
 	if (!r)
 		name_task(reader, (int)next, "next_comm");
@@ -362,7 +370,7 @@ static void begin_window(struct spans *spans, uint64_t begin)
 
 int events_spans_take(struct events_spans *to, const struct tracepoint_event *event)
 {
-	const struct reader reader = { to->spans, to->tracepoints, event };
+	const struct reader reader = { to->spans, to->tracepoints, event, to->last };
 	int r;
 
 	if (!to->any)

@@ -341,6 +341,25 @@ TEST_IN_FOLDER(goes_on_after_lost_ends)
 	check_lane(spans, LANE_TASKS, "0 thread tid 7 10-90 cut\n");
 }
 
+/* The switch, too: none of them goes on in the other task. */
+TEST_IN_FOLDER(ends_interrupts_of_another_task)
+{
+	_cleanup_(spans_freep) struct spans *spans = NULL;
+	const struct made_sample samples[] = {
+		event(TIMER_ENTRY, 10, 236), event(TIMER_EXIT, 11, 236),
+		event(SOFTIRQ_ENTRY, 12, 9), event(TIMER_ENTRY, 14, 236),
+		event(TIMER_EXIT, 15, 236),  made_sample(WORK_ENTRY, 50, 8, "", 0),
+	};
+
+	assert_int_equal(spans_new(&spans), 0);
+	assert_int_equal(read_events(spans, samples, ARRAY_SIZE(samples), 0), 0);
+	check_lane(spans, LANE_CODE,
+		   "0 interrupt local_timer 10-11\n"
+		   "0 softirq RCU 12-15\n1 interrupt local_timer 14-15\n"
+		   "0 interrupt irq_work 50-90 cut\n");
+	check_lane(spans, LANE_TASKS, "0 thread tid 7 10-50\n0 thread tid 8 50-90 cut\n");
+}
+
 /* In a PID namespace perf knows tasks by other IDs, outside of it by none, and nowhere one that is
  * exiting. The kernel's fields have the IDs of all. */
 TEST_IN_FOLDER(follows_the_ids_of_the_kernel)
