@@ -4,7 +4,8 @@
 wrong; one wrong fails, and so do less than 90 % right.
 
 In the environment: PERF_POKE_CTL, PERF_POKE_LATE_REQUEST, PERF_POKE_LATE (examples/late).
-usage: reasons.py [--count N] [--short] [--rows NAME,...] [--results FILE] [--keep FOLDER] [--cpu N]
+With --single, each capture is of a session of its own: none lacks the events that were lost while the one before was copied.
+usage: reasons.py [--count N] [--single] [--short] [--rows NAME,...] [--results FILE] [--keep FOLDER] [--cpu N]
        reasons.py --table RESULTS..."""
 import argparse
 import contextlib
@@ -26,6 +27,8 @@ import timehist  # pylint: disable=wrong-import-position
 CTL = os.environ.get("PERF_POKE_CTL")
 SKIP = 77
 ROW_SECONDS = 60
+# Until there are as many captures without noise as wanted: so many sessions, or captures of a session each
+SESSIONS_MAX = 3
 RIGHT_PERCENT = 90
 # For scripts of rows: a cgroup of either version with a CPU quota.
 PRELUDE = """
@@ -161,8 +164,13 @@ def run_row(row, options, folder):
     words = {"cpu": str(cpu), "other": str(next(number for number in allowed if number != cpu)), "tmp": folder,
              "late": os.environ["PERF_POKE_LATE_REQUEST"], "ipi": os.environ.get("PERF_POKE_LATE", "")}
     output = os.path.join(folder, "captures")
-    captures, short = take(row, words, output, options.count)
-    found = [look_at(row, capture) for capture in captures]
+    found = []
+    number = 1 if options.single else options.count
+    for _ in range(SESSIONS_MAX * options.count // number):
+        captures, short = take(row, words, output, number)
+        found += [look_at(row, capture) for capture in captures]
+        if short or sum(not one["noise"] for one in found) >= options.count:
+            break
     if options.keep:
         for number, one in enumerate(found):
             if one["verdict"] != judge.RIGHT or one["noise"]:
@@ -208,6 +216,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--count", type=int, default=10)
     parser.add_argument("--short", action="store_true")
+    parser.add_argument("--single", action="store_true")
     parser.add_argument("--rows", default="")
     parser.add_argument("--results")
     parser.add_argument("--keep")
