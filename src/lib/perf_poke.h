@@ -421,8 +421,8 @@ struct perf_poke_opts {
 	bool raw_rings;
 	/** recorder events: also record callchains of tracepoints */
 	bool call_graph;
-	/** recorder events: do not sample cycles at 10 kHz, the default if the PMU interrupts by
-	 * NMI and `events` names nothing to sample */
+	/** recorder events: do not sample cycles, each 300,000th, the default if the PMU interrupts
+	 * by NMI, no watched CPU is isolated or nohz_full, and `events` names nothing to sample */
 	bool no_samples;
 	/** of the targets whose own is 0; default: SIGUSR2 */
 	int signal;

@@ -7,6 +7,8 @@
 
 #include "array.h"
 #include "base/base.h"
+#include "cpulist.h"
+#include "io.h"
 #include "recorder/recorder.h"
 #include "text.h"
 
@@ -238,7 +240,28 @@ static int event_list_add_sampled(struct event_list *list, int root_fd,
 	return event.name ? event_list_append(list, event) : -ENOMEM;
 }
 
-int event_list_add_samples(struct event_list *list, int root_fd)
+/* By isolcpus= or nohz_full=, or by a partition of cpuset. */
+static bool any_is_isolated(int root_fd, const int *cpus, size_t nr_cpus)
+{
+	static const char *const lists[] = { "isolated", "nohz_full" };
+	bool found = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(lists) && !found; i++) {
+		_cleanup_free_ int *isolated = NULL;
+		char path[64], text[4096];
+		size_t nr = 0;
+
+		snprintf(path, sizeof(path), "sys/devices/system/cpu/%s", lists[i]);
+		if (read_text_at(root_fd, path, text, sizeof(text)) ||
+		    cpulist_parse(text, &isolated, &nr))
+			continue;
+		for (size_t j = 0; j < nr_cpus; j++)
+			found |= cpulist_missing(&cpus[j], 1, isolated, nr) < 0;
+	}
+	return found;
+}
+
+int event_list_add_samples(struct event_list *list, int root_fd, const int *cpus, size_t nr_cpus)
 {
 	struct event event = { .optional = true };
 
@@ -246,7 +269,7 @@ int event_list_add_samples(struct event_list *list, int root_fd)
 		if (!list->events[i].id)
 			return 0;
 	}
-	if (!pmu_event_default(&event.sampled, root_fd))
+	if (any_is_isolated(root_fd, cpus, nr_cpus) || !pmu_event_default(&event.sampled, root_fd))
 		return 0;
 	event.name = strdup(PMU_EVENT_DEFAULT);
 	return event.name ? event_list_append(list, event) : -ENOMEM;

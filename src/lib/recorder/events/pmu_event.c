@@ -9,9 +9,13 @@
 
 #define DEVICES "sys/bus/event_source/devices"
 #define MAX_RATE "proc/sys/kernel/perf_event_max_sample_rate"
-/* perf record's default. */
-#define FREQ_DEFAULT 4000
-#define FREQ_SEEN 10000
+/* Of cycles: some 4 kHz at 3 GHz; by default 10 kHz. A frequency would bring the tick back on all
+ * nohz_full CPUs of the machine while the event exists (account_freq_event(),
+ * TICK_DEP_BIT_PERF_EVENTS in kernel/events/core.c). */
+#define PERIOD_HARDWARE 750000
+#define PERIOD_DEFAULT_EVENT 300000
+/* Of clocks, in ns. Of other software events, each. */
+#define PERIOD_CLOCK_NS 250000
 #define PRECISE_MAX 3
 #define RAW_DIGITS_MAX 16
 #define MODIFIERS "ukhGHpPID"
@@ -290,11 +294,9 @@ static int parse_modifiers(const struct parser *parser, const char *modifiers)
 
 	if (modifiers[strcspn(modifiers, "ukh")])
 		attr->exclude_user = attr->exclude_kernel = attr->exclude_hv = 1;
-	/* PMUs do not sample guests precisely. */
-	attr->exclude_guest = strchr(modifiers, 'H') || strpbrk(modifiers, "pP");
+	/* Guests only if asked for: their PMU may belong to them. */
+	attr->exclude_guest = !strchr(modifiers, 'G');
 	attr->exclude_host = strchr(modifiers, 'G') && !strchr(modifiers, 'H');
-	if (strchr(modifiers, 'G'))
-		attr->exclude_guest = 0;
 	for (const char *c = modifiers; *c; c++) {
 		attr->exclude_user &= *c != 'u';
 		attr->exclude_kernel &= *c != 'k';
@@ -325,13 +327,13 @@ static int find_pmu(const struct parser *parser)
 	return 0;
 }
 
-/* The kernel lowers the limit when samples take too long. */
-static void set_default_rate(struct perf_event_attr *attr, int root_fd, uint64_t freq)
+static uint64_t default_period(const struct perf_event_attr *attr)
 {
-	uint64_t max = max_rate(root_fd);
-
-	attr->freq = 1;
-	attr->sample_freq = freq < max ? freq : max;
+	if (attr->type != PERF_TYPE_SOFTWARE)
+		return PERIOD_HARDWARE;
+	return attr->config == PERF_COUNT_SW_CPU_CLOCK || attr->config == PERF_COUNT_SW_TASK_CLOCK
+		       ? PERIOD_CLOCK_NS
+		       : 1;
 }
 
 /* NAME[/TERM,.../][:MODIFIERS]; NAME is a generic event or a PMU. */
@@ -362,7 +364,7 @@ int pmu_event_parse(struct perf_event_attr *attr, int root_fd, const char *name,
 		parser.pmu = copy;
 		err = find_pmu(&parser);
 	}
-	set_default_rate(attr, root_fd, FREQ_DEFAULT);
+	attr->sample_period = default_period(attr);
 	if (!err)
 		err = parse_terms(&parser, terms, true);
 	return err ? err : parse_modifiers(&parser, rest);
@@ -380,6 +382,7 @@ bool pmu_event_default(struct perf_event_attr *attr, int root_fd)
 	    !strstr(cpuinfo, "\nflags") || strstr(cpuinfo, " hypervisor"))
 		return false;
 	set_symbol(attr, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
-	set_default_rate(attr, root_fd, FREQ_SEEN);
+	attr->sample_period = PERIOD_DEFAULT_EVENT;
+	attr->exclude_guest = 1;
 	return true;
 }

@@ -153,7 +153,8 @@ static int events_open_all(struct events_recorder *events, const struct recorder
 	if (!err && config->osnoise && !config->opts->nr_events)
 		err = event_list_add_osnoise(&events->list, tracefs_fd);
 	if (!err && !config->opts->no_samples)
-		err = event_list_add_samples(&events->list, events->root_fd);
+		err = event_list_add_samples(&events->list, events->root_fd, config->cpus,
+					     config->nr_cpus);
 	if (!err)
 		err = events_make_attrs(events, config->opts->call_graph);
 	if (err)
@@ -404,8 +405,8 @@ static int events_try(struct probe_detail *detail)
 		return err;
 	probe_say(detail, "%s%s",
 		  samples_default(to_events(recorder))
-			  ? "samples " PMU_EVENT_DEFAULT " at 10 kHz by NMI, also with "
-			    "interrupts off (--no-samples)"
+			  ? "samples " PMU_EVENT_DEFAULT " by NMI, also with interrupts off, but "
+			    "not on isolated CPUs (--no-samples)"
 			  : "the PMU does not interrupt by NMI: no samples of code with "
 			    "interrupts off",
 		  has_calls(to_events(recorder))
