@@ -354,6 +354,13 @@ static bool is_for_thread(const char *token)
 	return true;
 }
 
+/* Whether it is chance where the thread was. */
+static bool is_anywhere(const char *token)
+{
+	return token && (!strcmp(token, "stop") || !strcmp(token, "tracer") ||
+			 !strcmp(token, "freezer"));
+}
+
 /* Where the thread slept, and for whom. */
 static void make_asleep(struct fingerprint *to, const struct findings *findings,
 			const struct late_thread *thread)
@@ -379,7 +386,7 @@ static void make_asleep(struct fingerprint *to, const struct findings *findings,
 			add_frame(to, name);
 		}
 	}
-	if (wait->place.entry)
+	if (wait->place.entry && !is_anywhere(wait->place.token))
 		add_frame(to, findings_name(findings, wait->place.entry));
 	if (waker->context == WAKE_TASK && waker->name && is_for_thread(wait->place.token))
 		add_task(to, findings_name(findings, waker->name));

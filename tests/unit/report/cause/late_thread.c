@@ -335,6 +335,12 @@ static void names_what_it_waited_for(FILE *file)
 	    WAKE(194000, 0, NULL, LATE, "try_to_wake_up rcu_core handle_softirqs"), RESUMES);
 	SAY(0, SPAN, NULL, RUNS, IDLES(101000, 4, "schedule do_signal_stop get_signal"),
 	    WAKE(194000, 33, "bash", LATE, "try_to_wake_up"), RESUMES);
+	/* Where it was is chance. */
+	SAY(0, SPAN, NULL, RUNS,
+	    IDLES(101000, 4,
+		  "schedule do_signal_stop get_signal "
+		  "__x64_sys_ioctl do_syscall_64"),
+	    WAKE(194000, 33, "bash", LATE, "try_to_wake_up"), RESUMES);
 	/* A place that nothing is known of. */
 	SAY(0, SPAN, NULL, RUNS, IDLES(101000, 1, "schedule acme_wait acme_ioctl __x64_sys_ioctl"),
 	    WAKE(194000, 33, "other", LATE, "try_to_wake_up"), RESUMES);
