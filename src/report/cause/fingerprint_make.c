@@ -361,6 +361,18 @@ static bool is_anywhere(const char *token)
 			 !strcmp(token, "freezer"));
 }
 
+/* Whether what was waited for did not happen in time. */
+static bool is_timed_out(const struct thread_wait *wait, const struct names *names)
+{
+	static const char *const tokens[] = { "poll", "signal", "socket" };
+
+	for (size_t i = 0; wait->place.token && i < ARRAY_SIZE(tokens); i++) {
+		if (!strcmp(wait->place.token, tokens[i]))
+			return thread_waker_is_timeout(&wait->waker, names);
+	}
+	return false;
+}
+
 /* Where the thread slept, and for whom. */
 static void make_asleep(struct fingerprint *to, const struct findings *findings,
 			const struct late_thread *thread)
@@ -390,7 +402,8 @@ static void make_asleep(struct fingerprint *to, const struct findings *findings,
 		add_frame(to, findings_name(findings, wait->place.entry));
 	if (waker->context == WAKE_TASK && waker->name && is_for_thread(wait->place.token))
 		add_task(to, findings_name(findings, waker->name));
-	else if (waker->context == WAKE_TIMER && is_for_thread(wait->place.token))
+	else if ((waker->context == WAKE_TIMER && is_for_thread(wait->place.token)) ||
+		 is_timed_out(wait, findings->spans->names))
 		add_frame(to, "[timer]");
 	else if (waker->context != WAKE_UNKNOWN && waker->function && !wait->place.token)
 		add_function(to, findings_name(findings, waker->function));

@@ -203,6 +203,14 @@ static void waker_deduce(struct thread_waker *waker, const struct schedule *sche
 	waker->function = names_add(namer->names, HRTIMER_WAKEUP);
 }
 
+bool thread_waker_is_timeout(const struct thread_waker *waker, const struct names *names)
+{
+	const char *function = waker->function ? names_get(names, waker->function) : "";
+
+	return waker->context == WAKE_TIMER &&
+	       (!strcmp(function, HRTIMER_WAKEUP) || !strcmp(function, "process_timeout"));
+}
+
 static bool is_same_place(const struct thread_place *a, const struct thread_place *b)
 {
 	if (a->token && b->token)

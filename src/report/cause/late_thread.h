@@ -114,6 +114,9 @@ int late_thread_new(struct late_thread **ret, const struct schedule *schedule,
 		    const struct facts *facts, const struct thread_namer *namer) _must_check_;
 void late_thread_free(struct late_thread *thread);
 
+/* Whether it is a timer of the thread itself, as set by schedule_timeout() and the like. */
+bool thread_waker_is_timeout(const struct thread_waker *waker, const struct names *names);
+
 /* Such as `asleep`. */
 const char *thread_state_name(enum thread_state state);
 

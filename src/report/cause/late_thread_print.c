@@ -115,13 +115,6 @@ static void put_task(FILE *file, const struct names *names, uint32_t name, int t
 		fputs("idle", file);
 }
 
-/* Whether the timer is that of the thread itself, as set by schedule_timeout() and the like. */
-static bool is_timeout(const char *function)
-{
-	return function &&
-	       (!strcmp(function, "hrtimer_wakeup") || !strcmp(function, "process_timeout"));
-}
-
 static void put_waker(FILE *file, const struct names *names, const struct thread_wait *wait)
 {
 	const struct thread_waker *waker = &wait->waker;
@@ -134,7 +127,7 @@ static void put_waker(FILE *file, const struct names *names, const struct thread
 		fprintf(file, " on CPU %d", waker->cpu);
 		break;
 	case WAKE_TIMER:
-		if (is_timeout(function))
+		if (thread_waker_is_timeout(waker, names))
 			fputs(", until its timeout", file);
 		else
 			fprintf(file, ", woken by a timer%s%s%s", function ? ", " : "",
