@@ -357,8 +357,8 @@ static bool is_for_thread(const char *token)
 /* Whether it is chance where the thread was. */
 static bool is_anywhere(const char *token)
 {
-	return token && (!strcmp(token, "stop") || !strcmp(token, "tracer") ||
-			 !strcmp(token, "freezer"));
+	return token &&
+	       (!strcmp(token, "stop") || !strcmp(token, "tracer") || !strcmp(token, "freezer"));
 }
 
 /* Whether what was waited for did not happen in time. */
