@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Nobody else stops a session, feeds it or makes it wait: other users, readers that do not read."""
 import fcntl
-import json
 import os
 import signal
 import subprocess
@@ -22,10 +21,6 @@ class Others(common.HostTest):
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, **popen)
         self.addCleanup(lambda: (process.kill(), process.wait()))
         return process
-
-    def status(self, process):
-        lines = common.parse_lines(common.run_ctl("status", "--json").stdout)
-        return next((line for line in lines if line.get("pid") == process.pid or line.get("session") == str(process.pid)), None)
 
     def test_a_lock_on_the_folder_of_metrics(self):
         """As nobody, who may read it."""
@@ -79,11 +74,6 @@ class Others(common.HostTest):
         self.assertEqual(process.wait(timeout=common.PATIENCE), 1)
         os.close(source)
 
-    @staticmethod
-    def target_of(capture):
-        path = os.path.join(capture["path"], "capture.json")
-        return os.path.exists(path) and json.loads(common.read(path))["poke"]["targets"][0]
-
     def test_a_target_that_blocks_the_signal(self):
         """Pending signals outlive execve(): the next program, which has no handler, unblocks them."""
         code = ("import os, signal, sys, time\n"
@@ -102,10 +92,33 @@ class Others(common.HostTest):
                     target.communicate(b"x")
                     session.finish(signal.SIGINT)
                 self.assertEqual(target.returncode, 0)
-                pokes = [target for target in map(self.target_of, session.captures) if target]
+                pokes = [common.facts(capture["path"])["poke"]["targets"][0]
+                         for capture in session.captures if os.path.exists(capture["path"])]
                 self.assertTrue(pokes, session.lines)
                 self.assertGreater(pokes[-1]["refused"].get("relay", 0), 0, pokes[-1])
                 self.assertEqual(sum(pokes[-1]["sent"].values()), 0, pokes[-1])
+
+    def test_a_cpu_that_comes_back(self):
+        """It has the idle states of a boot, which the session limits again."""
+        cpu = max(os.sched_getaffinity(0))
+        state, online = ("/sys/devices/system/cpu/cpu%d/%s" % (cpu, name) for name in ("cpuidle/state1/disable", "online"))
+        if not os.path.exists(online) or not os.path.exists(state) or common.read(state) != "0\n":
+            self.skipTest("CPU %d cannot be taken offline, or has no idle state that can be disabled" % cpu)
+        with common.Session([cpu], self.output, *common.NO_SPIKES, "--deepest-idle-state", "0") as session:
+            self.assertEqual(common.read(state), "1\n")
+            self.switch(online, "0")
+            self.switch(online, "1")
+            common.wait_for(lambda: common.read(state) == "1\n", "the limit")
+            session.finish(signal.SIGINT)
+        self.assertEqual(common.read(state), "0\n")
+        self.assertNotIn("not restored", session.stderr)
+
+    def switch(self, path, text):
+        try:
+            with open(path, "w") as file:
+                file.write(text)
+        except OSError as error:
+            self.skipTest("%s: cannot write %s: %s" % (path, text, error))
 
 
 if __name__ == "__main__":
