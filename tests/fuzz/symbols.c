@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A file of functions or of code: after a byte that says which, `k` kallsyms, `e` ELF, `c` kcore.
- */
+/* A file of functions or of code: after a byte that says which, `k` kallsyms, `h` kallsyms with a
+ * hole behind it, `e` ELF, `c` kcore. */
 #include "symbols/symbols.h"
 
 #include <string.h>
@@ -10,6 +10,9 @@
 #include "fuzz.h"
 #include "io.h"
 #include "tree.h"
+
+/* More than a target may allocate at once, see ./fuzz. */
+#define HOLE_SIZE (80 << 20)
 
 static void check(const struct symbols *symbols)
 {
@@ -34,7 +37,10 @@ static int read_symbols(const uint8_t *data, size_t size)
 	struct symbols symbols = {};
 	int r;
 
-	if (data[0] == 'k')
+	/* Archives keep holes, which take no room in them. */
+	if (data[0] == 'h')
+		must(!ftruncate(fd, (off_t)size + HOLE_SIZE));
+	if (data[0] == 'k' || data[0] == 'h')
 		r = symbols_of_kallsyms(&symbols, fd);
 	else
 		/* Symbols may be in a separate file: here it is the same file. */

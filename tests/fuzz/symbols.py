@@ -75,6 +75,7 @@ def inputs():
     yield "good-kallsyms-odd", b"k" + b"zz\n \nffff\nffffffffffffffff T x\nffffffffffffffff T\n1 T \n" + KALLSYMS[:-1]
     yield "good-kallsyms-ends", b"k" + b"ffffffffffffffff T last\n0 T first\n"
     yield "good-kallsyms-zeros", b"k" + KALLSYMS.replace(b"weak", b"w\0k")
+    yield "good-kallsyms-hole", b"h" + KALLSYMS
     for name, elf in (("symbols", program()), ("dynamic", program(DYNSYM)), ("plt", linked()), ("plt-no-size", linked(0)),
                       ("plt-large", linked(1 << 40)), ("plt-bytes", linked(1)), ("plt-many", linked(relocations=500)),
                       ("plt-of-other", linked(link=1)), ("plt-claims", linked(1, size=(1 << 32) - 1)), ("plt-lies", linked(offset=1 << 63, size=1 << 40)),
