@@ -12,7 +12,7 @@
 #include "tree.h"
 
 /* More than a target may allocate at once, see ./fuzz. */
-#define HOLE_SIZE (80 << 20)
+#define HOLE_SIZE (200 << 20)
 
 static void check(const struct symbols *symbols)
 {
