@@ -282,7 +282,8 @@ struct follower {
 	uint64_t begin, end; /* of interest */
 	struct thread_known known;
 	struct thread_stay now;
-	bool seen; /* an event of the thread */
+	bool seen;	   /* an event of the thread */
+	bool woken_before; /* on a CPU whose switches are recorded since later only */
 };
 
 /* Ends the stay and begins the next. Stays before `begin` are dropped. */
@@ -373,7 +374,7 @@ static int on_switched_in(struct follower *follower, size_t i)
 
 	next.state = THREAD_RUNNING;
 	next.cpu = event->cpu;
-	if (!follower->seen && follower->known.waits)
+	if (!follower->seen && (follower->known.waits || follower->woken_before))
 		r = follower_deduce(follower, THREAD_RUNNABLE, event->cpu);
 	if (follower->now.state == THREAD_RUNNING && follower->now.cpu == event->cpu)
 		return r;
@@ -388,12 +389,26 @@ static int on_switched_in(struct follower *follower, size_t i)
 	return r ?: follower_change(follower, event->time, next);
 }
 
+/* Wakeups are recorded since before the switches of their CPU are: what followed is unknown. */
+static int on_woken_unseen(struct follower *follower, size_t i)
+{
+	if (!follower->seen)
+		follower->woken_before = true;
+	if (follower->now.state != THREAD_ASLEEP)
+		return 0;
+	follower->now.woken = i;
+	return follower_change(follower, follower->schedule->events[i].time, no_stay);
+}
+
 static int on_woken(struct follower *follower, size_t i)
 {
 	const struct schedule_event *event = &follower->schedule->events[i];
 	struct thread_stay next = no_stay;
-	int r = follower_deduce(follower, THREAD_ASLEEP, event->to_cpu);
+	int r;
 
+	if (!schedule_has(follower->schedule, event->to_cpu, event->time))
+		return on_woken_unseen(follower, i);
+	r = follower_deduce(follower, THREAD_ASLEEP, event->to_cpu);
 	next.state = THREAD_RUNNABLE;
 	next.cpu = event->to_cpu;
 	next.woken = i;
@@ -467,6 +482,16 @@ static int follower_event(struct follower *follower, int tid, size_t i)
 	return 0;
 }
 
+/* Whether an event shows what a thread does from then on. */
+static bool is_seen(const struct schedule *schedule, const struct schedule_event *event, int tid)
+{
+	bool wakes = event->kind == SCHEDULE_WAKING || event->kind == SCHEDULE_WAKEUP;
+
+	if (event->tid == tid)
+		return !wakes || schedule_has(schedule, event->to_cpu, event->time);
+	return event->kind == SCHEDULE_SWITCH && event->other == tid;
+}
+
 int schedule_follow(const struct schedule *schedule, int tid, uint64_t begin, uint64_t end,
 		    const struct thread_known *known, struct thread_stays *stays)
 {
@@ -486,8 +511,7 @@ int schedule_follow(const struct schedule *schedule, int tid, uint64_t begin, ui
 		const struct schedule_event *event = &schedule->events[i];
 
 		r = follower_event(&follower, tid, i);
-		follower.seen |= event->tid == tid ||
-				 (event->kind == SCHEDULE_SWITCH && event->other == tid);
+		follower.seen |= is_seen(schedule, event, tid);
 	}
 	if (!r && !follower.seen && known->runs_on)
 		r = follower_deduce(&follower, THREAD_RUNNING, known->cpu);
@@ -500,89 +524,4 @@ int schedule_follow(const struct schedule *schedule, int tid, uint64_t begin, ui
 	if (r)
 		thread_stays_release(stays);
 	return r;
-}
-
-static struct schedule_share *share_of(struct schedule_shares *shares, int tid)
-{
-	for (size_t i = 0; i < shares->nr; i++) {
-		if (shares->list[i].tid == tid)
-			return &shares->list[i];
-	}
-	if (array_grow(&shares->list, shares->nr, sizeof(*shares->list)))
-		return NULL;
-	shares->list[shares->nr] =
-		(struct schedule_share){ .tid = tid, .prio = INT_MIN, .gave_up = SCHEDULE_NONE };
-	return &shares->list[shares->nr++];
-}
-
-/* tid -1: unknown. */
-static int share_add(struct schedule_shares *shares, int tid, uint64_t time_ns)
-{
-	struct schedule_share *share = tid >= 0 ? share_of(shares, tid) : NULL;
-
-	if (share)
-		share->time_ns += time_ns;
-	return share || tid < 0 ? 0 : -ENOMEM;
-}
-
-/* Of the tasks that a switch names. */
-static void share_describe(struct schedule_shares *shares, const struct schedule_event *event,
-			   size_t i)
-{
-	for (size_t j = 0; j < shares->nr; j++) {
-		struct schedule_share *share = &shares->list[j];
-
-		if (share->tid == event->tid) {
-			share->name = event->name;
-			share->prio = event->prio;
-			share->gave_up = i;
-		} else if (share->tid == event->other) {
-			share->name = event->other_name;
-			share->prio = event->other_prio;
-		}
-	}
-}
-
-int schedule_share_add(const struct schedule *schedule, int cpu, uint64_t begin, uint64_t end,
-		       struct schedule_shares *shares)
-{
-	uint64_t since = begin;
-	int current = -1, r = 0;
-
-	if (!schedule_has(schedule, cpu, begin))
-		return 0;
-	for (size_t i = 0; i < schedule->nr && schedule->events[i].time < end && !r; i++) {
-		const struct schedule_event *event = &schedule->events[i];
-		bool switches = event->kind == SCHEDULE_SWITCH;
-
-		if (event->cpu != cpu || (!switches && event->kind != SCHEDULE_SEEN))
-			continue;
-		/* How long a task ran whose switch was lost is not known. */
-		if (event->time > since) {
-			r = share_add(shares, switches ? event->tid : current, event->time - since);
-			since = event->time;
-		}
-		current = switches ? event->other : event->tid;
-	}
-	if (!r)
-		r = share_add(shares, current, end - since);
-	for (size_t i = 0; i < schedule->nr && schedule->events[i].time <= end; i++) {
-		if (schedule->events[i].cpu == cpu && schedule->events[i].kind == SCHEDULE_SWITCH)
-			share_describe(shares, &schedule->events[i], i);
-	}
-	return r;
-}
-
-static int compare_shares(const void *a, const void *b)
-{
-	const struct schedule_share *x = a, *y = b;
-
-	return array_compare(y->time_ns, x->time_ns)
-		       ?: array_compare((uint64_t)x->tid, (uint64_t)y->tid);
-}
-
-void schedule_shares_sort(struct schedule_shares *shares)
-{
-	if (shares->nr)
-		qsort(shares->list, shares->nr, sizeof(*shares->list), compare_shares);
 }

@@ -296,6 +296,21 @@ TEST_IN_FOLDER(ignores_wakeups_of_a_thread_that_runs)
 	CHECK(&nothing, "running 0 100-200 ", switched(90, 0, 1, 0, 7), woken(150, 0, 7, 7, 0));
 }
 
+/* Rings of wakeups reach further back than those of switches. */
+TEST_IN_FOLDER(does_not_guess_what_followed_an_early_wakeup)
+{
+	CHECK(&nothing, "unknown -1 100-150 runnable 0 150-190 running 0 190-200 ",
+	      woken(50, 1, 9, 7, 0), woken(110, 1, 9, 7, 0), switched(150, 0, 3, 1, 4),
+	      switched(190, 0, 4, 1, 7));
+}
+
+TEST_IN_FOLDER(takes_a_wakeup_since_switches_are_recorded)
+{
+	CHECK(&nothing, "unknown -1 100-150 asleep 0 150-170 runnable 0 170-190 running 0 190-200 ",
+	      woken(50, 1, 9, 7, 0), switched(150, 0, 3, 1, 4), woken(170, 1, 9, 7, 0),
+	      switched(190, 0, 4, 1, 7));
+}
+
 /* Only one that has run since can be woken again. */
 TEST_IN_FOLDER(does_not_take_a_thread_that_is_woken_twice_for_one_that_waits)
 {
