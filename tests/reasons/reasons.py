@@ -126,9 +126,7 @@ def noise(row, report, witness):
     begin_ns, end_ns = spike["expected_ns"], spike["actual_ns"]
     sums = witness.sums(late["tid"], begin_ns, end_ns)
     part = "running" if truth.part == "irq" else truth.part
-    # Without its switch-out in the recording, perf says nothing of a thread. What was lost, perf takes for what did not happen.
-    if report["events_lost"]:
-        return None
+    # Without its switch-out in the recording, perf says nothing of a thread.
     if sums and 2 * sums[part] < end_ns - begin_ns and sum(sums.values()) * 10 > 9 * (end_ns - begin_ns):
         return "by perf: " + ", ".join("%s %.1f ms" % (state, ns / 1e6) for state, ns in sums.most_common())
     if part == "runnable" and truth.who not in (None, rows.NOBODY):
@@ -136,8 +134,10 @@ def noise(row, report, witness):
         made_ns = sum(ns for comm, ns in rivals.items() if re.search(truth.who, comm))
         if rivals and 2 * made_ns < sum(rivals.values()):
             return "by perf others ran: %s" % rivals.most_common(3)
-    if truth.who == rows.NOBODY and 2 * witness.rivals(late["tid"], begin_ns, end_ns).total() > end_ns - begin_ns:
-        return "by perf others ran for most of it"
+    if truth.who == rows.NOBODY:
+        rivals = witness.rivals(late["tid"], begin_ns, end_ns)
+        if 2 * (rivals.total() - rivals[timehist.IDLE]) > end_ns - begin_ns:
+            return "by perf others ran for most of it"
     steal = (report.get("hardware") or {}).get("steal_ns") or 0
     if part == "running" and 3 * steal > end_ns - begin_ns:
         return "steal %.1f ms" % (steal / 1e6)

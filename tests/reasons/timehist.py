@@ -9,6 +9,7 @@ import subprocess
 LINE = re.compile(r"\s*(\d+)\.(\d{6}) \[(\d+)\]\s+(?:(<idle>|swapper)\s|(\S.*?)\[(\d+)(?:/\d+)?\]\s)\s*(.*)")
 SWITCH = re.compile(r"([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+(\S)\s+next: (.*?)\[(\d+)(?:/\d+)?\]")
 AWAKENED = re.compile(r"awakened: (.*?)\[(\d+)(?:/\d+)?\]")
+IDLE = "<idle>"
 # Preempted (R+) is W to perf before 6.10.
 RUNNABLE = "RW"
 # perf prints microseconds; a part is computed of up to three such numbers.
