@@ -2,6 +2,7 @@
 #include "cause/findings.h"
 
 #include "array.h"
+#include "cause/late_thread.h"
 #include "kernel_function.h"
 
 #define WINDOW_NS UINT64_C(200000)
@@ -426,6 +427,20 @@ static void find_timer_irq(struct findings *findings, const struct facts *facts)
 	findings->irq_end = within(code->spans[i].end, findings->irq_begin, findings->late_end);
 }
 
+/* Of a late thread only what ran in the part that the report explains: itself, or its rivals. */
+static int find_samples(struct findings *findings, const struct facts *facts)
+{
+	const struct late_thread *thread = facts->thread;
+	struct samples_want want = { .begin = findings->late_begin, .end = findings->end };
+
+	if (thread && (thread->part == PART_RUNNING || thread->part == PART_RUNNABLE)) {
+		want.stays = &thread->stays;
+		want.state = thread->part == PART_RUNNING ? THREAD_RUNNING : THREAD_RUNNABLE;
+	}
+	return samples_find(&findings->samples, &findings->spans->samples, findings->spans->names,
+			    &want);
+}
+
 int findings_make(struct findings *findings, const struct spans *spans, const struct facts *facts,
 		  uint64_t window_ns)
 {
@@ -450,8 +465,7 @@ int findings_make(struct findings *findings, const struct spans *spans, const st
 		r = find_irqs_off(findings, spans);
 	find_irqs_on(findings, spans);
 	if (!r)
-		r = samples_find(&findings->samples, &spans->samples, spans->names,
-				 findings->late_begin, end);
+		r = find_samples(findings, facts);
 	if (r)
 		findings_release(findings);
 	return r;

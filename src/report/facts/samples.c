@@ -109,8 +109,21 @@ static void find_callers(struct samples_mostly *mostly, const struct samples *sa
 	}
 }
 
+static bool is_wanted(const struct samples_want *want, uint64_t at)
+{
+	if (at < want->begin || at > want->end)
+		return false;
+	for (size_t i = 0; want->stays && i < want->stays->nr; i++) {
+		const struct thread_stay *stay = &want->stays->list[i];
+
+		if (stay->state == want->state && at >= stay->begin && at < stay->end)
+			return true;
+	}
+	return !want->stays;
+}
+
 int samples_find(struct samples_mostly *mostly, const struct samples *samples,
-		 const struct names *names, uint64_t begin, uint64_t end)
+		 const struct names *names, const struct samples_want *want)
 {
 	uint32_t nr_names = names_count(names);
 	_cleanup_free_ struct count *counts = calloc(nr_names, sizeof(*counts));
@@ -119,7 +132,7 @@ int samples_find(struct samples_mostly *mostly, const struct samples *samples,
 	if (!counts)
 		return -ENOMEM;
 	for (size_t i = 0; i < samples->nr; i++) {
-		if (samples->list[i].at < begin || samples->list[i].at > end)
+		if (!is_wanted(want, samples->list[i].at))
 			continue;
 		count_sample(counts, samples, i);
 		mostly->all++;

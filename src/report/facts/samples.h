@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "events/tracepoints.h"
+#include "facts/schedule.h"
 #include "symbols/names.h"
 
 /* Names a user-space address of a sample; 0: unknown. */
@@ -52,10 +53,17 @@ struct samples_mostly {
 	bool kernel;
 };
 
+/* Which samples count: those of an interval, while a thread was in a state, if there are stays. */
+struct samples_want {
+	uint64_t begin, end;
+	const struct thread_stays *stays;
+	enum thread_state state;
+};
+
 /* The innermost function in more than half of the samples, or else the most frequent one. Returns 0
  * or -ENOMEM. */
 int samples_find(struct samples_mostly *mostly, const struct samples *samples,
-		 const struct names *names, uint64_t begin, uint64_t end) _must_check_;
+		 const struct names *names, const struct samples_want *want) _must_check_;
 
 /* Such as `11 of 13 samples in acme_flush() < ...`; nothing if there are none. */
 void samples_put(FILE *file, const struct samples_mostly *mostly, const struct names *names,

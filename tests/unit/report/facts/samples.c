@@ -40,14 +40,20 @@ static void add(struct samples *samples, uint64_t at, const char *stack)
 	}
 }
 
-static void check(const struct samples *samples, uint64_t begin, uint64_t end, const char *expected)
+static void check_wanted(const struct samples *samples, const struct samples_want *want,
+			 const char *expected)
 {
 	struct samples_mostly mostly;
 	_cleanup_free_ char *text = NULL;
 
-	assert_int_equal(samples_find(&mostly, samples, names, begin, end), 0);
+	assert_int_equal(samples_find(&mostly, samples, names, want), 0);
 	text = WRITTEN(file, samples_put(file, &mostly, names, ""));
 	assert_string_equal(text, expected);
+}
+
+static void check(const struct samples *samples, uint64_t begin, uint64_t end, const char *expected)
+{
+	check_wanted(samples, &(struct samples_want){ .begin = begin, .end = end }, expected);
 }
 
 TEST_WITH(finds_the_innermost_of_most, set_up, tear_down)
@@ -66,6 +72,25 @@ TEST_WITH(finds_the_innermost_of_most, set_up, tear_down)
 	check(&samples, 21, 29, "");
 	/* No function is in more than half of them. */
 	check(&samples, 50, 60, "1 of 2 samples in other() < entry()");
+	samples_release(&samples);
+}
+
+/* What others executed while a thread did not run is none of its own. */
+TEST_WITH(leaves_out_what_others_executed, set_up, tear_down)
+{
+	struct thread_stay list[] = { { .begin = 0, .end = 20, .state = THREAD_RUNNING },
+				      { .begin = 20, .end = 60, .state = THREAD_RUNNABLE } };
+	const struct thread_stays stays = { .list = list, .nr = ARRAY_SIZE(list) };
+	struct samples samples = { 0 };
+
+	add(&samples, 10, "work request");
+	for (uint64_t at = 20; at < 60; at += 10)
+		add(&samples, at, "other kthread");
+	check(&samples, 0, 60, "4 of 5 samples in other() < kthread()");
+	check_wanted(&samples, &(struct samples_want){ 0, 60, &stays, THREAD_RUNNING },
+		     "1 of 1 samples in work() < request()");
+	check_wanted(&samples, &(struct samples_want){ 0, 60, &stays, THREAD_RUNNABLE },
+		     "4 of 4 samples in other() < kthread()");
 	samples_release(&samples);
 }
 
