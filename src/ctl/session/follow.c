@@ -249,8 +249,6 @@ void follow_finish(struct follow *f, int signals)
 {
 	size_t dropped;
 
-	/* Ignore the signal that ended the session. */
-	ending_drain(signals);
 	while ((f->sieve.pidfd >= 0 || on_capture_is_busy(&f->on_capture)) && !f->failed) {
 		if (wait_one(f, signals))
 			break;

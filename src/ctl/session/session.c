@@ -396,6 +396,8 @@ static enum exit_code finish(struct session *s)
 {
 	int r;
 
+	/* The signal that ended the session. One that comes while it stops is a second one. */
+	ending_drain(s->signals);
 	console_notify(s->con, "STOPPING=1\nSTATUS=stopping: writing captures");
 	s->errors = s->con->errors;
 	s->results.elapsed_ns = clock_ns(CLOCK_MONOTONIC) - s->armed_ns;
