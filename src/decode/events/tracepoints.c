@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "clock.h"
 #include "io.h"
 #include "symbols/symbols.h"
 #include "text.h"
@@ -56,6 +57,15 @@ static int name_kind(struct tracepoint_kind *kind, const struct perfdata_kind *e
 	return 0;
 }
 
+static uint64_t clock_period(const struct perf_event_attr *attr)
+{
+	if (attr->type != PERF_TYPE_SOFTWARE ||
+	    (attr->config != PERF_COUNT_SW_CPU_CLOCK && attr->config != PERF_COUNT_SW_TASK_CLOCK) ||
+	    !attr->sample_period)
+		return 0;
+	return attr->freq ? NSEC_PER_SEC / attr->sample_freq : attr->sample_period;
+}
+
 static int read_kind(struct tracepoints *tracepoints, size_t i)
 {
 	const struct perfdata_kind *event = &tracepoints->events.kinds[i];
@@ -63,6 +73,7 @@ static int read_kind(struct tracepoints *tracepoints, size_t i)
 	const struct tracing_format *text = NULL;
 	int r = 0;
 
+	kind->clock_ns = clock_period(&event->attr);
 	if (event->attr.type == PERF_TYPE_TRACEPOINT)
 		text = tracing_data_find(&tracepoints->data, event->attr.config);
 	if (text)

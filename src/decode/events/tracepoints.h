@@ -26,6 +26,7 @@ struct sample_window {
 struct tracepoint_kind {
 	char *name;		     /* such as `sched:sched_switch`, or `cpu-clock` */
 	struct event_format *format; /* NULL: not a tracepoint, or not in the file */
+	uint64_t clock_ns;	     /* between samples of a clock; 0: not a clock */
 };
 
 struct tracepoint_event {

@@ -40,6 +40,7 @@ int samples_add(struct samples *samples, struct names *names, struct tracepoints
 	struct sampled sample = { .at = event->time, .first = samples->nr_frames };
 	uint64_t at = 0, address;
 
+	samples->period_ns = event->kind->clock_ns;
 	if (array_grow(&samples->list, samples->nr, sizeof(sample)))
 		return -ENOMEM;
 	while (sample.nr < DEPTH_MAX && tracepoints_frame(&event->callchain, &at, &address)) {
@@ -122,6 +123,11 @@ static bool is_wanted(const struct samples_want *want, uint64_t at)
 	return !want->stays;
 }
 
+static uint64_t wanted_time(const struct samples_want *want)
+{
+	return want->stays ? want->stays->sums[want->state] : want->end - want->begin;
+}
+
 int samples_find(struct samples_mostly *mostly, const struct samples *samples,
 		 const struct names *names, const struct samples_want *want)
 {
@@ -137,7 +143,9 @@ int samples_find(struct samples_mostly *mostly, const struct samples *samples,
 		count_sample(counts, samples, i);
 		mostly->all++;
 	}
-	for (uint32_t name = 1; name < nr_names; name++) {
+	mostly->few =
+		mostly->all * samples->period_ns < wanted_time(want) / 2 && samples->period_ns;
+	for (uint32_t name = 1; name < nr_names && !mostly->few; name++) {
 		if (is_better(&counts[name], &counts[mostly->function], mostly->all))
 			mostly->function = name;
 	}
@@ -157,6 +165,8 @@ static void put_function(FILE *file, const struct names *names, uint32_t functio
 void samples_put(FILE *file, const struct samples_mostly *mostly, const struct names *names,
 		 const char *before)
 {
+	if (mostly->few && mostly->all)
+		fprintf(file, "%sonly %zu samples, as with interrupts off", before, mostly->all);
 	if (!mostly->function)
 		return;
 	fprintf(file, "%s%zu of %zu samples in ", before, mostly->nr, mostly->all);

@@ -25,6 +25,7 @@ struct samples {
 	size_t nr;
 	uint32_t *frames; /* names, innermost first */
 	size_t nr_frames;
+	uint64_t period_ns;   /* of a clock that samples; 0: unknown */
 	samples_namer *namer; /* set by the caller; NULL: user space is one frame */
 	void *context;
 };
@@ -51,6 +52,8 @@ struct samples_mostly {
 	size_t nr_callers;
 	size_t nr_kernel; /* callers of the kernel, if the function is of the kernel */
 	bool kernel;
+	/* They stand for less than half of the time, as where interrupts are off: no function. */
+	bool few;
 };
 
 /* Which samples count: those of an interval, while a thread was in a state, if there are stays. */
@@ -65,7 +68,8 @@ struct samples_want {
 int samples_find(struct samples_mostly *mostly, const struct samples *samples,
 		 const struct names *names, const struct samples_want *want) _must_check_;
 
-/* Such as `11 of 13 samples in acme_flush() < ...`; nothing if there are none. */
+/* Such as `11 of 13 samples in acme_flush() < ...`, or `only 3 samples`; nothing if there are none.
+ */
 void samples_put(FILE *file, const struct samples_mostly *mostly, const struct names *names,
 		 const char *before);
 

@@ -40,6 +40,8 @@ static void add(struct samples *samples, uint64_t at, const char *stack)
 	}
 }
 
+static const struct tracepoint_kind clock_kind = { .clock_ns = 250000 };
+
 static void check_wanted(const struct samples *samples, const struct samples_want *want,
 			 const char *expected)
 {
@@ -72,6 +74,11 @@ TEST_WITH(finds_the_innermost_of_most, set_up, tear_down)
 	check(&samples, 21, 29, "");
 	/* No function is in more than half of them. */
 	check(&samples, 50, 60, "1 of 2 samples in other() < entry()");
+	/* A clock whose samples stand for half of the time, or for less. */
+	samples.period_ns = 10;
+	check(&samples, 20, 100, "3 of 5 samples in flush() < write() < entry()");
+	check(&samples, 20, 122, "only 5 samples, as with interrupts off");
+	check(&samples, 61, 122, "");
 	samples_release(&samples);
 }
 
@@ -109,6 +116,7 @@ TEST_WITH(takes_recursion, set_up, tear_down)
 static void add_callchain(struct samples *samples, const uint64_t *addresses, uint64_t size)
 {
 	const struct tracepoint_event event = {
+		.kind = &clock_kind,
 		.time = 5,
 		.callchain = { (const uint8_t *)addresses, size },
 	};
@@ -175,12 +183,14 @@ TEST_IN_FOLDER(counts_cold_code_of_a_function)
 	assert_int_equal(names_new(&names), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(stacks); i++) {
 		const struct tracepoint_event event = {
+			.kind = &clock_kind,
 			.time = 5,
 			.callchain = { (const uint8_t *)stacks[i], i ? 24 : 32 },
 		};
 
 		assert_int_equal(samples_add(&samples, names, tracepoints, &event), 0);
 	}
+	assert_int_equal(samples.period_ns, 250000);
 	check(&samples, 5, 5, "3 of 3 samples in devkmsg_write() < vfs_write()");
 	samples_release(&samples);
 	names_free(names);
