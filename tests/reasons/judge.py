@@ -22,9 +22,10 @@ def waker_of(wait):
 
 
 def functions(report):
-    """All functions that the report blames."""
+    """All functions that the report blames. The name of a task is none."""
     cause, samples = report["cause"], report.get("samples") or {}
-    names = [cause.get("name"), cause.get("culprit"), cause.get("mostly"), *cause.get("callers", []), samples.get("function"),
+    task = re.fullmatch(r".+ \d+", cause.get("name") or "")
+    names = [None if task else cause.get("name"), cause.get("culprit"), cause.get("mostly"), *cause.get("callers", []), samples.get("function"),
              *samples.get("callers", [])]
     return join(*names) or None
 
