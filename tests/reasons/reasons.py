@@ -134,7 +134,8 @@ def noise(row, report, witness):
         made_ns = sum(ns for comm, ns in rivals.items() if re.search(truth.who, comm))
         if rivals and 2 * made_ns < sum(rivals.values()):
             return "by perf others ran: %s" % rivals.most_common(3)
-    if truth.who == rows.NOBODY:
+    # While a cgroup is throttled, others run as well.
+    if truth.who == rows.NOBODY and "quota" not in (late.get("runnable_why") or ""):
         rivals = witness.rivals(late["tid"], begin_ns, end_ns)
         if 2 * (rivals.total() - rivals[timehist.IDLE]) > end_ns - begin_ns:
             return "by perf others ran for most of it"
