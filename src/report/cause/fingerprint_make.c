@@ -181,8 +181,7 @@ static bool was_preempted(const struct spike_stack *stack)
 	size_t end = spike_stack_switched(stack);
 
 	for (size_t i = 0; i < end && i < stack->nr; i++) {
-		if (!strcmp(stack->frames[i].name, "schedule") ||
-		    !strcmp(stack->frames[i].name, "do_task_dead"))
+		if (!strcmp(stack->frames[i].name, "schedule"))
 			return false;
 	}
 	return !stack->frames[end].user;
