@@ -10,9 +10,9 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "blocks/blocks.h"
-#include "blocks/decode.h"
 #include "code/code.h"
+#include "pt/blocks.h"
+#include "pt/decode.h"
 
 static uint64_t insns, blocks, last;
 

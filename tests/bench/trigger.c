@@ -17,10 +17,10 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "base/base.h"
 #include "bpf/trigger.h"
 #include "bpf/trigger.skel.h"
 #include "empty.skel.h"
+#include "machine/base.h"
 #include "median.h"
 #include "trigger/trigger.h"
 #include "workload/workload.h"

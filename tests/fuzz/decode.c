@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The decoder on a perf.data, where all code is a few instructions again and again. */
-#include "blocks/decode.h"
+#include "pt/decode.h"
 
 #include <search.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A file of functions or of code: after a byte that says which, `k` kallsyms, `h` kallsyms with a
  * hole behind it, `e` ELF, `c` kcore. */
-#include "symbols/symbols.h"
+#include "code/symbols.h"
 
 #include <string.h>
 #include <sys/stat.h>

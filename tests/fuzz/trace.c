@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The sideband and the trace of a perf.data. */
-#include "trace/trace.h"
+#include "pt/trace.h"
 
 #include <string.h>
 
 #include "fuzz.h"
-#include "sideband/sideband.h"
+#include "pt/sideband.h"
 
 /* Enough for any input of 64 KiB. */
 #define SEGMENTS_MAX (64 * 1024 / 16)

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
+#include "facts/events_spans.h"
 #include "fuzz.h"
-#include "spans/events_spans.h"
 #include "text.h"
 
 #define BEGIN 100

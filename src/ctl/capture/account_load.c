@@ -2,9 +2,9 @@
 #include "capture/captures.h"
 
 #include "cli/cli.h"
+#include "facts/events_spans.h"
+#include "facts/track_spans.h"
 #include "facts/user_code.h"
-#include "spans/events_spans.h"
-#include "spans/track_spans.h"
 
 /* With the mappings of `user` open, which names the functions of programs. */
 static int follow_thread(struct account *account, struct schedule *schedule,

@@ -10,7 +10,7 @@
 #include <perf_poke.h>
 #include <stdint.h>
 
-#include "account/statistics.h"
+#include "cause/statistics.h"
 #include "facts/facts.h"
 #include "util.h"
 

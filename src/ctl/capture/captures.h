@@ -5,15 +5,15 @@
 
 #include <sys/stat.h>
 
-#include "account/account.h"
-#include "blocks/decode.h"
 #include "build_id.h"
 #include "calls/calls.h"
 #include "capture/capture_file.h"
+#include "cause/account.h"
 #include "cli/cli.h"
 #include "code/files.h"
 #include "compare/compare.h"
 #include "facts/user_code.h"
+#include "pt/decode.h"
 #include "util.h"
 
 /* -- Folder of captures ------------------------------------------------------------------------ */

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "symbols/symbols.h"
+#include "code/symbols.h"
 #include "text.h"
 
 /* The symbols of one file: frames of a file follow each other. */

@@ -27,6 +27,7 @@
 #include "io.h"
 #include "json_add.h"
 #include "json_file.h"
+#include "output/account_print.h"
 #include "text.h"
 #include "tree.h"
 

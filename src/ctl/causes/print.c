@@ -10,8 +10,8 @@
 #include "cli/cli.h"
 #include "clock.h"
 #include "cpulist.h"
-#include "html/html.h"
 #include "json_file.h"
+#include "output/html.h"
 #include "text.h"
 #include "units.h"
 

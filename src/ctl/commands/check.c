@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <string.h>
 
-#include "blocks/decode.h"
 #include "cli/cli.h"
 #include "commands/commands.h"
+#include "pt/decode.h"
 #include "session/json.h"
 
 struct check_args {

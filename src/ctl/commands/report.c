@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "commands/commands.h"
 #include "io.h"
+#include "output/account_print.h"
 
 #define TOP 10
 #define TARGET(member) .offset = offsetof(struct report_args, member)

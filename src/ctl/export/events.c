@@ -5,10 +5,10 @@
 #include "cli/cli.h"
 #include "cpulist.h"
 #include "export/export.h"
+#include "facts/events_spans.h"
+#include "facts/spans_tracks.h"
 #include "facts/user_code.h"
-#include "fxt/fxt_timeline.h"
-#include "spans/events_spans.h"
-#include "spans/spans_tracks.h"
+#include "output/fxt_timeline.h"
 
 struct cpu_events {
 	struct events_spans to;

@@ -12,7 +12,7 @@
 #include "capture/output.h"
 #include "capture/symbols.h"
 #include "delivery/delivery.h"
-#include "hardware/hardware.h"
+#include "machine/hardware.h"
 #include "options/config.h"
 #include "recorder/recorder.h"
 #include "tree.h"

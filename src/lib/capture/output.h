@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "base/base.h"
+#include "machine/base.h"
 
 /* Prefix of a session's work folder, for incomplete captures. */
 #define OUTPUT_WORK ".session-"

@@ -5,9 +5,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/base.h"
 #include "capture/fields.h"
 #include "json_file.h"
+#include "machine/base.h"
 #include "text.h"
 #include "tree.h"
 

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "base/base.h"
 #include "capture/stack.h"
+#include "machine/base.h"
 #include "task.h"
 #include "trigger/trigger.h"
 

@@ -4,7 +4,7 @@
 #ifndef LIB_CAPTURE_SYMBOLS_H
 #define LIB_CAPTURE_SYMBOLS_H
 
-#include "base/base.h"
+#include "machine/base.h"
 
 struct capture_symbols {
 	struct kallsyms_place known[256];

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/base.h"
 #include "bpf/poke.h"
+#include "machine/base.h"
 #include "options/config.h"
 
 struct delivery_config {

@@ -10,8 +10,8 @@
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 
-#include "base/base.h"
-#include "base/evsel.h"
+#include "machine/base.h"
+#include "machine/evsel.h"
 
 struct delivery_state {
 	size_t nr;

@@ -6,9 +6,9 @@
 #include <signal.h>
 #include <string.h>
 
-#include "base/base.h"
 #include "bpf/poke.h"
 #include "cpulist.h"
+#include "machine/base.h"
 #include "options/table.h"
 #include "sized_struct.h"
 

@@ -10,9 +10,9 @@
 
 #include <sys/types.h>
 
-#include "base/base.h"
-#include "base/recorder_config.h"
 #include "bpf/trigger.h"
+#include "machine/base.h"
+#include "machine/recorder_config.h"
 #include "perf_poke.h"
 
 #define SESSION_NAME_MAX 63

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "array.h"
-#include "base/base.h"
+#include "machine/base.h"
 #include "options/table.h"
 
 #define SIZE_MIN (offsetof(struct perf_poke_opts, owned) + sizeof(void *))

@@ -4,7 +4,7 @@
 #ifndef LIB_OPTIONS_TABLE_H
 #define LIB_OPTIONS_TABLE_H
 
-#include "base/base.h"
+#include "machine/base.h"
 #include "option_value.h"
 #include "perf_poke.h"
 

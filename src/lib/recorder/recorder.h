@@ -14,8 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/base.h"
-#include "base/recorder_config.h"
+#include "machine/base.h"
+#include "machine/recorder_config.h"
 #include "perf_poke.h"
 #include "perfdata.h"
 

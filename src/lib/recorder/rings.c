@@ -14,8 +14,8 @@
 #include <internal/evsel.h>
 #include <internal/mmap.h>
 
-#include "base/evsel.h"
 #include "json_add.h"
+#include "machine/evsel.h"
 
 /* Exceeds what the kernel may be writing: a record with the longest path. */
 #define WRITING_MAX 8192

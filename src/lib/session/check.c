@@ -3,9 +3,9 @@
  * features; virtual machines, lockdown and missing privileges disable them. */
 #include <string.h>
 
-#include "base/base.h"
 #include "delivery/delivery.h"
-#include "hardware/hardware.h"
+#include "machine/base.h"
+#include "machine/hardware.h"
 #include "recorder/recorder.h"
 #include "trigger/trigger.h"
 #include "workload/workload.h"

@@ -6,10 +6,10 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#include "base/base.h"
 #include "capture/spike.h"
 #include "clock.h"
 #include "io.h"
+#include "machine/base.h"
 #include "options/config.h"
 #include "options/table.h"
 #include "task.h"

@@ -12,8 +12,8 @@
 #include "options/config.h"
 #include "recorder/recorder.h"
 #include "session/rules.h"
+#include "session/visible.h"
 #include "trigger/trigger.h"
-#include "visible/visible.h"
 #include "workload/workload.h"
 
 /* Captures that could not be written. */

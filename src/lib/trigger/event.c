@@ -6,8 +6,8 @@
 
 #include <bpf/libbpf.h>
 
-#include "base/base.h"
 #include "bpf/trigger.skel.h"
+#include "machine/base.h"
 
 /* tp:SYS:NAME[/FILTER/] */
 static bool event_is_tracepoint(const char *text)

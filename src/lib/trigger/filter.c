@@ -9,8 +9,8 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "base/base.h"
 #include "bpf/trigger.skel.h"
+#include "machine/base.h"
 #include "util.h"
 
 #define FORMAT_MAX 4096

@@ -9,11 +9,11 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
-#include "base/base.h"
 #include "bpf/trigger.skel.h"
 #include "bpf/trigger_bare.skel.h"
 #include "bpf/trigger_impl.skel.h"
 #include "bpf/trigger_old.skel.h"
+#include "machine/base.h"
 
 #define TRIGGER_BTF "/sys/kernel/btf/vmlinux"
 

@@ -5,8 +5,8 @@
 
 #include <bpf/libbpf.h>
 
-#include "base/base.h"
 #include "bpf/trigger.skel.h"
+#include "machine/base.h"
 
 #define MARKER_FUNCTION "tracing_mark_write"
 

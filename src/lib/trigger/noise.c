@@ -3,8 +3,8 @@
 
 #include <inttypes.h>
 
-#include "base/base.h"
 #include "bpf/trigger.skel.h"
+#include "machine/base.h"
 
 int noise_check(struct config *config)
 {

@@ -9,8 +9,8 @@
 
 #include <bpf/libbpf.h>
 
-#include "base/base.h"
 #include "bpf/trigger.skel.h"
+#include "machine/base.h"
 #include "text.h"
 
 /* Open spans: threads in a system call, or requests in flight. */

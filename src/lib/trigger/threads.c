@@ -7,8 +7,8 @@
 
 #include <bpf/libbpf.h>
 
-#include "base/base.h"
 #include "bpf/trigger.skel.h"
+#include "machine/base.h"
 #include "task.h"
 #include "units.h"
 

@@ -10,10 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/base.h"
 #include "bpf/marker_text.h"
 #include "bpf/poke.h"
 #include "bpf/trigger.h"
+#include "machine/base.h"
 #include "options/config.h"
 #include "perf_poke.h"
 

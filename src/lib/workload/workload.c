@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#include "base/base.h"
 #include "clock.h"
+#include "machine/base.h"
 #include "options/config.h"
 
 #define DMA_LATENCY "/dev/cpu_dma_latency"

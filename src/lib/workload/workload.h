@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/base.h"
+#include "machine/base.h"
 #include "options/config.h"
 
 struct trigger;

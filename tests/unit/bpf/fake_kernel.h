@@ -17,10 +17,10 @@
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
 
-#include "base/base.h"
 #include "bpf/trigger.h"
 #include "delivery/delivery.h"
 #include "fake_target.h"
+#include "machine/base.h"
 #include "trigger/trigger.h"
 
 /* The kernel's types, as the program uses them. */

@@ -6,8 +6,8 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "base/base.h"
-#include "base/evsel.h"
+#include "machine/base.h"
+#include "machine/evsel.h"
 #include "trigger/trigger.h"
 
 #include "bpf/trigger.skel.h"

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "array.h"
-#include "base/base.h"
 #include "cpulist.h"
 #include "io.h"
+#include "machine/base.h"
 #include "recorder/recorder.h"
 #include "text.h"
 

@@ -7,7 +7,7 @@
 #include <linux/perf_event.h>
 #include <stdbool.h>
 
-#include "base/base.h"
+#include "machine/base.h"
 #include "perf_poke.h"
 
 /* The tracepoints and samples of the recorder events. */

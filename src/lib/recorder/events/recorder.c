@@ -8,7 +8,7 @@
 
 #include <json-c/json.h>
 
-#include "base/base.h"
+#include "machine/base.h"
 #include "perfdata.h"
 #include "recorder/events/events.h"
 #include "recorder/recorder.h"

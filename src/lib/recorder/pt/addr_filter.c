@@ -7,7 +7,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "base/base.h"
+#include "machine/base.h"
 #include "util.h"
 
 #define ANY -1

@@ -12,8 +12,8 @@
 /* For evsel->leader. */
 #include <internal/evsel.h>
 
-#include "base/evsel.h"
 #include "io.h"
+#include "machine/evsel.h"
 #include "perfdata.h"
 #include "task.h"
 

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/base.h"
+#include "machine/base.h"
 #include "recorder/recorder.h"
 
 /* Whether perf's records have IDs of all tasks: not in a PID namespace of one's own, where those of

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "base/base.h"
 #include "clock.h"
+#include "machine/base.h"
 #include "perfdata.h"
 #include "recorder/pt/pt.h"
 #include "recorder/recorder.h"

@@ -10,9 +10,9 @@
 
 #include <json-c/json.h>
 
-#include "base/base.h"
 #include "cpulist.h"
 #include "helpers.h"
+#include "machine/base.h"
 #include "messages.h"
 
 #define FINISHED_ROUND 68 /* PERF_RECORD_FINISHED_ROUND of perf */

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The account of a capture: what a report on it says. */
+#ifndef ANALYSIS_ACCOUNT_H
+#define ANALYSIS_ACCOUNT_H
+
+#include "cause/analysis.h"
+#include "cause/cause.h"
+#include "cause/fingerprint.h"
+#include "cause/late_thread.h"
+#include "cause/statistics.h"
+
+struct account {
+	const char *capture; /* the capture's folder */
+	struct facts facts;
+	struct statistics statistics; /* for the HTML page */
+	uint64_t window_ns;	      /* how long before the spike */
+	/* Errors of the decoder in the window, the first one, and what helps; the texts may be
+	 * empty.
+	 */
+	uint64_t errors;
+	char first_error[160];
+	const char *error_help;
+	/* Of Intel PT with times: executed after the spike, and for how long */
+	uint64_t after_insns, after_ns;
+	struct senders *senders;    /* NULL: no events recorded */
+	struct late_thread *thread; /* NULL: as in facts */
+	struct spans *spans;
+	struct findings findings;
+	struct facts blamed; /* facts of the part of the latency that the cause explains */
+	struct analysis analysis;
+	struct cause cause;
+	struct fingerprint fingerprint;
+	char *sentence;
+};
+
+/* Computes the rest; set capture, facts, window and spans before. Returns 0 or -ENOMEM. */
+int account_finish(struct account *account) _must_check_;
+void account_release(struct account *account);
+
+static inline const char *account_name(const struct account *account, uint32_t name)
+{
+	return names_get(account->spans->names, name);
+}
+
+/* Finds the callers of a path's outermost function from before the trace: they are on the stack at
+ * the spike, unless they have returned. Returns the first such frame, or the number of frames if
+ * there is none. */
+size_t account_before(const struct account *account, const struct span *span);
+
+#endif

@@ -1,0 +1,562 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <pthread.h>
+#include <search.h>
+#include <string.h>
+
+#include "array.h"
+#include "code/code_parts.h"
+#include "code/files.h"
+#include "code/symbol.h"
+#include "code/symbols.h"
+#include "text.h"
+
+#define KERNEL_NAME "[kernel.kallsyms]"
+/* libipt's limited cache takes four times the size of a section. */
+#define SECTION_SIZE (32u << 20)
+
+/* A traced file, or a mapping without one. */
+struct code_traced {
+	struct files_wanted wanted;
+	char *name, *path, *why;
+	int fd; /* without a path of its own; else -1 */
+	struct symbols symbols;
+	const struct symbol *unnamed;
+	uint64_t ip; /* first address executed */
+	struct code_traced *next;
+};
+
+struct code {
+	pthread_mutex_t lock;
+	const struct sideband *sideband;
+	struct symbol_table symbols;
+	struct files_places places;
+	struct pt_image_section_cache *cache;
+	struct kcore kcore;
+	struct patches *patches;
+	struct code_traced *files, kernel;
+	void *by_name;			/* tree of files */
+	void *by_place;			/* tree of sections */
+	struct code_section **sections; /* by number, from 1 */
+	size_t nr_sections, room_sections;
+	const struct symbol *unknown;
+};
+
+bool code_is_kernel(uint64_t ip)
+{
+	return ip >> 63;
+}
+
+struct pt_image_section_cache *code_sections(const struct code *code)
+{
+	return code->cache;
+}
+
+const struct sideband *code_sideband(const struct code *code)
+{
+	return code->sideband;
+}
+
+uint64_t code_until(const struct code *code, uint64_t time)
+{
+	return patches_until(code->patches, time);
+}
+
+bool code_kernel_only(const struct code *code)
+{
+	const struct sideband_pt *pt = sideband_pt(code->sideband);
+
+	return pt->found && !pt->user;
+}
+
+/* [FILE] */
+static const struct symbol *unnamed_symbol(struct code *code, struct code_traced *file)
+{
+	const char *slash = strrchr(file->name, '/'), *base = slash ? slash + 1 : file->name;
+	_cleanup_free_ char *text = NULL;
+
+	if (file->unnamed)
+		return file->unnamed;
+	text = strfmt("[%s]", base);
+	if (!text)
+		return NULL;
+	file->unnamed = symbol_table_keep(&code->symbols, text, 0, 0, file == &code->kernel);
+	return file->unnamed;
+}
+
+/* Programs that the kernel generates and removes meanwhile are known only from their records. An
+ * address may be one's after another's. */
+static const struct sideband_ksymbol *find_ksymbol(const struct code *code, uint64_t ip,
+						   uint64_t time)
+{
+	const struct sideband_kernel *kernel = sideband_kernel(code->sideband);
+	size_t nr = ARRAY_COUNT_BEFORE(kernel->nr_ksymbols, i, kernel->ksymbols[i].time <= time);
+
+	for (size_t i = nr; i-- > 0;) {
+		const struct sideband_ksymbol *symbol = &kernel->ksymbols[i];
+
+		if (ip >= symbol->start && ip - symbol->start < symbol->len)
+			return symbol->removed ? NULL : symbol;
+	}
+	/* What is removed later was there before the records. */
+	for (size_t i = nr; i < kernel->nr_ksymbols; i++) {
+		const struct sideband_ksymbol *symbol = &kernel->ksymbols[i];
+
+		if (ip >= symbol->start && ip - symbol->start < symbol->len)
+			return symbol->removed ? symbol : NULL;
+	}
+	return NULL;
+}
+
+static const struct symbol *kernel_symbol(struct code *code, uint64_t ip, uint64_t time)
+{
+	const struct symbols_entry *entry = symbols_find(&code->kcore.symbols, ip);
+	const struct sideband_ksymbol *made = find_ksymbol(code, ip, time);
+
+	if (made && (!entry || entry->start < made->start))
+		return symbol_table_keep(&code->symbols, made->name, made->start,
+					 made->start + made->len, true);
+	if (!entry)
+		return unnamed_symbol(code, &code->kernel);
+	return symbol_table_keep(&code->symbols, symbols_name(&code->kcore.symbols, entry),
+				 entry->start, entry->end, true);
+}
+
+static const struct symbol *file_symbol(struct code *code, const struct code_section *section,
+					uint64_t ip)
+{
+	uint64_t base = section->start - section->offset;
+	const struct symbols_entry *entry = symbols_find(&section->file->symbols, ip - base);
+	_cleanup_free_ char *plain = NULL;
+	const char *name;
+
+	if (!entry)
+		return unnamed_symbol(code, section->file);
+	name = symbols_name(&section->file->symbols, entry);
+	plain = demangle(name);
+	return symbol_table_keep(&code->symbols, plain ?: name, entry->start + base,
+				 entry->end + base, false);
+}
+
+const struct symbol *code_symbol_at(struct code *code, const struct code_section *section,
+				    uint64_t ip, uint64_t time)
+{
+	const struct symbol *symbol;
+
+	pthread_mutex_lock(&code->lock);
+	if (code_is_kernel(ip))
+		symbol = kernel_symbol(code, ip, time);
+	else
+		symbol = section ? file_symbol(code, section, ip) : code->unknown;
+	pthread_mutex_unlock(&code->lock);
+	return symbol;
+}
+
+static int compare_ids(const struct build_id *a, const struct build_id *b)
+{
+	return a->size != b->size ? a->size - b->size : memcmp(a->bytes, b->bytes, a->size);
+}
+
+static int compare_files(const void *a, const void *b)
+{
+	const struct code_traced *one = a, *other = b;
+
+	return strcmp(one->wanted.name, other->wanted.name)
+		       ?: compare_ids(&one->wanted.id, &other->wanted.id);
+}
+
+static void free_traced(struct code_traced *file)
+{
+	free(file->name);
+	free(file->path);
+	free(file->why);
+	symbols_release(&file->symbols);
+	closep(&file->fd);
+}
+
+static int explain(struct code_traced *file, char *why)
+{
+	file->why = why;
+	return why ? 0 : -ENOMEM;
+}
+
+static int read_symbols(struct code *code, struct code_traced *file, int fd)
+{
+	_cleanup_close_ int debug = files_open_debug(&code->places, &file->wanted, fd);
+	int r = debug == -ENOMEM ? -ENOMEM : symbols_of_elf(&file->symbols, fd, debug);
+
+	if (r != -ENOEXEC)
+		return r;
+	free(file->path);
+	file->path = NULL;
+	return explain(file, strdup("it is no ELF file"));
+}
+
+static int open_file(struct code *code, struct code_traced *file)
+{
+	_cleanup_close_ int fd = -1;
+	int r;
+
+	if (file->name[0] != '/' && strcmp(file->name, "[vdso]"))
+		return explain(file, strdup("it is no file"));
+	fd = files_open(&code->places, &file->wanted, &file->path);
+	if (fd < 0)
+		return fd == -ENOMEM ? fd
+				     : explain(file, files_why(&code->places, &file->wanted, fd));
+	r = read_symbols(code, file, fd);
+	if (!r && file->path && !strncmp(file->path, "/proc/self/fd/", 14))
+		file->fd = TAKE_FD(fd);
+	return r;
+}
+
+static int add_file(struct code *code, const struct files_wanted *wanted, struct code_traced **ret)
+{
+	struct code_traced *file = calloc(1, sizeof(*file));
+	int r = -ENOMEM;
+
+	if (!file)
+		return r;
+	file->fd = -1;
+	file->name = strdup(wanted->name);
+	if (file->name) {
+		file->wanted = (struct files_wanted){ file->name, wanted->id };
+		r = open_file(code, file);
+	}
+	if (!r && !tsearch(file, &code->by_name, compare_files))
+		r = -ENOMEM;
+	if (r) {
+		free_traced(file);
+		free(file);
+		return r;
+	}
+	file->next = code->files;
+	code->files = file;
+	*ret = file;
+	return 0;
+}
+
+static int find_file(struct code *code, const struct sideband_map *map, struct code_traced **ret)
+{
+	struct code_traced key = { .wanted.name = map->name };
+	struct code_traced *const *found;
+
+	if (map->build_id && map->build_id_size <= sizeof(key.wanted.id.bytes)) {
+		key.wanted.id.size = map->build_id_size;
+		memcpy(key.wanted.id.bytes, map->build_id, map->build_id_size);
+	}
+	found = tfind(&key, &code->by_name, compare_files);
+	if (!found)
+		return add_file(code, &key.wanted, ret);
+	*ret = *found;
+	return 0;
+}
+
+static int compare_sections(const void *a, const void *b)
+{
+	const struct code_section *one = a, *other = b;
+
+	return strcmp(one->path, other->path)
+		       ?: array_compare(one->start, other->start)
+		       ?: array_compare(one->offset, other->offset)
+		       ?: array_compare(one->size, other->size);
+}
+
+static int number_section(struct code *code, struct code_section *section)
+{
+	size_t room = code->room_sections;
+
+	section->isid = code_cache_add(code->cache, section);
+	if (section->isid < 0)
+		return section->isid;
+	while (room <= (size_t)section->isid)
+		room = room ? 2 * room : 64;
+	if (room > code->room_sections) {
+		struct code_section **more =
+			reallocarray(code->sections, room, sizeof(struct code_section *));
+
+		if (!more)
+			return -ENOMEM;
+		memset(more + code->room_sections, 0,
+		       (room - code->room_sections) * sizeof(struct code_section *));
+		code->sections = more;
+		code->room_sections = room;
+	}
+	return 0;
+}
+
+/* If a mapping exceeds its file, libipt truncates it, and may return the number of an existing
+ * section of that size. */
+static int add_section(struct code *code, const struct code_section *wanted,
+		       const struct code_section **ret)
+{
+	struct code_section *section = malloc(sizeof(*section));
+	int r = section ? 0 : -ENOMEM;
+
+	if (r)
+		return r;
+	*section = *wanted;
+	r = number_section(code, section);
+	if (!r && !tsearch(section, &code->by_place, compare_sections))
+		r = -ENOMEM;
+	if (r) {
+		free(section);
+		return r;
+	}
+	if (!code->sections[section->isid])
+		code->sections[section->isid] = section;
+	*ret = section;
+	return 0;
+}
+
+static int find_section(struct code *code, const struct code_section *wanted,
+			const struct code_section **ret)
+{
+	struct code_section *const *found = tfind(wanted, &code->by_place, compare_sections);
+
+	if (!found)
+		return add_section(code, wanted, ret);
+	*ret = *found;
+	return 0;
+}
+
+/* Limits it to the size of a section. */
+static void cut(struct code_region *region, uint64_t ip)
+{
+	region->start += (ip - region->start) / SECTION_SIZE * SECTION_SIZE;
+	if (region->end - region->start > SECTION_SIZE)
+		region->end = region->start + SECTION_SIZE;
+}
+
+static int kernel_region(struct code *code, uint64_t time, uint64_t ip, struct code_region *region)
+{
+	const struct kcore_segment *segment = kcore_find(&code->kcore, ip);
+	struct code_section wanted = {};
+
+	*region = (struct code_region){ .start = segment ? segment->start : 0,
+					.end = segment ? segment->end : UINT64_MAX };
+	region->site = patches_find(code->patches, ip, &region->start, &region->end);
+	if (region->site) {
+		if (!patches_version(code->patches, region->site, time, &region->version))
+			return -ENOENT;
+		region->start = region->site->start;
+		region->end = region->site->end;
+		wanted.path = patches_path(code->patches);
+		wanted.offset =
+			region->site->offset + region->version * (region->end - region->start);
+	} else if (segment) {
+		cut(region, ip);
+		wanted.path = code->kcore.path;
+		wanted.offset = segment->offset + region->start - segment->start;
+	} else {
+		return -ENOENT;
+	}
+	wanted.start = region->start;
+	wanted.size = region->end - region->start;
+	return find_section(code, &wanted, &region->section);
+}
+
+static const struct sideband_map *find_map(const struct sideband_maps *maps, uint64_t ip)
+{
+	size_t at = ARRAY_COUNT_BEFORE(maps->nr, i, maps->maps[i].end <= ip);
+
+	return at < maps->nr && maps->maps[at].start <= ip ? &maps->maps[at] : NULL;
+}
+
+static int user_region(struct code *code, const struct sideband_maps *maps, uint64_t ip,
+		       struct code_region *region)
+{
+	const struct sideband_map *map = find_map(maps, ip);
+	struct code_section wanted = {};
+	int r;
+
+	if (!map || map->is_data)
+		return -ENOENT;
+	r = find_file(code, map, &wanted.file);
+	if (r)
+		return r;
+	if (!wanted.file->ip)
+		wanted.file->ip = ip;
+	if (!wanted.file->path)
+		return -ENOENT;
+	*region = (struct code_region){ .start = map->start, .end = map->end };
+	cut(region, ip);
+	wanted.path = wanted.file->path;
+	wanted.offset = map->pgoff + (region->start - map->start);
+	wanted.size = region->end - region->start;
+	wanted.start = region->start;
+	return find_section(code, &wanted, &region->section);
+}
+
+int code_region(struct code *code, const struct sideband_maps *maps, uint64_t time, uint64_t ip,
+		struct code_region *region)
+{
+	int r;
+
+	pthread_mutex_lock(&code->lock);
+	if (!code_is_kernel(ip)) {
+		r = user_region(code, maps, ip, region);
+	} else {
+		r = kernel_region(code, time, ip, region);
+		if (!code->kernel.ip)
+			code->kernel.ip = ip;
+	}
+	pthread_mutex_unlock(&code->lock);
+	return r;
+}
+
+const struct code_section *code_section(struct code *code, int isid)
+{
+	const struct code_section *section = NULL;
+
+	pthread_mutex_lock(&code->lock);
+	if (isid > 0 && (size_t)isid < code->room_sections)
+		section = code->sections[isid];
+	pthread_mutex_unlock(&code->lock);
+	return section;
+}
+
+int code_kernel_symbol(const struct code *code, const char *name, uint64_t *start, uint64_t *end)
+{
+	const struct symbols_entry *entry = symbols_by_name(&code->kcore.symbols, name);
+
+	if (!entry)
+		return -ENOENT;
+	*start = entry->start;
+	*end = entry->end;
+	return 0;
+}
+
+/* perf's name of the kernel's mapping contains the symbol: `[kernel.kallsyms]_text`. */
+static int open_kernel(struct code *code, const char *data)
+{
+	const struct sideband_kernel *kernel = sideband_kernel(code->sideband);
+	const char *text = "";
+	uint64_t start = 0;
+	int r;
+
+	for (size_t i = 0; i < kernel->nr_maps; i++) {
+		const struct sideband_map *map = &kernel->maps[i];
+
+		if (strncmp(map->name, KERNEL_NAME, strlen(KERNEL_NAME)))
+			continue;
+		text = map->name + strlen(KERNEL_NAME);
+		start = map->pgoff;
+	}
+	r = kcore_open(&code->kcore, data, text, start);
+	if (!r)
+		r = patches_new(&code->patches, kernel, &code->kcore);
+	code->kernel.name = strdup(KERNEL_NAME);
+	return r ?: code->kernel.name ? 0 : -ENOMEM;
+}
+
+static int set_up(struct code *code, const struct code_opts *opts)
+{
+	int r = names_new(&code->symbols.texts);
+
+	r = r ?: open_kernel(code, opts->data);
+	if (r)
+		return r;
+	if (opts->buildid_dir) {
+		code->places.buildid_dir = strdup(opts->buildid_dir);
+		if (!code->places.buildid_dir)
+			return -ENOMEM;
+	}
+	if (opts->symfs) {
+		code->places.symfs = strdup(opts->symfs);
+		if (!code->places.symfs)
+			return -ENOMEM;
+	}
+	code->unknown = symbol_table_keep(&code->symbols, "[unknown]", 0, 0, false);
+	return code->unknown ? code_cache_new(&code->cache) : -ENOMEM;
+}
+
+int code_new(struct code **ret, const struct code_opts *opts, char **why)
+{
+	struct code *code = calloc(1, sizeof(*code));
+	int r;
+
+	if (!code)
+		return -ENOMEM;
+	pthread_mutex_init(&code->lock, NULL);
+	code->sideband = opts->sideband;
+	code->kernel.fd = code->kcore.fd = -1;
+	r = set_up(code, opts);
+	if (!r) {
+		*ret = code;
+		return 0;
+	}
+	if (r != -ENOMEM)
+		*why = strfmt("the patches of the kernel's code: %s", strerror(-r));
+	code_free(code);
+	return r;
+}
+
+static void free_files(struct code *code)
+{
+	struct code_traced *file = code->files;
+
+	while (file) {
+		struct code_traced *next = file->next;
+
+		free_traced(file);
+		free(file);
+		file = next;
+	}
+	free_traced(&code->kernel);
+}
+
+static void keep(void *node)
+{
+}
+
+void code_free(struct code *code)
+{
+	if (!code)
+		return;
+	code_cache_free(code->cache);
+	tdestroy(code->by_place, free);
+	tdestroy(code->by_name, keep);
+	free_files(code);
+	symbol_table_release(&code->symbols);
+	free(code->sections);
+	patches_free(code->patches);
+	kcore_close(&code->kcore);
+	free((char *)code->places.buildid_dir);
+	free((char *)code->places.symfs);
+	pthread_mutex_destroy(&code->lock);
+	free(code);
+}
+
+static struct code_file describe(const struct code_traced *file)
+{
+	return (struct code_file){
+		.name = file->name,
+		.id = file->wanted.id,
+		.path = file->path,
+		.why = file->why,
+		.ip = file->ip,
+	};
+}
+
+int code_files(struct code *code, struct code_file **files, size_t *nr)
+{
+	size_t room = 1, at = 0;
+	struct code_file *list;
+
+	for (const struct code_traced *file = code->files; file; file = file->next)
+		room++;
+	list = calloc(room, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	if (code->kernel.ip) {
+		list[at] = describe(&code->kernel);
+		list[at].path = code->kcore.why ? NULL : code->kcore.path;
+		list[at++].why = code->kcore.why;
+	}
+	for (const struct code_traced *file = code->files; file; file = file->next) {
+		if (file->ip)
+			list[at++] = describe(file);
+	}
+	*files = list;
+	*nr = at;
+	return 0;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Names the functions of programs and libraries in callchains of samples. */
+#ifndef REPORT_USER_CODE_H
+#define REPORT_USER_CODE_H
+
+#include <stdbool.h>
+
+#include "code/names.h"
+#include "events/tracepoints.h"
+#include "pt/sideband.h"
+
+struct code;
+struct sideband;
+
+/* Processes whose mappings are kept. */
+#define USER_CODE_MAPS 64
+
+/* The caller sets the first four, for a folder perf.data with files as in struct code_opts. */
+struct user_code {
+	const struct perfdata_file *file; /* must outlive this, like the next two */
+	const char *data, *symfs;
+	char *buildid_dir; /* allocated, or NULL */
+	bool tried;	   /* opened by the first sample that needs it */
+	struct sideband *sideband;
+	struct code *code;
+	struct user_code_maps {
+		int pid;
+		struct sideband_maps maps;
+	} maps[USER_CODE_MAPS];
+};
+
+void user_code_release(struct user_code *user);
+
+/* A samples_namer; the context is a struct user_code. */
+uint32_t user_code_name(void *context, struct names *names, const struct tracepoint_event *event,
+			uint64_t address);
+
+#endif

@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "output/account_print.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "task.h"
+#include "text.h"
+#include "units.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+#define COLUMNS 100
+#define HEADLINE_MAX 160
+#define HEADLINE_MIN 40
+#define PATH_MAX_LINES 24
+#define ROWS_MAX 16
+/* Times of Intel PT without the packets CYC and MTC */
+#define COARSE_NS 1000
+#define TIME "%" PRIu64 ".%09" PRIu64
+#define INTERRUPTED "what the timer's interrupt hit"
+#define SPLIT(ns) (ns) / NS_PER_S, (ns) % NS_PER_S
+void account_print_wrapped(FILE *file, const char *text)
+{
+	size_t column = 0;
+
+	while (*text) {
+		size_t length = strcspn(text, " ");
+
+		if (column && column + 1 + length > COLUMNS) {
+			fputs("\n    ", file);
+			column = 4;
+		} else if (column) {
+			fputc(' ', file);
+			column++;
+		}
+		fprintf(file, "%.*s", (int)length, text);
+		column += length;
+		text += length;
+		text += strspn(text, " ");
+	}
+	fputc('\n', file);
+}
+
+/* Length of what fits into the first line: up to the end of a part of the sentence. */
+static size_t headline_length(const char *sentence)
+{
+	static const char *const ends[] = { "; ", ", ", " < ", " " };
+	size_t length = strlen(sentence);
+
+	for (size_t i = 0; i < ARRAY_SIZE(ends) && length > HEADLINE_MAX; i++) {
+		for (size_t at = HEADLINE_MAX; at > HEADLINE_MIN; at--) {
+			if (has_prefix(sentence + at, ends[i]))
+				return at;
+		}
+	}
+	return length > HEADLINE_MAX ? HEADLINE_MAX : length;
+}
+
+static void print_sentence(FILE *file, const struct account *account)
+{
+	_cleanup_free_ char *text = strdup(account->sentence);
+	size_t length;
+	char *rest;
+
+	if (!text) {
+		fputs("?\n", file);
+		return;
+	}
+	length = headline_length(printable(text));
+	rest = text + length;
+	rest += strspn(rest, ";, ");
+	text[length] = '\0';
+	account_print_wrapped(file, text);
+	if (*rest)
+		account_print_wrapped(file, rest);
+}
+
+static void print_source(FILE *file, const struct account *account)
+{
+	const struct facts *facts = &account->facts;
+
+	if (facts->recorder == PERF_POKE_RECORDER_PERF)
+		fprintf(file, "  %-12s perf, which was poked: the trace is in its perf.data\n",
+			"seen by");
+	else if (facts->recorder == PERF_POKE_RECORDER_NONE)
+		fprintf(file, "  %-12s the trigger alone: nothing was recorded\n", "seen by");
+	else if (facts->no_times)
+		fprintf(file,
+			"  %-12s Intel PT without times: what was executed, in order; script and "
+			"export\n  %-12s --axis instructions show all of it\n",
+			"seen by", "");
+	else if (facts_is_pt(facts))
+		fprintf(file, "  %-12s Intel PT: every function that was executed%s%s%s\n",
+			"seen by", account->spans->step_ns ? ", with times every " : "",
+			account->spans->step_ns ? FORMAT_TIME(account->spans->step_ns) : "",
+			account->spans->step_ns < COARSE_NS ? "" : ": shorter ones are chance");
+	else
+		fprintf(file, "  %-12s events: interrupts, softirqs, timers and tasks; %s\n",
+			"seen by",
+			account->spans->samples.nr ? "samples of functions"
+						   : "functions at the spike alone");
+	if (!facts_is_pt(facts) && facts->capture.lost)
+		fprintf(file, "  %-12s %" PRIu64 " events were lost\n", "", facts->capture.lost);
+	if (facts_is_pt(facts) && !facts->no_times && account->after_insns)
+		fprintf(file, "  %-12s %" PRIu64 " instructions in %s were executed after the %s\n",
+			"", account->after_insns, FORMAT_TIME(account->after_ns),
+			facts->spike.poked ? "request" : "spike");
+	if (account->errors)
+		fprintf(file,
+			"  %-12s %" PRIu64 " decoding error%s in the window, the first:\n"
+			"  %-12s %s\n  %-12s %s\n",
+			"", account->errors, account->errors == 1 ? "" : "s", "",
+			CLEAN_TO(85, account->first_error), "", account->error_help);
+}
+
+/* Of a late thread, its timer's interrupt may be known, too. */
+static void print_actual(FILE *file, const struct facts *facts)
+{
+	const struct perf_poke_spike *spike = &facts->spike;
+	uint64_t expired =
+		facts_is_thread(facts) ? spike->expected_ns + spike->irq_ns : spike->actual_ns;
+
+	if (!facts_is_thread(facts) || spike->irq_ns)
+		fprintf(file, "  %-12s " TIME " was now of the timer's interrupt\n", "expired",
+			SPLIT(expired));
+	if (facts_is_reported(facts))
+		fprintf(file, "  %-12s " TIME " was when it was\n", "actual",
+			SPLIT(spike->actual_ns));
+	else if (facts_is_thread(facts))
+		fprintf(file, "  %-12s " TIME " was when the thread %s\n", "actual",
+			SPLIT(spike->actual_ns),
+			spike->kind == PERF_POKE_TRIGGER_USER ? "was in user space" : "ran");
+	fprintf(file, "  %-12s " TIME "\n", "detected", SPLIT(spike->time_ns));
+}
+
+static void print_latency(FILE *file, const struct facts *facts)
+{
+	char task[96];
+
+	if (facts->trigger[0])
+		fprintf(file, "  %-12s %s%s%s\n", "trigger", facts->trigger,
+			facts->spike.label[0] ? ", " : "", CLEAN_TO(70, facts->spike.label));
+	fprintf(file, "  %-12s %s on CPU %d%s%s\n", "latency", FORMAT_TIME(facts->spike.latency_ns),
+		facts->spike.cpu, facts->spike.threshold_ns ? ", threshold " : "",
+		facts->spike.threshold_ns ? FORMAT_TIME(facts->spike.threshold_ns) : "");
+	fprintf(file, "  %-12s " TIME " was when %s\n", "expected", SPLIT(facts->spike.expected_ns),
+		facts_is_reported(facts) ? "it should have been" : "the timer was to expire");
+	print_actual(file, facts);
+	if (!facts_is_reported(facts) && facts->function[0])
+		fprintf(file, "  %-12s %s\n", "timer", CLEAN_TO(80, facts->function));
+	if (facts->spike.late_tid)
+		fprintf(file, "  %-12s %s\n", "late",
+			CLEAN(task_format(task, sizeof(task), false, facts->spike.late_comm,
+					  facts->spike.late_pid, facts->spike.late_tid)));
+	/* Of a report for another CPU, the task that ran there; of the thread itself, the same. */
+	if ((facts->spike.idle || facts->spike.tid || facts->spike.comm[0]) &&
+	    !(facts_is_reported(facts) && facts->spike.late_tid))
+		fprintf(file, "  %-12s %s\n", facts_is_reported(facts) ? "running" : "interrupted",
+			CLEAN(facts_task(facts, task, sizeof(task))));
+}
+
+static void print_spike(FILE *file, const struct account *account)
+{
+	const struct facts *facts = &account->facts;
+
+	if (!facts->spike.poked)
+		print_latency(file, facts);
+	print_source(file, account);
+	if (facts->model[0] || facts->release[0])
+		fprintf(file, "  %-12s %s%s%s\n", "machine", CLEAN_TO(40, facts->model),
+			facts->model[0] && facts->release[0] ? ", Linux "
+			: facts->release[0]		     ? "Linux "
+							     : "",
+			CLEAN_TO(40, facts->release));
+	hardware_put_counts(file, &facts->hardware, "  hardware     ");
+	if (facts->wall_time[0])
+		fprintf(file, "  %-12s %s\n", "at", CLEAN(facts->wall_time));
+	if (account->fingerprint.id[0])
+		fprintf(file, "  %-12s %s\n", "fingerprint",
+			CLEAN_TO(FINGERPRINT_ID_SIZE, account->fingerprint.id));
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+/* Interrupts during a task's turns are not counted for the task. */
+static bool is_of_task(const struct usage *usage)
+{
+	return usage->kind == SPAN_THREAD || usage->kind == SPAN_IDLE;
+}
+
+static void print_usage(FILE *file, const struct account *account, const struct usage *usage)
+{
+	const struct findings *findings = &account->findings;
+	const char *name = usage->name ? account_name(account, usage->name) : "[not known]";
+
+	fprintf(file, "  %-11s %-37s %8s %5.1f%% %8s %5.1f%% %7" PRIu64 " %8s\n",
+		usage->kind == SPAN_IRQS_OFF ? "" : span_kind_name(usage->kind), CLEAN_TO(37, name),
+		FORMAT_TIME(usage->time_ns),
+		percent(usage->time_ns, findings->end - findings->begin),
+		FORMAT_TIME(usage->late_ns),
+		percent(usage->late_ns, findings->late_end - findings->late_begin), usage->count,
+		is_of_task(usage) ? "-" : FORMAT_TIME(usage->longest_ns));
+}
+
+static void print_more(FILE *file, size_t nr, size_t shown)
+{
+	if (nr > shown)
+		fprintf(file, "  and %zu more\n", nr - shown);
+}
+
+static void print_usages(FILE *file, const struct account *account, const char *title,
+			 const struct usage *usages, size_t nr)
+{
+	fprintf(file, "\n%-51s %8s %6s %8s %6s %7s %8s\n", title, "time", "share", "late", "share",
+		"times", "longest");
+	for (size_t i = 0; i < nr && i < ROWS_MAX; i++)
+		print_usage(file, account, &usages[i]);
+	print_more(file, nr, ROWS_MAX);
+	if (!nr)
+		fprintf(file, "  none\n");
+}
+
+static void print_window(FILE *file, const struct account *account)
+{
+	const struct findings *findings = &account->findings;
+	uint64_t known_ns = findings->end - findings->begin;
+
+	fprintf(file, "  %-12s " TIME "," TIME " is %s to the spike\n", "window",
+		SPLIT(findings->begin), SPLIT(findings->end), FORMAT_TIME(known_ns));
+	if (account->window_ns - known_ns > account->window_ns / 100)
+		fprintf(file, "  %-12s nothing is recorded of the rest of %s\n", "",
+			FORMAT_TIME(account->window_ns));
+}
+
+static void print_analysis(FILE *file, const struct account *account)
+{
+	const struct analysis *analysis = &account->analysis;
+
+	if (!analysis->nr)
+		return;
+	fprintf(file, "\n%-67s %8s %6s\n", "the latency, in the terms of rtla's auto-analysis",
+		"time", "share");
+	for (size_t i = 0; i < analysis->nr; i++) {
+		const struct analysis_row *row = &analysis->rows[i];
+
+		fprintf(file, "  %-26s %-38s %8s %5.1f%%\n", analysis_term(row->kind),
+			row->name ? CLEAN_TO(38, account_name(account, row->name)) : row->note,
+			FORMAT_TIME(row->time_ns),
+			percent(row->time_ns, account->facts.spike.latency_ns));
+	}
+}
+
+static void print_part(FILE *file, uint64_t part, uint64_t whole, bool times)
+{
+	if (times)
+		fprintf(file, "%8s", FORMAT_TIME(part));
+	else
+		fprintf(file, "%8" PRIu64, part);
+	fprintf(file, " %5.1f%% ", percent(part, whole));
+}
+
+/* By time, or, without times, by instructions. */
+static void print_functions(FILE *file, const struct account *account, size_t top)
+{
+	const struct findings *findings = &account->findings;
+	uint64_t whole = findings->end - findings->begin;
+	bool times = !account->facts.no_times;
+	char title[64] = "functions";
+
+	if (!times)
+		snprintf(title, sizeof(title), "functions, by the last %" PRIu64 " instructions",
+			 whole);
+	fprintf(file, "\n%-51s %8s %6s %8s %6s%s %7s\n", title, "self", "share", "total", "share",
+		times ? "     late" : "", "calls");
+	for (size_t i = 0; i < findings->nr_functions && i < top; i++) {
+		const struct function *function = &findings->functions[i];
+
+		fprintf(file, "  %-49s ", CLEAN_TO(49, account_name(account, function->name)));
+		print_part(file, function->self_ns, whole, times);
+		print_part(file, function->total_ns, whole, times);
+		if (times)
+			fprintf(file, "%8s ", FORMAT_TIME(function->late_ns));
+		fprintf(file, "%7" PRIu64 "\n", function->count);
+	}
+	print_more(file, findings->nr_functions, top);
+}
+
+/* Returns the number of lines. */
+static size_t print_before(FILE *file, const struct account *account, const struct span *span,
+			   size_t max)
+{
+	const struct spike_stack *stack = &account->facts.stack;
+	size_t nr = 0;
+
+	for (size_t i = account_before(account, span); i < stack->nr && nr < max; i++) {
+		const struct spike_frame *frame = &stack->frames[i];
+
+		fprintf(file, "  < %s%s, called before the trace began\n",
+			CLEAN_TO(80, frame->name), frame->user ? ", user" : "");
+		nr++;
+	}
+	return nr;
+}
+
+static void print_path(FILE *file, const struct account *account, uint32_t task)
+{
+	const struct lane *code = &account->spans->lanes[LANE_CODE];
+	const struct span *span = NULL;
+	size_t nr = 0;
+
+	for (uint32_t i = account->findings.path; i != SPAN_NONE && nr < PATH_MAX_LINES;
+	     i = code->spans[i].parent, nr++) {
+		bool plain;
+
+		span = &code->spans[i];
+		plain = span->kind == SPAN_FUNCTION;
+		fprintf(file, "  %s%s%s%s\n", nr ? "< " : "",
+			CLEAN_TO(80, account_name(account, span->name)), plain ? "" : ", ",
+			plain ? "" : span_kind_name((enum span_kind)span->kind));
+	}
+	if (span)
+		nr += print_before(file, account, span, PATH_MAX_LINES - nr);
+	if (task != SPAN_NONE)
+		fprintf(file, "  %sin %s\n", nr == PATH_MAX_LINES ? "... " : "",
+			CLEAN_TO(80,
+				 account_name(account,
+					      account->spans->lanes[LANE_TASKS].spans[task].name)));
+	else if (!nr)
+		fprintf(file, "  not known\n");
+}
+
+static void print_stack(FILE *file, const char *title, const struct spike_stack *stack)
+{
+	if (!stack->nr)
+		return;
+	fprintf(file, "\n%s\n", title);
+	for (size_t i = 0; i < stack->nr && i < PATH_MAX_LINES; i++) {
+		const struct spike_frame *frame = &stack->frames[i];
+
+		fprintf(file, "  %s%s", i ? "< " : "", frame->name);
+		if (frame->module[0])
+			fprintf(file, " [%s]", frame->module);
+		fprintf(file, "%s\n", frame->user ? ", user" : "");
+	}
+	if (stack->nr > PATH_MAX_LINES)
+		fprintf(file, "  and %zu more\n", stack->nr - PATH_MAX_LINES);
+}
+
+static void print_stacks(FILE *file, const struct account *account)
+{
+	const struct facts *facts = &account->facts;
+
+	print_stack(file,
+		    facts->holder.interrupted
+			    ? INTERRUPTED
+			    : "the task that delayed the thread, where it gave up the CPU",
+		    &facts->holder);
+	print_stack(file,
+		    facts_is_reported(facts) ? "where it was reported"
+		    : facts_is_thread(facts) ? "what was switched out when the thread ran"
+					     : INTERRUPTED,
+		    &facts->stack);
+}
+
+static void print_expected(FILE *file, const struct account *account)
+{
+	const struct lane *tasks = &account->spans->lanes[LANE_TASKS];
+
+	if (account->facts.spike.poked)
+		return;
+	fprintf(file, "\nwhen %s\n",
+		facts_is_reported(&account->facts) ? "it should have been"
+						   : "the timer was to expire");
+	print_path(file, account, lane_at(tasks, account->facts.spike.expected_ns));
+}
+
+static void print_end(FILE *file, const struct account *account)
+{
+	fprintf(file, "\nwhere the trace ended, which is %s\n",
+		account->facts.spike.poked     ? "some time after the request"
+		: account->facts.ends_at_spike ? "at the spike"
+					       : "some time after the spike");
+	/* Only times tell which task it was. */
+	print_path(file, account, SPAN_NONE);
+}
+
+static void print_counts(FILE *file, const struct account *account)
+{
+	const struct cause *cause = &account->cause;
+
+	if (!cause->insns)
+		return;
+	fprintf(file, "  %-12s %s executed %" PRIu64 " instructions", "cause",
+		CLEAN_TO(40, account_name(account, cause->name)), cause->insns);
+	if (cause->cycles)
+		fprintf(file, ", %.2f a cycle", (double)cause->insns / (double)cause->cycles);
+	fputc('\n', file);
+}
+
+void account_print(FILE *file, const struct account *account, size_t top)
+{
+	const struct findings *findings = &account->findings;
+
+	print_sentence(file, account);
+	fputc('\n', file);
+	print_spike(file, account);
+	if (!facts_have_trace(&account->facts)) {
+		print_stacks(file, account);
+		return;
+	}
+	if (account->facts.no_times) {
+		print_end(file, account);
+		print_functions(file, account, top);
+		return;
+	}
+	print_counts(file, account);
+	print_window(file, account);
+	if (account->thread)
+		late_thread_print(file, account->thread, account->spans->names);
+	print_analysis(file, account);
+	print_usages(file, account, "what the CPU did", findings->budget, findings->nr_budget);
+	if (account->spans->has_irqs_off)
+		print_usages(file, account, "interrupts off, by", findings->irqs_off,
+			     findings->nr_irqs_off);
+	if (account->spans->has_functions)
+		print_functions(file, account, top);
+	print_expected(file, account);
+	print_stacks(file, account);
+}

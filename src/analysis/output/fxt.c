@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "output/fxt.h"
+
+#include <string.h>
+
+#include "fxt_format.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+/* Words per write: 64 KiB are cheapest on ext4; 4 or 256 KiB cost twice as much. */
+#define BUFFER_WORDS 8192
+
+enum event_type {
+	EVENT_INSTANT = 0,
+	EVENT_BEGIN = 2,
+	EVENT_END = 3,
+	EVENT_FLOW_BEGIN = 8,
+	EVENT_FLOW_END = 10,
+};
+
+enum argument_type {
+	ARGUMENT_U32 = 2,
+	ARGUMENT_U64 = 4,
+	ARGUMENT_DOUBLE = 5,
+	ARGUMENT_STRING = 6,
+	ARGUMENT_KOID = 8,
+	ARGUMENT_BOOL = 9,
+};
+
+/* The reason for leaving a CPU is unknown; "blocked" could be wrong. */
+#define STATE_SUSPENDED 2
+#define SWITCH_RECORD 1
+#define PROVIDER_ID 1
+
+struct fxt {
+	FILE *file;
+	const struct names *names;
+	uint16_t *indices; /* by name; 0: not in the table */
+	uint32_t nr_indices;
+	uint32_t *owners; /* names by index */
+	uint16_t max_strings, next_string;
+	struct fxt_thread threads[FXT_THREADS_MAX + 1];
+	uint8_t max_threads, next_thread;
+	/* The current record. */
+	uint64_t words[FXT_WORDS_MAX];
+	size_t nr;
+	uint16_t used[2 + 2 * FXT_ARGS_MAX]; /* string indices in it */
+	size_t nr_used;
+	uint64_t buffer[BUFFER_WORDS]; /* not written yet */
+	size_t nr_buffered;
+	int r;
+};
+
+void fxt_free(struct fxt *fxt)
+{
+	if (!fxt)
+		return;
+	free(fxt->indices);
+	free(fxt->owners);
+	free(fxt);
+}
+
+int fxt_new(struct fxt **ret, const struct names *names, uint16_t max_strings, uint8_t max_threads)
+{
+	struct fxt *fxt = calloc(1, sizeof(*fxt));
+
+	if (!fxt)
+		return -ENOMEM;
+	fxt->names = names;
+	fxt->max_strings = max_strings ?: FXT_STRINGS_MAX;
+	fxt->max_threads = max_threads ?: FXT_THREADS_MAX;
+	fxt->owners = calloc(fxt->max_strings + 1u, sizeof(*fxt->owners));
+	if (!fxt->owners) {
+		fxt_free(fxt);
+		return -ENOMEM;
+	}
+	*ret = fxt;
+	return 0;
+}
+
+int fxt_flush(struct fxt *fxt)
+{
+	size_t nr = fxt->nr_buffered;
+
+	fxt->nr_buffered = 0;
+	errno = 0;
+	if (nr && !fxt->r &&
+	    fwrite_unlocked(fxt->buffer, sizeof(*fxt->buffer), nr, fxt->file) != nr)
+		fxt->r = errno ? -errno : -EIO;
+	return fxt->r;
+}
+
+void fxt_begin(struct fxt *fxt, FILE *file)
+{
+	fxt_flush(fxt);
+	fxt->file = file;
+	memset(fxt->owners, 0, (fxt->max_strings + 1u) * sizeof(*fxt->owners));
+	if (fxt->indices)
+		memset(fxt->indices, 0, fxt->nr_indices * sizeof(*fxt->indices));
+	memset(fxt->threads, 0, sizeof(fxt->threads));
+	fxt->next_string = 0;
+	fxt->next_thread = 0;
+}
+
+static void write_words(struct fxt *fxt, const uint64_t *words, size_t nr)
+{
+	if (nr > BUFFER_WORDS - fxt->nr_buffered)
+		fxt_flush(fxt);
+	memcpy(&fxt->buffer[fxt->nr_buffered], words, nr * sizeof(*words));
+	fxt->nr_buffered += nr;
+}
+
+static void add_word(struct fxt *fxt, uint64_t word)
+{
+	if (fxt->nr < FXT_WORDS_MAX)
+		fxt->words[fxt->nr++] = word;
+	else
+		fxt->r = -E2BIG;
+}
+
+static void add_bytes(struct fxt *fxt, const void *bytes, size_t length)
+{
+	size_t nr = (length + 7) / 8;
+
+	if (!nr)
+		return;
+	if (fxt->nr + nr > FXT_WORDS_MAX) {
+		fxt->r = -E2BIG;
+		return;
+	}
+	fxt->words[fxt->nr + nr - 1] = 0;
+	memcpy(&fxt->words[fxt->nr], bytes, length);
+	fxt->nr += nr;
+}
+
+/* The first word of a record or argument contains its size. */
+static void set_size(struct fxt *fxt, size_t begin)
+{
+	fxt->words[begin] |= (uint64_t)(fxt->nr - begin) << 4;
+}
+
+static void begin_record(struct fxt *fxt)
+{
+	fxt->nr = 0;
+	fxt->nr_used = 0;
+}
+
+static void end_record(struct fxt *fxt)
+{
+	set_size(fxt, 0);
+	write_words(fxt, fxt->words, fxt->nr);
+}
+
+static bool is_used(const struct fxt *fxt, uint16_t index)
+{
+	for (size_t i = 0; i < fxt->nr_used; i++) {
+		if (fxt->used[i] == index)
+			return true;
+	}
+	return false;
+}
+
+/* Replaces the oldest string that is not used by the same record. */
+static uint16_t take_index(struct fxt *fxt, uint32_t name)
+{
+	uint16_t index;
+
+	do {
+		fxt->next_string = fxt->next_string % fxt->max_strings + 1;
+		index = fxt->next_string;
+	} while (is_used(fxt, index));
+	if (fxt->owners[index])
+		fxt->indices[fxt->owners[index]] = 0;
+	fxt->owners[index] = name;
+	fxt->indices[name] = index;
+	return index;
+}
+
+static void write_string(struct fxt *fxt, uint16_t index, uint32_t name)
+{
+	size_t length = names_length(fxt->names, name);
+	uint64_t words[1 + (NAMES_LENGTH_MAX + 7) / 8] = { 0 };
+	size_t nr = 1 + (length + 7) / 8;
+
+	words[0] =
+		RECORD_STRING | (uint64_t)nr << 4 | (uint64_t)index << 16 | (uint64_t)length << 32;
+	memcpy(&words[1], names_get(fxt->names, name), length);
+	write_words(fxt, words, nr);
+}
+
+static bool has_room(struct fxt *fxt, uint32_t name)
+{
+	uint16_t *indices;
+	uint32_t nr;
+
+	if (name < fxt->nr_indices)
+		return true;
+	nr = names_count(fxt->names) + names_count(fxt->names) / 2;
+	indices = realloc(fxt->indices, nr * sizeof(*indices));
+	if (!indices) {
+		fxt->r = -ENOMEM;
+		return false;
+	}
+	memset(indices + fxt->nr_indices, 0, (nr - fxt->nr_indices) * sizeof(*indices));
+	fxt->indices = indices;
+	fxt->nr_indices = nr;
+	return true;
+}
+
+/* Writes the string's record first, unless it is in the table. */
+static uint64_t string_ref(struct fxt *fxt, uint32_t name)
+{
+	uint16_t index;
+
+	if (!name || !has_room(fxt, name))
+		return 0;
+	index = fxt->indices[name];
+	if (!index) {
+		index = take_index(fxt, name);
+		write_string(fxt, index, name);
+	}
+	fxt->used[fxt->nr_used++] = index;
+	return index;
+}
+
+static uint64_t thread_ref(struct fxt *fxt, struct fxt_thread *thread)
+{
+	const struct fxt_thread *known = &fxt->threads[thread->index];
+	uint64_t words[3];
+
+	if (thread->index && known->process == thread->process && known->thread == thread->thread)
+		return thread->index;
+	fxt->next_thread = fxt->next_thread % fxt->max_threads + 1;
+	thread->index = fxt->next_thread;
+	fxt->threads[thread->index] = *thread;
+	words[0] = RECORD_THREAD | 3 << 4 | (uint64_t)thread->index << 16;
+	words[1] = thread->process;
+	words[2] = thread->thread;
+	write_words(fxt, words, 3);
+	return thread->index;
+}
+
+void fxt_header(struct fxt *fxt, const char *provider)
+{
+	size_t length = strnlen(provider, 255);
+
+	write_words(fxt, &(uint64_t){ FXT_MAGIC }, 1);
+	begin_record(fxt);
+	add_word(fxt, RECORD_METADATA | METADATA_PROVIDER << 16 | PROVIDER_ID << 20 |
+			      (uint64_t)length << 52);
+	add_bytes(fxt, provider, length);
+	end_record(fxt);
+	begin_record(fxt);
+	add_word(fxt, RECORD_METADATA | METADATA_SECTION << 16 | PROVIDER_ID << 20);
+	end_record(fxt);
+	begin_record(fxt);
+	add_word(fxt, RECORD_INITIALIZATION);
+	add_word(fxt, NS_PER_S);
+	end_record(fxt);
+}
+
+static void add_number(struct fxt *fxt, uint64_t header, uint64_t value)
+{
+	if (value <= UINT32_MAX) {
+		add_word(fxt, header | ARGUMENT_U32 | value << 32);
+	} else {
+		add_word(fxt, header | ARGUMENT_U64);
+		add_word(fxt, value);
+	}
+}
+
+/* Writes at least `min` digits. Returns their end. */
+static char *put_digits(char *to, uint64_t number, size_t min)
+{
+	char digits[20];
+	size_t nr = 0;
+
+	for (; number || nr < min; number /= 10)
+		digits[nr++] = (char)('0' + number % 10);
+	while (nr)
+		*to++ = digits[--nr];
+	return to;
+}
+
+static char *put_time(char *to, uint64_t time)
+{
+	to = put_digits(to, time / NS_PER_S, 1);
+	*to++ = '.';
+	return put_digits(to, time % NS_PER_S, 9);
+}
+
+/* Avoids printf(), which would dominate the run time. Inline text, because each is unique. */
+static void add_span(struct fxt *fxt, uint64_t header, uint64_t begin, uint64_t end)
+{
+	char text[64], *to = put_time(text, begin);
+	size_t length;
+
+	*to++ = ',';
+	length = (size_t)(put_time(to, end) - text);
+	add_word(fxt, header | ARGUMENT_STRING | (FXT_INLINE | (uint64_t)length) << 32);
+	add_bytes(fxt, text, length);
+}
+
+static void add_argument(struct fxt *fxt, const struct track_arg *arg)
+{
+	uint64_t header = string_ref(fxt, arg->key) << 16;
+	size_t begin = fxt->nr;
+	uint64_t bits;
+
+	switch (arg->type) {
+	case TRACK_ARG_U64:
+		add_number(fxt, header, arg->u64);
+		break;
+	case TRACK_ARG_DOUBLE:
+		memcpy(&bits, &arg->number, sizeof(bits));
+		add_word(fxt, header | ARGUMENT_DOUBLE);
+		add_word(fxt, bits);
+		break;
+	case TRACK_ARG_SPAN:
+		add_span(fxt, header, arg->span.begin, arg->span.end);
+		break;
+	case TRACK_ARG_BOOL:
+		add_word(fxt, header | ARGUMENT_BOOL | (uint64_t)arg->boolean << 32);
+		break;
+	}
+	set_size(fxt, begin);
+}
+
+void fxt_event(struct fxt *fxt, struct fxt_thread *thread, const struct track_event *event)
+{
+	static const uint8_t types[] = {
+		[TRACK_INSTANT] = EVENT_INSTANT,   [TRACK_BEGIN] = EVENT_BEGIN,
+		[TRACK_END] = EVENT_END,	   [TRACK_FLOW_BEGIN] = EVENT_FLOW_BEGIN,
+		[TRACK_FLOW_END] = EVENT_FLOW_END,
+	};
+	uint64_t header = RECORD_EVENT | types[event->type] << 16 | event->nr_args << 20;
+
+	begin_record(fxt);
+	header |= thread_ref(fxt, thread) << 24;
+	header |= string_ref(fxt, event->category) << 32;
+	header |= string_ref(fxt, event->name) << 48;
+	add_word(fxt, header);
+	add_word(fxt, event->at);
+	for (size_t i = 0; i < event->nr_args; i++)
+		add_argument(fxt, &event->args[i]);
+	if (event->type == TRACK_FLOW_BEGIN || event->type == TRACK_FLOW_END)
+		add_word(fxt, event->flow);
+	end_record(fxt);
+}
+
+void fxt_process(struct fxt *fxt, uint64_t process, uint32_t name)
+{
+	begin_record(fxt);
+	add_word(fxt, RECORD_KERNEL_OBJECT | OBJECT_PROCESS << 16 | string_ref(fxt, name) << 24);
+	add_word(fxt, process);
+	end_record(fxt);
+}
+
+void fxt_thread(struct fxt *fxt, const struct fxt_thread *thread, uint32_t name,
+		uint32_t process_key)
+{
+	begin_record(fxt);
+	add_word(fxt, RECORD_KERNEL_OBJECT | OBJECT_THREAD << 16 | string_ref(fxt, name) << 24 |
+			      UINT64_C(1) << 40);
+	add_word(fxt, thread->thread);
+	add_word(fxt, ARGUMENT_KOID | 2 << 4 | string_ref(fxt, process_key) << 16);
+	add_word(fxt, thread->process);
+	end_record(fxt);
+}
+
+void fxt_switch(struct fxt *fxt, uint64_t at, uint16_t cpu, uint64_t from, uint64_t to)
+{
+	begin_record(fxt);
+	add_word(fxt, RECORD_SCHEDULING | (uint64_t)cpu << 20 | (uint64_t)STATE_SUSPENDED << 36 |
+			      (uint64_t)SWITCH_RECORD << 60);
+	add_word(fxt, at);
+	add_word(fxt, from);
+	add_word(fxt, to);
+	end_record(fxt);
+}

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "output/fxt_timeline.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "array.h"
+#include "io.h"
+#include "output/fxt.h"
+#include "text.h"
+
+#define CHUNK 65536
+/* Level 1 is hardly slower than no compression, at a tenth of the size. */
+#define GZIP_MODE "wb1"
+
+struct fxt_track {
+	struct fxt_thread thread;
+	uint32_t process_name, thread_name;
+	bool named, named_in_front;
+	struct fxt_track *next;
+};
+
+struct late {
+	struct track_late late;
+	struct fxt_track *track;
+};
+
+struct fxt_timeline {
+	struct fxt_timeline_opts opts;
+	struct names *names;
+	FILE *body;
+	struct gzFile_s *gzip; /* NULL: not compressed */
+	struct fxt *fxt;
+	struct fxt_track *tracks;
+	struct late *late;
+	size_t nr_late;
+	uint32_t process_key;
+	int r;
+};
+
+void fxt_timeline_free(struct fxt_timeline *sink)
+{
+	struct fxt_track *next;
+
+	if (!sink)
+		return;
+	for (struct fxt_track *track = sink->tracks; track; track = next) {
+		next = track->next;
+		free(track);
+	}
+	if (sink->body)
+		fclose(sink->body);
+	fxt_free(sink->fxt);
+	if (sink->gzip)
+		gzclose(sink->gzip);
+	free(sink->late);
+	free(sink);
+}
+
+static int open_body(struct fxt_timeline *sink)
+{
+	_cleanup_close_ int fd = fcntl(sink->opts.body, F_DUPFD_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -errno;
+	sink->body = fdopen(fd, "w+");
+	if (!sink->body)
+		return -errno;
+	TAKE_FD(fd);
+	return 0;
+}
+
+int fxt_timeline_new(struct fxt_timeline **ret, const struct fxt_timeline_opts *opts,
+		     struct names *names)
+{
+	struct fxt_timeline *sink = calloc(1, sizeof(*sink));
+	int r;
+
+	if (!sink)
+		return -ENOMEM;
+	sink->opts = *opts;
+	sink->names = names;
+	sink->process_key = names_add(names, "process");
+	r = fxt_new(&sink->fxt, names, opts->max_strings, opts->max_threads);
+	if (!r)
+		r = open_body(sink);
+	if (r) {
+		fxt_timeline_free(sink);
+		return r;
+	}
+	fxt_begin(sink->fxt, sink->body);
+	*ret = sink;
+	return 0;
+}
+
+static void *add_track(void *arg, const struct track_id *id)
+{
+	struct fxt_timeline *sink = arg;
+	struct fxt_track *track = calloc(1, sizeof(*track));
+
+	if (!track) {
+		sink->r = -ENOMEM;
+		return NULL;
+	}
+	track->thread = (struct fxt_thread){ .process = id->process, .thread = id->thread };
+	track->process_name = id->process_name;
+	track->thread_name = id->thread_name;
+	track->next = sink->tracks;
+	sink->tracks = track;
+	return track;
+}
+
+static void write_names(struct fxt_timeline *sink, const struct fxt_track *track)
+{
+	fxt_process(sink->fxt, track->thread.process, track->process_name);
+	fxt_thread(sink->fxt, &track->thread, track->thread_name, sink->process_key);
+}
+
+/* Names must precede the first event of a track. */
+static void need_names(struct fxt_timeline *sink, struct fxt_track *track)
+{
+	if (!track->named)
+		write_names(sink, track);
+	track->named = true;
+}
+
+/* The last name in a file applies. */
+static void rename_track(void *arg, void *end, const struct track_id *id, bool open)
+{
+	struct fxt_timeline *sink = arg;
+	struct fxt_track *track = end;
+
+	track->process_name = id->process_name;
+	track->thread_name = id->thread_name;
+	if (open && track->named)
+		write_names(sink, track);
+}
+
+static void write_event(void *arg, void *end, const struct track_event *event)
+{
+	struct fxt_timeline *sink = arg;
+	struct fxt_track *track = end;
+
+	if (sink->r)
+		return;
+	need_names(sink, track);
+	fxt_event(sink->fxt, &track->thread, event);
+}
+
+static void add_late(void *arg, void *end, const struct track_late *late)
+{
+	struct fxt_timeline *sink = arg;
+
+	if (array_grow(&sink->late, sink->nr_late, sizeof(*sink->late))) {
+		sink->r = -ENOMEM;
+		return;
+	}
+	sink->late[sink->nr_late++] = (struct late){ *late, end };
+}
+
+static void write_switch(void *arg, uint64_t at, int cpu, void *from, void *to)
+{
+	struct fxt_timeline *sink = arg;
+	struct fxt_track *before = from, *after = to;
+
+	if (sink->r)
+		return;
+	need_names(sink, before);
+	need_names(sink, after);
+	fxt_switch(sink->fxt, at, (uint16_t)cpu, before->thread.thread, after->thread.thread);
+}
+
+static void write_late(struct fxt_timeline *sink, const struct late *late, bool is_begin)
+{
+	const struct track_event event = {
+		.type = is_begin ? TRACK_BEGIN : TRACK_END,
+		.at = is_begin ? late->late.begin : late->late.end,
+		.category = late->late.category,
+		.name = late->late.name,
+	};
+
+	fxt_event(sink->fxt, &late->track->thread, &event);
+}
+
+static int write_bytes(struct fxt_timeline *sink, const void *bytes, size_t size)
+{
+	if (!sink->gzip)
+		return write_all(sink->opts.fd, bytes, size);
+	errno = 0;
+	if (size && gzwrite(sink->gzip, bytes, (unsigned int)size) != (int)size)
+		return errno ? -errno : -EIO;
+	return 0;
+}
+
+/* Writes the front or the end of the file, each with its own tables. Outermost slices, which were
+ * found last, come first. */
+static int write_ends(struct fxt_timeline *sink, bool in_front)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t size = 0;
+	FILE *file = open_memstream(&text, &size);
+	int r;
+
+	if (!file)
+		return -ENOMEM;
+	fxt_begin(sink->fxt, file);
+	if (in_front)
+		fxt_header(sink->fxt, "perf-poke");
+	for (size_t i = sink->nr_late; in_front && i--;) {
+		struct fxt_track *track = sink->late[i].track;
+
+		if (!track->named_in_front)
+			write_names(sink, track);
+		track->named_in_front = true;
+		write_late(sink, &sink->late[i], true);
+	}
+	for (size_t i = 0; !in_front && i < sink->nr_late; i++) {
+		if (sink->late[i].late.ends)
+			write_late(sink, &sink->late[i], false);
+	}
+	r = fxt_flush(sink->fxt);
+	if (fclose(file))
+		r = -ENOMEM;
+	return r ?: write_bytes(sink, text, size);
+}
+
+static int copy_body(struct fxt_timeline *sink)
+{
+	const volatile sig_atomic_t *stop = sink->opts.stop;
+	char bytes[CHUNK];
+	int64_t at = 0;
+
+	for (;;) {
+		ssize_t nr = pread(fileno(sink->body), bytes, sizeof(bytes), at);
+		int r;
+
+		if (nr < 0 && errno == EINTR)
+			continue;
+		if (nr <= 0)
+			return nr ? -errno : 0;
+		r = write_bytes(sink, bytes, (size_t)nr);
+		if (r || (stop && *stop))
+			return r ?: -EINTR;
+		at += nr;
+	}
+}
+
+static int open_gzip(struct fxt_timeline *sink)
+{
+	int fd = fcntl(sink->opts.fd, F_DUPFD_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -errno;
+	sink->gzip = gzdopen(fd, GZIP_MODE);
+	if (!sink->gzip) {
+		close(fd);
+		return -ENOMEM;
+	}
+	return gzbuffer(sink->gzip, CHUNK) ? -ENOMEM : 0;
+}
+
+static int finish(void *arg)
+{
+	struct fxt_timeline *sink = arg;
+	int r = sink->r ?: fxt_flush(sink->fxt) ?: names_error(sink->names);
+
+	if (!r && fflush(sink->body))
+		r = -errno;
+	if (!r && has_suffix(sink->opts.path, ".gz"))
+		r = open_gzip(sink);
+	if (!r)
+		r = write_ends(sink, true);
+	if (!r)
+		r = copy_body(sink);
+	if (!r)
+		r = write_ends(sink, false);
+	errno = 0;
+	if (!r && sink->gzip && gzclose(TAKE_PTR(sink->gzip)) != Z_OK)
+		r = errno ? -errno : -EIO;
+	return r;
+}
+
+const struct timeline_ops fxt_timeline_ops = {
+	.track = add_track,
+	.rename = rename_track,
+	.event = write_event,
+	.late = add_late,
+	.change = write_switch,
+	.finish = finish,
+};

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "output/html.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "html_files.h"
+#include "json_add.h"
+#include "output/account_print.h"
+#include "text.h"
+#include "units.h"
+
+#define FUNCTIONS 200
+#define DEPTH_SHIFT 6
+#define FLAG_CUT 16
+#define FLAG_USER 32
+
+_Static_assert(SPAN_NR_KINDS <= FLAG_CUT, "kinds fit below the flags");
+
+/* Six numbers, of which chart.js reads the digits. */
+static void put_span(FILE *file, const struct span *span, uint64_t before)
+{
+	uint32_t flags = span->kind | (span->cut ? FLAG_CUT : 0) | (span->user ? FLAG_USER : 0);
+
+	fprintf(file, "%" PRIu64 " %" PRIu64 " %" PRIu32 " %" PRIu32 " %" PRIu64 " %" PRIu64 " ",
+		span->begin - before, span->end - span->begin, span->name,
+		flags | span->depth << DEPTH_SHIFT, span->cut ? 0 : span->insns,
+		span->cut ? 0 : span->cycles);
+}
+
+/* Closes the file of the data. NULL if out of memory. */
+static json_object *new_chart_lane(const char *title, uint64_t spans, FILE *file, char **data)
+{
+	json_object *object;
+
+	if (!file || fclose(file))
+		return NULL;
+	object = json_object_new_object();
+	json_add_text(object, "title", title);
+	json_add_u64(object, "spans", spans);
+	json_add(object, "data", json_object_new_string(*data));
+	return object;
+}
+
+static json_object *new_lane(const struct spans *spans, enum lane_number number, const char *title)
+{
+	const struct lane *lane = &spans->lanes[number];
+	_cleanup_free_ char *data = NULL;
+	size_t size;
+	FILE *file = open_memstream(&data, &size);
+	uint64_t before = spans->begin;
+
+	for (uint32_t i = 0; i < lane->nr && file; i++) {
+		struct span span = lane->spans[i];
+
+		/* Clip spans that began before the window. */
+		if (span.begin < spans->begin)
+			span.begin = spans->begin;
+		put_span(file, &span, before);
+		before = span.begin;
+	}
+	return new_chart_lane(title, lane->nr, file, &data);
+}
+
+/* A stack for each sample, outermost frame on top, without duration. */
+static json_object *new_samples(const struct spans *spans)
+{
+	const struct samples *samples = &spans->samples;
+	_cleanup_free_ char *data = NULL;
+	size_t size;
+	FILE *file = open_memstream(&data, &size);
+	uint64_t before = spans->begin, nr = 0;
+
+	for (size_t i = 0; i < samples->nr && file; i++) {
+		const struct sampled *sample = &samples->list[i];
+
+		if (sample->at < spans->begin || sample->at > spans->end)
+			continue;
+		for (uint32_t depth = 0; depth < sample->nr; depth++, nr++) {
+			const struct span span = {
+				.begin = sample->at,
+				.end = sample->at,
+				.name = samples->frames[sample->first + sample->nr - 1 - depth],
+				.kind = SPAN_FUNCTION,
+				.depth = depth,
+			};
+
+			put_span(file, &span, before);
+			before = sample->at;
+		}
+	}
+	return new_chart_lane("samples", nr, file, &data);
+}
+
+/* The states of the late thread. */
+static json_object *new_thread_lane(const struct account *account)
+{
+	static const enum span_kind kinds[THREAD_STATES] = {
+		[THREAD_UNKNOWN] = SPAN_LOST,
+		[THREAD_RUNNING] = SPAN_THREAD,
+		[THREAD_RUNNABLE] = SPAN_UNTRACED,
+		[THREAD_ASLEEP] = SPAN_IDLE,
+	};
+	const struct spans *spans = account->spans;
+	const struct thread_stays *stays = &account->thread->stays;
+	_cleanup_free_ char *data = NULL;
+	size_t size;
+	FILE *file = open_memstream(&data, &size);
+	uint64_t before = spans->begin, nr = 0;
+
+	for (size_t i = 0; i < stays->nr && file; i++) {
+		const struct thread_stay *stay = &stays->list[i];
+		const struct span span = {
+			.begin = stay->begin < spans->begin ? spans->begin : stay->begin,
+			.end = stay->end,
+			.name = names_add(spans->names, thread_state_name(stay->state)),
+			.kind = (uint8_t)kinds[stay->state],
+		};
+
+		if (span.begin >= span.end)
+			continue;
+		put_span(file, &span, before);
+		before = span.begin;
+		nr++;
+	}
+	return new_chart_lane("late thread", nr, file, &data);
+}
+
+static int add_lane(json_object *list, json_object *lane)
+{
+	return lane ? json_object_array_add(list, lane) : -ENOMEM;
+}
+
+static int add_lanes(json_object *object, const struct account *account)
+{
+	const struct spans *spans = account->spans;
+	const struct {
+		enum lane_number number;
+		const char *title;
+	} lanes[] = {
+		{ LANE_TASKS, "tasks" },
+		{ LANE_IRQS_OFF, "interrupts off" },
+		{ LANE_GAPS, "the trace" },
+		{ LANE_CODE, spans->has_functions ? "functions" : "interrupts" },
+	};
+	json_object *list = json_object_new_array();
+
+	json_add(object, "lanes", list);
+	if (account->thread && add_lane(list, new_thread_lane(account)))
+		return -ENOMEM;
+	for (size_t i = 0; i < ARRAY_SIZE(lanes); i++) {
+		if (add_lane(list, new_lane(spans, lanes[i].number, lanes[i].title)))
+			return -ENOMEM;
+	}
+	return add_lane(list, new_samples(spans));
+}
+
+static void add_fact(json_object *list, const char *name, const char *value)
+{
+	json_object *row = json_object_new_array();
+
+	if (!*value)
+		value = "unknown";
+	json_object_array_add(row, json_object_new_string(name));
+	json_object_array_add(row, json_object_new_string(CLEAN(value)));
+	json_object_array_add(list, row);
+}
+
+static json_object *new_facts(const struct account *account)
+{
+	const struct facts *facts = &account->facts;
+	json_object *list = json_object_new_array();
+	char text[128];
+
+	add_fact(list, "capture", account->capture);
+	add_fact(list, "at", facts->wall_time);
+	if (!facts->spike.poked) {
+		snprintf(text, sizeof(text), "%s on CPU %d%s%s",
+			 FORMAT_TIME(facts->spike.latency_ns), facts->spike.cpu,
+			 facts->spike.threshold_ns ? ", threshold " : "",
+			 facts->spike.threshold_ns ? FORMAT_TIME(facts->spike.threshold_ns) : "");
+		add_fact(list, "latency", text);
+		if (!facts_is_reported(facts))
+			add_fact(list, "timer", facts->function);
+		add_fact(list, facts_is_reported(facts) ? "late" : "interrupted",
+			 facts_task(facts, text, sizeof(text)));
+	}
+	add_fact(list, "seen by",
+		 facts_is_pt(facts) ? "Intel PT" : "events (no functions, no interrupts off)");
+	snprintf(text, sizeof(text), "%" PRIu64 " events lost, %" PRIu64 " decoding errors",
+		 facts->capture.lost, account->errors);
+	add_fact(list, "missing", text);
+	add_fact(list, "kernel", facts->release);
+	add_fact(list, "machine", facts->hostname);
+	add_fact(list, "processor", facts->model);
+	return list;
+}
+
+/* NULL if the capture has none. */
+static json_object *new_histogram(const struct account *account)
+{
+	const struct statistics *statistics = &account->statistics;
+	json_object *object, *rows;
+
+	if (!statistics->count || !statistics->nr)
+		return NULL;
+	object = json_object_new_object();
+	rows = json_object_new_array();
+	for (size_t i = 0; i < statistics->nr; i++)
+		json_object_array_add(rows, json_bucket(statistics->rows[i].low_ns,
+							statistics->rows[i].high_ns,
+							statistics->rows[i].count));
+	json_add(object, "rows", rows);
+	json_add(object, "cpu", statistics->cpu < 0 ? NULL : json_object_new_int(statistics->cpu));
+	json_add_u64(object, "count", statistics->count);
+	json_add_u64(object, "min", statistics->min_ns);
+	json_add_u64(object, "avg", statistics->avg_ns);
+	json_add_u64(object, "p50", statistics->p50_ns);
+	json_add_u64(object, "p99", statistics->p99_ns);
+	json_add_u64(object, "p99.9", statistics->p99_9_ns);
+	json_add_u64(object, "max", statistics->max_ns);
+	json_add_u64(object, "spikes", statistics->spikes);
+	/* A poke has no latency. */
+	json_add(object, "latency",
+		 account->facts.spike.poked
+			 ? NULL
+			 : json_object_new_uint64(account->facts.spike.latency_ns));
+	json_add_u64(object, "threshold", account->facts.spike.threshold_ns);
+	return object;
+}
+
+static uint64_t since(const struct spans *spans, uint64_t at)
+{
+	return at < spans->begin ? 0 : (at > spans->end ? spans->end : at) - spans->begin;
+}
+
+static json_object *new_chart(const struct account *account)
+{
+	const struct spans *spans = account->spans;
+	json_object *object = json_object_new_object();
+	json_object *kinds = json_object_new_array();
+	json_object *names = json_object_new_array();
+
+	/* The lanes add names. */
+	if (add_lanes(object, account)) {
+		json_object_put(object);
+		json_object_put(kinds);
+		json_object_put(names);
+		return NULL;
+	}
+	for (size_t i = 0; i < SPAN_NR_KINDS; i++)
+		json_object_array_add(kinds,
+				      json_object_new_string(span_kind_name((enum span_kind)i)));
+	for (uint32_t i = 0; i < names_count(spans->names); i++) {
+		_cleanup_free_ char *name = strdup(names_get(spans->names, i));
+
+		json_object_array_add(names, json_object_new_string(name ? printable(name) : ""));
+	}
+	json_add(object, "kinds", kinds);
+	json_add(object, "names", names);
+	json_add(object, "facts", new_facts(account));
+	json_add_u64(object, "end", spans->end - spans->begin);
+	json_add_u64(object, "spike", since(spans, account->facts.spike.time_ns));
+	json_add_u64(object, "expected", since(spans, account->facts.spike.expected_ns));
+	json_add_text(object, "late",
+		      facts_is_reported(&account->facts) ? "late"
+		      : facts_is_thread(&account->facts) ? "thread is late"
+							 : "timer is late");
+	json_add(object, "histogram", new_histogram(account));
+	return object;
+}
+
+/* Escapes '<', so that JSON cannot end its script element. */
+static void put_json(FILE *file, json_object *object)
+{
+	const char *text = json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN);
+
+	while (*text) {
+		size_t length = strcspn(text, "<");
+
+		fwrite(text, 1, length, file);
+		text += length;
+		if (*text) {
+			fputs("\\u003c", file);
+			text++;
+		}
+	}
+}
+
+int html_page_write(FILE *file, const char *page, json_object *const *data)
+{
+	const char *mark;
+
+	for (; (mark = strstr(page, "@JSON@")); page = mark + strlen("@JSON@")) {
+		fwrite(page, 1, (size_t)(mark - page), file);
+		put_json(file, *data++);
+	}
+	fputs(page, file);
+	return !ferror(file) ? 0 : errno ? -errno : -EIO;
+}
+
+int html_write(FILE *file, const struct account *account, const struct comparison *comparison)
+{
+	json_object *const data[] = {
+		account_json(account, FUNCTIONS),
+		new_chart(account),
+		comparison ? comparison_json(comparison, 0, true) : NULL,
+	};
+	int r = data[1] ? html_page_write(file, html_page, data) : -ENOMEM;
+
+	for (size_t i = 0; i < ARRAY_SIZE(data); i++)
+		json_object_put(data[i]);
+	return r;
+}

@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "pt/jobs.h"
+
+#include <pthread.h>
+
+#include "code/code.h"
+
+/* Limits of waiting chunks: of the next segment, and of others. */
+#define HEAD_CHUNKS 2
+#define AHEAD_CHUNKS 96
+
+/* Segments, usually of 16 KiB, that are decoded before a window, to know the stack at its begin
+ * from earlier calls. */
+#define LEAD_SEGMENTS 4
+
+/* One segment. */
+struct job {
+	struct job *next;
+	struct blocks *blocks;
+	struct trace_segment segment;
+	struct chunk *first, **end;
+	size_t nr; /* chunks */
+	bool started, busy, done;
+};
+
+struct source {
+	const struct trace_queue *queue;
+	struct job *jobs, **end;
+	struct trace_segment segment, behind; /* next segment and the one after it, if any */
+	bool has_segment, has_behind;
+};
+
+struct worker {
+	struct jobs *jobs;
+	struct code_view *view;
+	pthread_t thread;
+	bool runs;
+};
+
+struct jobs {
+	struct jobs_opts opts;
+	struct source *sources;
+	size_t nr;
+	struct worker *workers; /* without threads: one for the caller */
+	size_t nr_workers;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct chunk *spare;
+	size_t ahead; /* waiting chunks, except those of next segments */
+	bool quit;
+	int r;
+};
+
+static void free_chunks(struct chunk *chunk)
+{
+	while (chunk) {
+		struct chunk *next = chunk->next;
+
+		free(chunk);
+		chunk = next;
+	}
+}
+
+static void free_job(struct job *job)
+{
+	free_chunks(job->first);
+	blocks_free(job->blocks);
+	free(job);
+}
+
+/* Call with the lock held. */
+static struct chunk *new_chunk(struct jobs *jobs)
+{
+	struct chunk *chunk = jobs->spare;
+
+	if (!chunk)
+		return malloc(sizeof(*chunk));
+	jobs->spare = chunk->next;
+	return chunk;
+}
+
+static void find_behind(struct source *source, uint64_t end)
+{
+	source->behind = source->segment;
+	source->has_behind = source->has_segment && trace_next(source->queue, &source->behind);
+	if (end && source->has_segment && source->segment.time > end)
+		source->has_segment = source->has_behind = false;
+}
+
+static void find_tail(struct source *source, uint64_t bytes)
+{
+	uint64_t size = trace_size(source->queue);
+
+	source->has_segment = trace_seek(source->queue, UINT64_MAX, &source->segment);
+	while (source->has_segment && size - source->segment.offset < bytes) {
+		if (!trace_previous(source->queue, &source->segment))
+			break;
+	}
+	find_behind(source, 0);
+}
+
+static void find_first(struct jobs *jobs, struct source *source)
+{
+	uint64_t begin = jobs->opts.begin;
+
+	if (jobs->opts.tail) {
+		find_tail(source, jobs->opts.tail);
+		return;
+	}
+	source->has_segment = trace_seek(source->queue, begin, &source->segment);
+	for (size_t i = 0; begin && i < LEAD_SEGMENTS && source->has_segment; i++) {
+		if (!trace_previous(source->queue, &source->segment))
+			break;
+	}
+	find_behind(source, jobs->opts.end);
+}
+
+/* Appends a job for the source's next segment. */
+static int add_job(struct jobs *jobs, struct source *source)
+{
+	struct job *job = calloc(1, sizeof(*job));
+	int r;
+
+	if (!job)
+		return -ENOMEM;
+	job->end = &job->first;
+	job->segment = source->segment;
+	r = blocks_new(&job->blocks, jobs->opts.env, source->queue, &source->segment,
+		       source->has_behind ? &source->behind : NULL);
+	if (r) {
+		free(job);
+		return r;
+	}
+	*source->end = job;
+	source->end = &job->next;
+	source->has_segment = source->has_behind;
+	source->segment = source->behind;
+	find_behind(source, jobs->opts.end);
+	return 0;
+}
+
+/* Decodes one chunk. Nobody else has the job meanwhile. */
+static int fill(struct chunk *chunk, struct job *job, struct code_view *view)
+{
+	int r = blocks_read(job->blocks, view, chunk->items, CHUNK_ITEMS, &chunk->nr);
+
+	chunk->next = NULL;
+	chunk->segment = job->segment;
+	chunk->first = !job->started;
+	job->started = true;
+	chunk->last = !r && blocks_done(job->blocks);
+	if (chunk->last)
+		chunk->counts = *blocks_counts(job->blocks);
+	return r;
+}
+
+static void add_chunk(struct jobs *jobs, struct source *source, struct job *job,
+		      struct chunk *chunk)
+{
+	*job->end = chunk;
+	job->end = &chunk->next;
+	job->nr++;
+	job->done = chunk->last;
+	if (source->jobs != job)
+		jobs->ahead++;
+}
+
+/* A job of the source that can continue, or NULL. */
+static struct job *find_job(const struct jobs *jobs, const struct source *source)
+{
+	bool more = jobs->ahead < AHEAD_CHUNKS * jobs->nr_workers;
+
+	for (struct job *job = source->jobs; job; job = job->next) {
+		if (!job->busy && !job->done &&
+		    (more || (job == source->jobs && job->nr < HEAD_CHUNKS)))
+			return job;
+	}
+	return NULL;
+}
+
+/* The most urgent job: next segments first, the earliest one first. */
+static struct job *choose(struct jobs *jobs, struct source **ret)
+{
+	struct source *start = NULL;
+	struct job *best = NULL;
+
+	for (size_t i = 0; i < jobs->nr; i++) {
+		struct source *source = &jobs->sources[i];
+		struct job *job = find_job(jobs, source);
+
+		if (job && (!best || job->segment.time < best->segment.time)) {
+			best = job;
+			*ret = source;
+		}
+		if (source->has_segment && (!start || source->segment.time < start->segment.time))
+			start = source;
+	}
+	if (best || !start || jobs->ahead >= AHEAD_CHUNKS * jobs->nr_workers)
+		return best;
+	jobs->r = add_job(jobs, start);
+	*ret = start;
+	return jobs->r ? NULL : find_job(jobs, start);
+}
+
+/* Call with the lock held; it is released while decoding. */
+static void decode(struct jobs *jobs, struct source *source, struct job *job,
+		   struct code_view *view)
+{
+	struct chunk *chunk = new_chunk(jobs);
+	int r;
+
+	if (!chunk) {
+		jobs->r = -ENOMEM;
+		return;
+	}
+	job->busy = true;
+	pthread_mutex_unlock(&jobs->lock);
+	r = fill(chunk, job, view);
+	pthread_mutex_lock(&jobs->lock);
+	job->busy = false;
+	if (r) {
+		jobs->r = r;
+		free(chunk);
+	} else {
+		add_chunk(jobs, source, job, chunk);
+	}
+	pthread_cond_broadcast(&jobs->changed);
+}
+
+static void *work(void *arg)
+{
+	struct worker *worker = arg;
+	struct jobs *jobs = worker->jobs;
+	struct source *source = NULL;
+	struct job *job;
+
+	pthread_mutex_lock(&jobs->lock);
+	while (!jobs->quit && !jobs->r) {
+		job = choose(jobs, &source);
+		if (job)
+			decode(jobs, source, job, worker->view);
+		else if (!jobs->r)
+			pthread_cond_wait(&jobs->changed, &jobs->lock);
+	}
+	pthread_cond_broadcast(&jobs->changed);
+	pthread_mutex_unlock(&jobs->lock);
+	return NULL;
+}
+
+static int add_sources(struct jobs *jobs)
+{
+	const struct trace *trace = jobs->opts.trace;
+
+	jobs->sources = calloc(trace_nr(trace) + 1, sizeof(*jobs->sources));
+	if (!jobs->sources)
+		return -ENOMEM;
+	for (size_t i = 0; i < trace_nr(trace); i++) {
+		struct source *source = &jobs->sources[jobs->nr];
+
+		if (jobs->opts.cpu >= 0 && trace_cpu(trace_queue(trace, i)) != jobs->opts.cpu)
+			continue;
+		source->queue = trace_queue(trace, i);
+		source->end = &source->jobs;
+		find_first(jobs, source);
+		jobs->nr++;
+	}
+	return 0;
+}
+
+static int add_worker(struct jobs *jobs)
+{
+	struct worker *worker = &jobs->workers[jobs->nr_workers];
+	int r = code_view_new(&worker->view, jobs->opts.code);
+
+	if (r)
+		return r;
+	worker->jobs = jobs;
+	jobs->nr_workers++;
+	return 0;
+}
+
+static int begin(struct jobs *jobs)
+{
+	size_t nr = jobs->opts.threads ? jobs->opts.threads : 1;
+	int r = add_sources(jobs);
+
+	jobs->workers = calloc(nr, sizeof(*jobs->workers));
+	if (!jobs->workers)
+		return -ENOMEM;
+	while (!r && jobs->nr_workers < nr)
+		r = add_worker(jobs);
+	for (size_t i = 0; !r && nr > 1 && i < nr; i++) {
+		r = -pthread_create(&jobs->workers[i].thread, NULL, work, &jobs->workers[i]);
+		jobs->workers[i].runs = !r;
+	}
+	return r;
+}
+
+int jobs_new(struct jobs **ret, const struct jobs_opts *opts)
+{
+	struct jobs *jobs = calloc(1, sizeof(*jobs));
+	int r;
+
+	if (!jobs)
+		return -ENOMEM;
+	jobs->opts = *opts;
+	pthread_mutex_init(&jobs->lock, NULL);
+	pthread_cond_init(&jobs->changed, NULL);
+	r = begin(jobs);
+	if (r) {
+		jobs_free(jobs);
+		return r;
+	}
+	*ret = jobs;
+	return 0;
+}
+
+static void end_workers(struct jobs *jobs)
+{
+	pthread_mutex_lock(&jobs->lock);
+	jobs->quit = true;
+	pthread_cond_broadcast(&jobs->changed);
+	pthread_mutex_unlock(&jobs->lock);
+	for (size_t i = 0; i < jobs->nr_workers; i++) {
+		if (jobs->workers[i].runs)
+			pthread_join(jobs->workers[i].thread, NULL);
+	}
+}
+
+void jobs_free(struct jobs *jobs)
+{
+	if (!jobs)
+		return;
+	end_workers(jobs);
+	for (size_t i = 0; i < jobs->nr; i++) {
+		while (jobs->sources[i].jobs) {
+			struct job *job = jobs->sources[i].jobs;
+
+			jobs->sources[i].jobs = job->next;
+			free_job(job);
+		}
+	}
+	for (size_t i = 0; i < jobs->nr_workers; i++)
+		code_view_free(jobs->workers[i].view);
+	free_chunks(jobs->spare);
+	free(jobs->sources);
+	free(jobs->workers);
+	pthread_cond_destroy(&jobs->changed);
+	pthread_mutex_destroy(&jobs->lock);
+	free(jobs);
+}
+
+size_t jobs_nr_sources(const struct jobs *jobs)
+{
+	return jobs->nr;
+}
+
+bool jobs_next_time(struct jobs *jobs, size_t i, uint64_t *time)
+{
+	struct source *source = &jobs->sources[i];
+	bool found = true;
+
+	pthread_mutex_lock(&jobs->lock);
+	if (source->jobs)
+		*time = source->jobs->segment.time;
+	else if (source->has_segment)
+		*time = source->segment.time;
+	else
+		found = false;
+	pthread_mutex_unlock(&jobs->lock);
+	return found;
+}
+
+/* The first job ends. The waiting chunks of the following job become those of the next segment. */
+static void end_job(struct jobs *jobs, struct source *source)
+{
+	struct job *job = source->jobs;
+
+	source->jobs = job->next;
+	if (source->jobs)
+		jobs->ahead -= source->jobs->nr;
+	else
+		source->end = &source->jobs;
+	free_job(job);
+}
+
+static struct chunk *take_first(struct jobs *jobs, struct source *source)
+{
+	struct job *job = source->jobs;
+	struct chunk *chunk = job->first;
+
+	job->first = chunk->next;
+	if (!job->first)
+		job->end = &job->first;
+	job->nr--;
+	if (chunk->last)
+		end_job(jobs, source);
+	return chunk;
+}
+
+/* Waits until there is a chunk, or until none will follow. */
+static void wait_for_chunk(struct jobs *jobs, struct source *source)
+{
+	while (!jobs->r && !(source->jobs && source->jobs->first)) {
+		if (!source->jobs && !source->has_segment)
+			return;
+		if (!source->jobs)
+			jobs->r = add_job(jobs, source);
+		else if (!jobs->workers[0].runs)
+			decode(jobs, source, source->jobs, jobs->workers[0].view);
+		else
+			pthread_cond_wait(&jobs->changed, &jobs->lock);
+	}
+}
+
+int jobs_take(struct jobs *jobs, size_t i, struct chunk **ret)
+{
+	struct source *source = &jobs->sources[i];
+	int r;
+
+	pthread_mutex_lock(&jobs->lock);
+	wait_for_chunk(jobs, source);
+	r = jobs->r;
+	*ret = !r && source->jobs ? take_first(jobs, source) : NULL;
+	pthread_cond_broadcast(&jobs->changed);
+	pthread_mutex_unlock(&jobs->lock);
+	return r;
+}
+
+void jobs_give(struct jobs *jobs, struct chunk *chunk)
+{
+	pthread_mutex_lock(&jobs->lock);
+	chunk->next = jobs->spare;
+	jobs->spare = chunk;
+	pthread_mutex_unlock(&jobs->lock);
+}

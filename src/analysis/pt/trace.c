@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "pt/trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+#include "pt/psb.h"
+#include "pt/sideband.h"
+#include "pt/trace_internal.h"
+#include "pt_packet.h"
+
+/* struct perf_record_auxtrace after the header: size, offset, reference, idx, tid, cpu. */
+#define AUXTRACE_REFERENCE 24
+#define AUXTRACE_CPU 40
+
+struct trace {
+	struct trace_queue *queues;
+	size_t nr;
+};
+
+static int add_queue(struct trace *trace, struct trace_queue queue)
+{
+	if (array_grow(&trace->queues, trace->nr, sizeof(queue)))
+		return -ENOMEM;
+	trace->queues[trace->nr++] = queue;
+	return 0;
+}
+
+static int add_auxtrace(struct trace *trace, const struct sideband *sb,
+			const struct perfdata_record *record)
+{
+	struct trace_queue queue = { .bytes = record->trace, .size = record->trace_size };
+
+	queue.clock = &sideband_pt(sb)->clock;
+	memcpy(&queue.near, record->bytes + AUXTRACE_REFERENCE, sizeof(queue.near));
+	memcpy(&queue.cpu, record->bytes + AUXTRACE_CPU, sizeof(queue.cpu));
+	return queue.size ? add_queue(trace, queue) : 0;
+}
+
+/* The ID or, without ID_INDEX, the sample identifies the owner of the trace. */
+static int add_sample(struct trace *trace, const struct sideband *sb,
+		      const struct perfdata_record *record)
+{
+	const struct trace_clock *clock = &sideband_pt(sb)->clock;
+	struct perfdata_sample sample;
+	const struct sideband_id *id;
+
+	if (!perfdata_sample(sideband_events(sb), record, &sample) || !sample.aux.size)
+		return 0;
+	id = sideband_id(sb, sample.id);
+	return add_queue(trace, (struct trace_queue){
+					.bytes = sample.aux.data,
+					.size = sample.aux.size,
+					.near = trace_clock_tsc(clock, sample.time),
+					.cpu = id ? id->cpu : sample.cpu,
+					.clock = clock,
+				});
+}
+
+static int compare_queues(const void *a, const void *b)
+{
+	const struct trace_queue *one = a, *other = b;
+
+	return (one->cpu > other->cpu) - (one->cpu < other->cpu);
+}
+
+static int find_queues(struct trace *trace, const struct perfdata_file *file,
+		       const struct sideband *sb)
+{
+	struct perfdata_record record;
+	int r = 0;
+
+	for (uint64_t at = file->data.offset; !r && perfdata_next(file, &at, &record);) {
+		if (record.trace)
+			r = add_auxtrace(trace, sb, &record);
+		else if (record.type == PERF_RECORD_SAMPLE)
+			r = add_sample(trace, sb, &record);
+	}
+	if (!r && trace->nr)
+		qsort(trace->queues, trace->nr, sizeof(*trace->queues), compare_queues);
+	return r;
+}
+
+/* What no capture is. Sorted by CPU, traces without one come first. */
+static const char *why_refused(const struct trace *trace)
+{
+	if (trace->queues->cpu < 0)
+		return "it is a trace of threads, not of CPUs: perf script reads it";
+	for (size_t i = 1; i < trace->nr; i++) {
+		if (trace->queues[i].cpu == trace->queues[i - 1].cpu)
+			return "its trace of a CPU is not in one piece: perf script reads it";
+	}
+	return NULL;
+}
+
+int trace_new(struct trace **ret, const struct perfdata_file *file, const struct sideband *sb,
+	      char **why)
+{
+	struct trace *trace = calloc(1, sizeof(*trace));
+	const char *text = NULL;
+	int r = trace ? 0 : -ENOMEM;
+
+	if (!r && !sideband_pt(sb)->found) {
+		r = -ENODATA;
+		text = "it has no trace of Intel PT";
+	}
+	if (!r)
+		r = find_queues(trace, file, sb);
+	if (!r && !trace->nr) {
+		r = -ENODATA;
+		text = "its trace is empty";
+	}
+	if (!r && (text = why_refused(trace)))
+		r = -ENOTSUP;
+	if (!r) {
+		*ret = trace;
+		return 0;
+	}
+	trace_free(trace);
+	*why = strdup(text ?: strerror(-r));
+	return *why ? r : -ENOMEM;
+}
+
+void trace_free(struct trace *trace)
+{
+	if (!trace)
+		return;
+	free(trace->queues);
+	free(trace);
+}
+
+size_t trace_nr(const struct trace *trace)
+{
+	return trace->nr;
+}
+
+const struct trace_queue *trace_queue(const struct trace *trace, size_t i)
+{
+	return &trace->queues[i];
+}
+
+int trace_cpu(const struct trace_queue *queue)
+{
+	return queue->cpu;
+}
+
+uint64_t trace_size(const struct trace_queue *queue)
+{
+	return queue->size;
+}
+
+/* The PSB+ of a PSB in untraced code lacks the execution mode: decode it as part of the previous
+ * segment. */
+static bool tells_mode(const struct trace_queue *queue, const struct trace_point *point)
+{
+	return psb_read(queue->bytes + point->offset, queue->bytes + queue->size).modes;
+}
+
+/* Finds the first point at or after `from` where decoding can begin. */
+static bool find_from(const struct trace_queue *queue, size_t from, struct trace_point *point)
+{
+	bool is_first = !from;
+
+	do {
+		if (!trace_find_point(queue, queue->size, from, false, point))
+			return false;
+		from = point->offset + PT_PSB_LEN;
+	} while (!is_first && !tells_mode(queue, point));
+	return true;
+}
+
+static bool find_before(const struct trace_queue *queue, size_t before, struct trace_point *point)
+{
+	bool found = false;
+
+	while (trace_find_point_before(queue, before, false, point)) {
+		found = true;
+		before = point->offset;
+		if (tells_mode(queue, point))
+			break;
+	}
+	return found;
+}
+
+static void make_segment(const struct trace_queue *queue, const struct trace_point *point,
+			 bool joined, struct trace_segment *segment)
+{
+	struct trace_point next;
+
+	*segment = (struct trace_segment){
+		.begin = queue->bytes + point->offset,
+		.end = queue->bytes + queue->size,
+		.limit = queue->bytes + queue->size,
+		.offset = point->offset,
+		.tsc = point->tsc,
+		.time = point->tsc ? trace_clock_ns(queue->clock, point->tsc) : 0,
+		.joined = joined,
+	};
+	if (find_from(queue, point->offset + PT_PSB_LEN, &next))
+		segment->end = queue->bytes + next.offset;
+}
+
+/* The segment before it is unknown. */
+static void make_found(const struct trace_queue *queue, const struct trace_point *point,
+		       struct trace_segment *segment)
+{
+	struct trace_point before;
+
+	make_segment(queue, point, find_before(queue, point->offset, &before), segment);
+}
+
+/* The last tick of a nanosecond. */
+static uint64_t last_tick(const struct trace_clock *clock, uint64_t time)
+{
+	uint64_t tsc = trace_clock_tsc(clock, time + 1);
+
+	/* With a fast clock, this may be a tick of the next ns, or the one before. */
+	for (int i = 0; i < 2 && tsc && trace_clock_ns(clock, tsc) == time + 1; i++)
+		tsc--;
+	return tsc;
+}
+
+bool trace_seek(const struct trace_queue *queue, uint64_t time, struct trace_segment *segment)
+{
+	uint64_t tsc = time == UINT64_MAX ? UINT64_MAX : last_tick(queue->clock, time);
+	struct trace_point point;
+
+	if (!(time ? trace_seek_point(queue, tsc, &point) : find_from(queue, 0, &point)))
+		return false;
+	if (time)
+		find_before(queue, point.offset + 1, &point);
+	make_found(queue, &point, segment);
+	return true;
+}
+
+bool trace_next(const struct trace_queue *queue, struct trace_segment *segment)
+{
+	struct trace_point point;
+
+	if (!find_from(queue, (size_t)(segment->end - queue->bytes), &point))
+		return false;
+	make_segment(queue, &point, true, segment);
+	return true;
+}
+
+bool trace_previous(const struct trace_queue *queue, struct trace_segment *segment)
+{
+	struct trace_point point;
+
+	if (!find_before(queue, (size_t)(segment->begin - queue->bytes), &point))
+		return false;
+	make_found(queue, &point, segment);
+	return true;
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Finds synchronisation points without reading all bytes before them. */
+#include "pt/trace_internal.h"
+
+#include "pt_packet.h"
+#include "pt_scan.h"
+
+/* Bytes searched at once: several times the usual distance of points. */
+#define STRIDE (64 * 1024)
+/* A PSB, and what looks like its begin before it */
+#define LOOK_AHEAD (2 * PT_PSB_LEN)
+
+static void take_point(struct trace_point *point, const struct pt_psb *psb, uint64_t near)
+{
+	point->offset = psb->offset;
+	point->tsc = psb->tsc && near ? trace_clock_extend(psb->tsc, near) : psb->tsc;
+}
+
+bool trace_find_point(const struct trace_queue *queue, size_t size, size_t from, bool timed,
+		      struct trace_point *point)
+{
+	struct pt_psb psb;
+
+	do {
+		if (!pt_scan_psb(queue->bytes, size, from, &psb))
+			return false;
+		from = psb.offset + PT_PSB_LEN;
+	} while (timed && !psb.tsc);
+	take_point(point, &psb, queue->near);
+	return true;
+}
+
+/* The last complete PSB that begins from `begin` on and before `before`. */
+static bool find_last(const struct trace_queue *queue, size_t begin, size_t before, size_t *offset)
+{
+	size_t size = queue->size, at;
+	size_t end = size - before < LOOK_AHEAD ? size : before + LOOK_AHEAD;
+	bool found = false;
+
+	for (; pt_scan_find(queue->bytes, end, begin, &at) && at < before;
+	     begin = at + PT_PSB_LEN) {
+		*offset = at;
+		found = true;
+	}
+	return found;
+}
+
+bool trace_find_point_before(const struct trace_queue *queue, size_t before, bool timed,
+			     struct trace_point *point)
+{
+	while (before) {
+		size_t begin = before > STRIDE ? before - STRIDE : 0, until = before;
+		struct pt_psb psb;
+		size_t offset;
+
+		before = begin;
+		while (find_last(queue, begin, until, &offset)) {
+			pt_scan_psb(queue->bytes, queue->size, offset, &psb);
+			if (psb.tsc || !timed) {
+				take_point(point, &psb, queue->near);
+				return true;
+			}
+			until = offset;
+		}
+	}
+	return false;
+}
+
+bool trace_seek_point(const struct trace_queue *queue, uint64_t tsc, struct trace_point *point)
+{
+	size_t low = 0, high = queue->size, size = high;
+	struct trace_point next;
+
+	/* Points before `low` are not newer than the TSC; points from `high` on are. */
+	while (high - low > STRIDE) {
+		size_t middle = low + (high - low) / 2;
+
+		if (trace_find_point(queue, high, middle, true, &next) && next.tsc <= tsc)
+			low = next.offset + PT_PSB_LEN;
+		else
+			high = middle;
+	}
+	if (!trace_find_point_before(queue, low, true, point) &&
+	    !trace_find_point(queue, size, 0, false, point))
+		return false;
+	while (trace_find_point(queue, size, point->offset + PT_PSB_LEN, false, &next) &&
+	       next.tsc <= tsc)
+		*point = next;
+	return true;
+}

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "machine/hardware.h"
+
+#include <inttypes.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <json-c/json.h>
+#include <linux/perf_event.h>
+
+#include "bpf/hardware.skel.h"
+#include "clock.h"
+#include "io.h"
+#include "json_add.h"
+#include "machine/base.h"
+
+#define MSR_PMU "/sys/bus/event_source/devices/msr"
+#define CPU_DIR "/sys/devices/system/cpu/cpu%d"
+#define IDLE_STATES_MAX 16
+
+static const char *const names[] = {
+	[HARDWARE_SMIS] = "smis",
+	[HARDWARE_STEAL] = "steal_ns",
+	[HARDWARE_NMIS] = "nmis",
+	[HARDWARE_THROTTLES] = "throttles",
+};
+_Static_assert(ARRAY_SIZE(names) == HARDWARE_NR, "each has a name");
+
+struct hardware {
+	struct hardware_bpf *bpf; /* NULL: refused by the kernel */
+	size_t nr_cpus;
+	struct hardware_cpu {
+		int cpu;
+		int smi_fd, nmi_fd; /* -1: not counted */
+		struct hardware_counts armed;
+	} cpus[];
+};
+
+static int open_counter(uint32_t type, uint64_t config, int cpu)
+{
+	struct perf_event_attr attr = { .size = sizeof(attr), .type = type, .config = config };
+	int fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -1 : fd;
+}
+
+/* The PMU gives the event as `event=0x04`. */
+static int open_smi(int cpu)
+{
+	static const char prefix[] = "event=";
+	char type[32], event[64];
+
+	if (read_text_at(AT_FDCWD, MSR_PMU "/type", type, sizeof(type)) ||
+	    read_text_at(AT_FDCWD, MSR_PMU "/events/smi", event, sizeof(event)) ||
+	    strncmp(event, prefix, strlen(prefix)))
+		return -1;
+	return open_counter(strtoul(type, NULL, 10), strtoull(event + strlen(prefix), NULL, 16),
+			    cpu);
+}
+
+static int open_nmi(int cpu)
+{
+	_cleanup_close_ int tracefs = tracefs_open();
+	char id[32];
+
+	if (tracefs < 0 || read_text_at(tracefs, "events/nmi/nmi_handler/id", id, sizeof(id)))
+		return -1;
+	return open_counter(PERF_TYPE_TRACEPOINT, strtoull(id, NULL, 10), cpu);
+}
+
+/* Runs the task iterator. */
+static int find_run_queues(struct hardware_bpf *bpf)
+{
+	struct bpf_link *link = bpf_program__attach_iter(bpf->progs.hardware_find, NULL);
+	_cleanup_close_ int fd = link ? bpf_iter_create(bpf_link__fd(link)) : -1;
+	char none[16];
+	ssize_t len = fd < 0 ? -1 : read(fd, none, sizeof(none));
+
+	bpf_link__destroy(link);
+	return len < 0 ? -EIO : 0;
+}
+
+static struct hardware_bpf *load_bpf(void)
+{
+	const struct log none = {};
+	struct hardware_bpf *bpf;
+
+	log_capture(&none);
+	bpf = hardware_bpf__open_and_load();
+	if (bpf && find_run_queues(bpf)) {
+		hardware_bpf__destroy(bpf);
+		bpf = NULL;
+	}
+	log_release();
+	return bpf;
+}
+
+int hardware_open(struct hardware **ret, const int *cpus, size_t nr_cpus)
+{
+	struct hardware *hardware =
+		calloc(1, sizeof(*hardware) + nr_cpus * sizeof(hardware->cpus[0]));
+
+	if (!hardware)
+		return -ENOMEM;
+	hardware->bpf = load_bpf();
+	hardware->nr_cpus = nr_cpus;
+	for (size_t i = 0; i < nr_cpus; i++) {
+		hardware->cpus[i].cpu = cpus[i];
+		hardware->cpus[i].smi_fd = open_smi(cpus[i]);
+		hardware->cpus[i].nmi_fd = open_nmi(cpus[i]);
+	}
+	*ret = hardware;
+	return 0;
+}
+
+void hardware_free(struct hardware *hardware)
+{
+	if (!hardware)
+		return;
+	for (size_t i = 0; i < hardware->nr_cpus; i++) {
+		closep(&hardware->cpus[i].smi_fd);
+		closep(&hardware->cpus[i].nmi_fd);
+	}
+	hardware_bpf__destroy(hardware->bpf);
+	free(hardware);
+}
+
+static uint64_t read_steal(const struct hardware *hardware, int cpu)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+	struct hardware_bpf *bpf = hardware->bpf;
+
+	if (!bpf)
+		return UINT64_MAX;
+	bpf->bss->cpu = cpu;
+	if (bpf_prog_test_run_opts(bpf_program__fd(bpf->progs.hardware_read), &opts))
+		return UINT64_MAX;
+	return bpf->bss->steal_ns;
+}
+
+static uint64_t read_counter(int fd)
+{
+	uint64_t count;
+
+	return fd >= 0 && read(fd, &count, sizeof(count)) == sizeof(count) ? count : UINT64_MAX;
+}
+
+static void read_throttles(int cpu, uint64_t *count)
+{
+	static const char *const files[] = { "core_throttle_count", "package_throttle_count" };
+	char path[128], text[32];
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		snprintf(path, sizeof(path), CPU_DIR "/thermal_throttle/%s", cpu, files[i]);
+		if (!read_text_at(AT_FDCWD, path, text, sizeof(text)))
+			*count = (*count == UINT64_MAX ? 0 : *count) + strtoull(text, NULL, 10);
+	}
+}
+
+static struct hardware_counts read_counts(const struct hardware *hardware,
+					  const struct hardware_cpu *cpu)
+{
+	struct hardware_counts now = {
+		.time_ns = clock_ns(CLOCK_MONOTONIC),
+		.counts = {
+			[HARDWARE_SMIS] = read_counter(cpu->smi_fd),
+			[HARDWARE_STEAL] = read_steal(hardware, cpu->cpu),
+			[HARDWARE_NMIS] = read_counter(cpu->nmi_fd),
+			[HARDWARE_THROTTLES] = UINT64_MAX,
+		},
+	};
+
+	read_throttles(cpu->cpu, &now.counts[HARDWARE_THROTTLES]);
+	now.steal_ns = now.counts[HARDWARE_STEAL];
+	now.late_steal_ns = UINT64_MAX;
+	return now;
+}
+
+void hardware_arm(struct hardware *hardware, int cpu)
+{
+	for (size_t i = 0; i < hardware->nr_cpus; i++) {
+		if (cpu < 0 || hardware->cpus[i].cpu == cpu)
+			hardware->cpus[i].armed = read_counts(hardware, &hardware->cpus[i]);
+	}
+}
+
+struct hardware_counts hardware_take(struct hardware *hardware, int cpu)
+{
+	struct hardware_counts rise = { .steal_ns = UINT64_MAX, .late_steal_ns = UINT64_MAX };
+
+	memset(rise.counts, 0xff, sizeof(rise.counts));
+	for (size_t i = 0; i < hardware->nr_cpus; i++) {
+		const struct hardware_counts *armed = &hardware->cpus[i].armed;
+
+		if (cpu < 0 || hardware->cpus[i].cpu != cpu)
+			continue;
+		rise = read_counts(hardware, &hardware->cpus[i]);
+		rise.time_ns -= armed->time_ns;
+		for (size_t j = 0; j < HARDWARE_NR; j++) {
+			bool known =
+				rise.counts[j] != UINT64_MAX && armed->counts[j] <= rise.counts[j];
+
+			rise.counts[j] = known ? rise.counts[j] - armed->counts[j] : UINT64_MAX;
+		}
+	}
+	return rise;
+}
+
+void hardware_narrow(struct hardware_counts *rise, uint64_t at_spike)
+{
+	if (rise->steal_ns != UINT64_MAX && at_spike <= rise->steal_ns)
+		rise->late_steal_ns = rise->steal_ns - at_spike;
+}
+
+static struct json_object *idle_states_json(int cpu)
+{
+	struct json_object *list = json_object_new_array();
+	char path[128], name[64], latency[32];
+
+	for (int i = 0; i < IDLE_STATES_MAX; i++) {
+		struct json_object *state;
+
+		snprintf(path, sizeof(path), CPU_DIR "/cpuidle/state%d/name", cpu, i);
+		if (read_text_at(AT_FDCWD, path, name, sizeof(name)))
+			break;
+		snprintf(path, sizeof(path), CPU_DIR "/cpuidle/state%d/latency", cpu, i);
+		if (read_text_at(AT_FDCWD, path, latency, sizeof(latency)))
+			break;
+		state = json_object_new_object();
+		json_add_text(state, "name", name);
+		json_add_u64(state, "exit_latency_ns", strtoull(latency, NULL, 10) * 1000);
+		json_object_array_add(list, state);
+	}
+	return list;
+}
+
+struct json_object *hardware_json(const struct hardware_counts *rise, int cpu)
+{
+	struct json_object *json;
+
+	if (!rise->time_ns)
+		return NULL;
+	json = json_object_new_object();
+	json_add_u64(json, "since_ns", rise->time_ns);
+	for (size_t i = 0; i < HARDWARE_NR; i++)
+		json_add_known(json, names[i], rise->counts[i], UINT64_MAX);
+	json_add_known(json, "late_steal_ns", rise->late_steal_ns, UINT64_MAX);
+	json_add(json, "idle_states", idle_states_json(cpu));
+	return json;
+}
+
+static int try_hardware(struct probe_detail *detail)
+{
+	static const char *const missing[] = {
+		[HARDWARE_SMIS] = "SMIs (the PMU msr has no event smi)",
+		[HARDWARE_STEAL] = "steal time (the kernel does not account for it)",
+		[HARDWARE_NMIS] = "NMIs (no tracepoint nmi:nmi_handler)",
+		[HARDWARE_THROTTLES] = "throttling for heat (no thermal_throttle in sysfs)",
+	};
+	const int cpu = sched_getcpu();
+	struct hardware *hardware;
+	struct hardware_counts now;
+	int err = hardware_open(&hardware, &cpu, 1);
+	bool any = false;
+	size_t len = 0;
+
+	if (err)
+		return err;
+	now = read_counts(hardware, &hardware->cpus[0]);
+	hardware_free(hardware);
+	for (size_t i = 0; i < HARDWARE_NR && len < sizeof(detail->text); i++) {
+		any |= now.counts[i] != UINT64_MAX;
+		if (now.counts[i] == UINT64_MAX)
+			len += snprintf(detail->text + len, sizeof(detail->text) - len, "%s%s",
+					len ? ", " : "not counted: ", missing[i]);
+	}
+	return any ? 0 : -EOPNOTSUPP;
+}
+
+const struct probe hardware_probe = {
+	"hardware",
+	"reports do not tell of what is not counted",
+	false,
+	try_hardware,
+	"count SMIs, steal time, NMIs and throttling up to a spike",
+};

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "session/visible.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "util.h"
+
+static const uint32_t slot = 0;
+
+/* Matches the map in bpf/rtla_action.bpf.c. */
+static int rtla_make_map(void)
+{
+	_cleanup_close_ int fd = bpf_map_create(BPF_MAP_TYPE_PROG_ARRAY, "perf_poke_rtla",
+						sizeof(uint32_t), sizeof(uint32_t), 1, NULL);
+	int err;
+
+	if (fd < 0)
+		return fd;
+	err = bpf_obj_pin(fd, RTLA_PIN);
+	return err ? err : TAKE_FD(fd);
+}
+
+static int rtla_open_map(void)
+{
+	int fd = bpf_obj_get(RTLA_PIN);
+
+	if (fd != -ENOENT)
+		return fd;
+	fd = rtla_make_map();
+	/* rtla created it at the same time. */
+	return fd == -EEXIST ? bpf_obj_get(RTLA_PIN) : fd;
+}
+
+int64_t rtla_offer(int prog_fd)
+{
+	_cleanup_close_ int fd = -1;
+	struct bpf_prog_info info = {};
+	__u32 size = sizeof(info);
+	int err;
+
+	if (prog_fd < 0)
+		return prog_fd;
+	err = bpf_obj_get_info_by_fd(prog_fd, &info, &size);
+	if (err)
+		return err;
+	fd = rtla_open_map();
+	if (fd < 0)
+		return fd;
+	err = bpf_map_update_elem(fd, &slot, &prog_fd, BPF_ANY);
+	return err ? err : (int64_t)info.id;
+}
+
+void rtla_withdraw(int64_t prog)
+{
+	_cleanup_close_ int fd = prog < 0 ? -1 : bpf_obj_get(RTLA_PIN);
+	uint32_t now;
+
+	if (fd < 0 || bpf_map_lookup_elem(fd, &slot, &now) || now != prog)
+		return;
+	bpf_map_delete_elem(fd, &slot);
+	unlink(RTLA_PIN);
+}
+
+void rtla_sweep(void)
+{
+	unlink(RTLA_PIN);
+}

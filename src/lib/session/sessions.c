@@ -1,0 +1,503 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Sessions of other processes: read from their maps, controlled by running their programs. */
+#include <string.h>
+#include <sys/mman.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "bpf/poke.h"
+#include "clock.h"
+#include "machine/base.h"
+#include "session/visible.h"
+#include "trigger/trigger.h"
+
+/* After the types that it needs. */
+#include "bpf/trigger.skel.h"
+
+#define REMOVE_TRIES 10
+#define REMOVE_PAUSE_US 2000
+
+struct mapping {
+	void *data;
+	size_t size;
+	size_t entries;
+};
+
+/* Mappings and allocations. */
+struct view {
+	struct mapping session, cpus, cpus_more, targets;
+	int *cpu_list;
+	size_t nr_cpus;
+	struct perf_poke_session_kind kinds[TRIGGER_KINDS];
+	const struct perf_poke_session_kind *kind_rows[TRIGGER_KINDS];
+	struct perf_poke_stats stats[TRIGGER_KINDS];
+	size_t nr_kinds;
+	struct perf_poke_stats *cpu_stats; /* by kind; also the next two */
+	const struct perf_poke_stats **cpu_rows;
+	uint64_t *cpu_p99_ns;
+	int target_list[POKE_TARGETS];
+	size_t nr_targets;
+	uint64_t pokes, merged;
+};
+
+static void unmap(struct mapping *mapping)
+{
+	if (mapping->data)
+		munmap(mapping->data, mapping->size);
+}
+
+static void view_release(struct view *view)
+{
+	unmap(&view->session);
+	unmap(&view->cpus);
+	unmap(&view->cpus_more);
+	unmap(&view->targets);
+	free(view->cpu_list);
+	free(view->cpu_stats);
+	free(view->cpu_rows);
+	free(view->cpu_p99_ns);
+}
+
+static int open_pin(int dirfd, const char *name)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", dirfd, name);
+	return bpf_obj_get(path);
+}
+
+/* -EINVAL: from another version of perf-poke. */
+static int map_pin(struct mapping *mapping, int dirfd, const char *name, size_t value_size,
+		   int protection)
+{
+	_cleanup_close_ int fd = open_pin(dirfd, name);
+	struct bpf_map_info info = {};
+	__u32 info_size = sizeof(info);
+	size_t size;
+	void *data;
+
+	if (fd < 0)
+		return fd;
+	if (bpf_obj_get_info_by_fd(fd, &info, &info_size))
+		return -errno;
+	if (info.type != BPF_MAP_TYPE_ARRAY || info.value_size != value_size)
+		return -EINVAL;
+	size = map_memory_pages(info.max_entries * value_size);
+	data = mmap(NULL, size, protection, MAP_SHARED, fd, 0);
+	if (data == MAP_FAILED)
+		return -errno;
+	*mapping = (struct mapping){ data, size, info.max_entries };
+	return 0;
+}
+
+static int map_session(struct mapping *mapping, int dirfd)
+{
+	const struct trigger_session *session;
+	int err = map_pin(mapping, dirfd, TRIGGER_PIN_SESSION, sizeof(*session), PROT_READ);
+
+	session = mapping->data;
+	return err ? err : session->layout == TRIGGER_LAYOUT ? 0 : -EINVAL;
+}
+
+static int view_cpus(struct view *view)
+{
+	const struct trigger_cpu *table = view->cpus.data;
+
+	view->cpu_list = calloc(view->cpus.entries, sizeof(*view->cpu_list));
+	if (!view->cpu_list)
+		return -ENOMEM;
+	for (size_t i = 0; i < view->cpus.entries; i++) {
+		if (table[i].watched)
+			view->cpu_list[view->nr_cpus++] = i;
+	}
+	return 0;
+}
+
+/* The table of a kind of latency; NULL: not counted. */
+static const struct trigger_cpu *view_table(const struct view *view, unsigned int kind)
+{
+	const struct trigger_session *session = view->session.data;
+	const struct trigger_cpu *more = view->cpus_more.data;
+
+	if (!kind)
+		return view->cpus.data;
+	if (!session->thresholds_ns[kind] || view->cpus_more.entries < kind * view->cpus.entries)
+		return NULL;
+	return more + (kind - 1) * view->cpus.entries;
+}
+
+static void view_kind(struct view *view, unsigned int kind, const struct trigger_cpu *table)
+{
+	const struct trigger_session *session = view->session.data;
+	const struct stats_table all = { table, view->cpu_list, view->nr_cpus };
+	size_t nr = view->nr_kinds++, first = nr * view->nr_cpus;
+
+	for (size_t i = 0; i < view->nr_cpus; i++) {
+		struct stats_table one = { table, &view->cpu_list[i], 1 };
+
+		view->cpu_stats[first + i] = stats_sum(&one);
+		view->cpu_rows[first + i] = &view->cpu_stats[first + i];
+		view->cpu_p99_ns[first + i] = stats_percentile(&one, 99);
+	}
+	view->stats[nr] = stats_sum(&all);
+	if (kind == PERF_POKE_TRIGGER_SPAN)
+		stats_add_unpaired(&view->stats[nr], table, view->cpus.entries);
+	view->kind_rows[nr] = &view->kinds[nr];
+	view->kinds[nr] = (struct perf_poke_session_kind){
+		.kind = (enum perf_poke_trigger_kind)kind,
+		.threshold_ns = session->thresholds_ns[kind],
+		.stats = &view->stats[nr],
+		.p50_ns = stats_percentile(&all, 50),
+		.p99_ns = stats_percentile(&all, 99),
+		.p999_ns = stats_percentile(&all, 99.9),
+		.cpu_stats = &view->cpu_rows[first],
+		.cpu_p99_ns = &view->cpu_p99_ns[first],
+	};
+}
+
+static int view_kinds(struct view *view)
+{
+	view->cpu_stats = calloc(TRIGGER_KINDS * view->nr_cpus, sizeof(*view->cpu_stats));
+	view->cpu_rows = calloc(TRIGGER_KINDS * view->nr_cpus, sizeof(*view->cpu_rows));
+	view->cpu_p99_ns = calloc(TRIGGER_KINDS * view->nr_cpus, sizeof(*view->cpu_p99_ns));
+	if (view->nr_cpus && (!view->cpu_stats || !view->cpu_rows || !view->cpu_p99_ns))
+		return -ENOMEM;
+	for (unsigned int kind = 0; kind < TRIGGER_KINDS; kind++) {
+		const struct trigger_cpu *table = view_table(view, kind);
+
+		if (table)
+			view_kind(view, kind, table);
+	}
+	return 0;
+}
+
+static void view_targets(struct view *view)
+{
+	const volatile struct poke_target *targets = view->targets.data;
+
+	for (size_t i = 0; i < view->targets.entries && i < POKE_TARGETS && targets[i].tid; i++) {
+		view->target_list[view->nr_targets++] = targets[i].tid;
+		view->pokes += targets[i].pending;
+		view->merged += targets[i].merged;
+	}
+}
+
+static int view_open(struct view *view, int dirfd)
+{
+	const struct {
+		struct mapping *mapping;
+		const char *name;
+		size_t value_size;
+	} rows[] = {
+		{ &view->cpus, TRIGGER_PIN_CPUS, sizeof(struct trigger_cpu) },
+		{ &view->cpus_more, TRIGGER_PIN_CPUS_MORE, sizeof(struct trigger_cpu) },
+		{ &view->targets, TRIGGER_PIN_TARGETS, sizeof(struct poke_target) },
+	};
+	int err = map_session(&view->session, dirfd);
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && !err; i++)
+		err = map_pin(rows[i].mapping, dirfd, rows[i].name, rows[i].value_size, PROT_READ);
+	if (err)
+		return err;
+	view_targets(view);
+	err = view_cpus(view);
+	return err ? err : view_kinds(view);
+}
+
+/* seen: a copy, since the session keeps writing. */
+static void session_tell(const char *name, bool alive, const struct view *view,
+			 const struct trigger_session *seen, perf_poke_session_fn fn, void *ctx)
+{
+	struct perf_poke_session session = {
+		.sz = sizeof(session),
+		.name = name,
+		.alive = alive,
+		.pid = seen->pid,
+		.cpus = view->cpu_list,
+		.nr_cpus = view->nr_cpus,
+		.threshold_ns = seen->threshold_ns,
+		.function = seen->function,
+		.recorder = seen->recorder,
+		.freeze = seen->freeze,
+		.delivery = seen->delivery,
+		.workload = seen->workload,
+		.output = seen->output,
+		.captures = seen->captures,
+		.failed = seen->failed,
+		.last_sequence = seen->last_sequence,
+		.pending = seen->pending,
+		.max_captures = seen->max_captures,
+		.last_capture = seen->last_capture,
+		.kinds = view->kind_rows,
+		.nr_kinds = view->nr_kinds,
+		.targets = view->target_list,
+		.nr_targets = view->nr_targets,
+		.pokes = view->pokes,
+		.merged = view->merged,
+	};
+
+	if (seen->armed_ns)
+		session.armed_for_ns = clock_ns(CLOCK_BOOTTIME) - seen->armed_ns;
+	fn(ctx, &session);
+}
+
+#define TERMINATE(text) text[sizeof(text) - 1] = '\0'
+
+/* Returns 1, or 0 if the session has just begun or ended. Sessions of another version, or killed
+ * while pinning, have only a name. */
+static int session_see(int dirfd, const char *folder, perf_poke_session_fn fn, void *ctx)
+{
+	_cleanup_(view_release) struct view view = {};
+	struct trigger_session seen = {};
+	_cleanup_close_ int fd = -1;
+	char name[SESSION_NAME_MAX + 1];
+	bool alive;
+	int err;
+
+	fd = pins_open_session(dirfd, folder);
+	if (fd < 0)
+		return fd == -ENOENT || fd == -ENOTDIR ? 0 : fd;
+	alive = pins_is_alive(fd);
+	err = view_open(&view, fd);
+	if (err == -ENOENT && alive)
+		return 0;
+	if (err && err != -ENOENT && err != -EINVAL)
+		return err;
+	if (!err)
+		memcpy(&seen, view.session.data, sizeof(seen));
+	TERMINATE(seen.function);
+	TERMINATE(seen.recorder);
+	TERMINATE(seen.freeze);
+	TERMINATE(seen.delivery);
+	TERMINATE(seen.workload);
+	TERMINATE(seen.output);
+	TERMINATE(seen.last_capture);
+	pins_session_name(name, folder);
+	session_tell(name, alive, &view, &seen, fn, ctx);
+	return 1;
+}
+
+static int is_folder(const struct dirent *entry)
+{
+	char name[SESSION_NAME_MAX + 1];
+
+	pins_session_name(name, entry->d_name);
+	return strlen(entry->d_name) <= SESSION_NAME_MAX && session_name_valid(name);
+}
+
+/* By session name. */
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	char one[SESSION_NAME_MAX + 1], other[SESSION_NAME_MAX + 1];
+
+	pins_session_name(one, (*a)->d_name);
+	pins_session_name(other, (*b)->d_name);
+	return strcmp(one, other);
+}
+
+static int sessions_of(uid_t uid, perf_poke_session_fn fn, void *ctx)
+{
+	_cleanup_close_ int dirfd = pins_open_dir(uid);
+	struct dirent **names;
+	int nr, seen = 0;
+
+	if (dirfd < 0)
+		return dirfd == -ENOENT || dirfd == -ESTALE ? 0 : dirfd;
+	nr = scandirat(dirfd, ".", &names, is_folder, by_name);
+	if (nr < 0)
+		return -errno;
+	for (int i = 0; i < nr; i++) {
+		int ret = seen < 0 ? 0 : session_see(dirfd, names[i]->d_name, fn, ctx);
+
+		seen = ret < 0 ? ret : seen + ret;
+		free(names[i]);
+	}
+	free(names);
+	return seen;
+}
+
+/* -EACCES if the caller found no session and may not see root's. */
+static int check_allowed(int nr)
+{
+	_cleanup_close_ int fd = nr || !geteuid() ? -1 : pins_open_dir(0);
+
+	return fd == -EACCES ? fd : nr;
+}
+
+int perf_poke__sessions(perf_poke_session_fn fn, void *ctx)
+{
+	_cleanup_free_ uid_t *users = NULL;
+	int nr_users = pins_users(&users);
+	int nr = 0;
+
+	for (int i = 0; i < nr_users; i++) {
+		int ret = sessions_of(users[i], fn, ctx);
+
+		if (ret < 0)
+			return ret;
+		nr += ret;
+	}
+	return nr_users < 0 ? nr_users : check_allowed(nr);
+}
+
+/* Where a session is. */
+struct place {
+	uid_t uid;
+	int dirfd; /* of all of the user's sessions; -1: not open */
+	char folder[SESSION_NAME_MAX + 1];
+};
+
+static void place_release(struct place *place)
+{
+	closep(&place->dirfd);
+}
+
+/* Opens the folder of a session, dead or alive. */
+static int session_find(const char *name, struct place *place)
+{
+	_cleanup_free_ uid_t *users = NULL;
+	int nr = name && session_name_valid(name) ? pins_users(&users) : -ENOENT;
+	int fd = -ENOENT;
+
+	if (nr < 0)
+		return nr;
+	pins_folder_name(place->folder, name);
+	for (int i = 0; i < nr && fd == -ENOENT; i++) {
+		closep(&place->dirfd);
+		place->uid = users[i];
+		place->dirfd = pins_open_dir(place->uid);
+		fd = place->dirfd < 0 ? place->dirfd
+				      : pins_open_session(place->dirfd, place->folder);
+		fd = fd == -ESTALE ? -ENOENT : fd;
+	}
+	return fd == -ENOENT && check_allowed(0) ? -EACCES : fd;
+}
+
+/* Returns the program's result, or a negative errno. */
+static int session_run(int dirfd, const char *pin)
+{
+	_cleanup_close_ int fd = open_pin(dirfd, pin);
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+	int err;
+
+	if (fd < 0)
+		return fd;
+	err = bpf_prog_test_run_opts(fd, &opts);
+	return err ? err : (int)opts.retval;
+}
+
+int perf_poke__session_stop(const char *name)
+{
+	_cleanup_(place_release) struct place place = { .dirfd = -1 };
+	_cleanup_close_ int fd = -1;
+	int ret = -EWOULDBLOCK;
+
+	fd = session_find(name, &place);
+	if (fd < 0)
+		return fd;
+	/* Other observers may hold the lock for a moment. */
+	for (int i = 0; i < REMOVE_TRIES && ret == -EWOULDBLOCK && !pins_is_alive(fd); i++) {
+		if (i)
+			usleep(REMOVE_PAUSE_US);
+		ret = pins_remove(place.dirfd, place.folder, fd);
+	}
+	if (!ret)
+		pins_leave(place.uid);
+	if (ret != -EWOULDBLOCK)
+		return ret;
+	ret = session_run(fd, TRIGGER_PIN_STOP);
+	/* If the ring is full, the program drops this request; the ring has others like it. */
+	return ret < 0 ? ret : 1;
+}
+
+static int session_find_alive(const char *name)
+{
+	_cleanup_(place_release) struct place place = { .dirfd = -1 };
+	_cleanup_close_ int fd = session_find(name, &place);
+
+	return fd < 0 || pins_is_alive(fd) ? TAKE_FD(fd) : -ENOENT;
+}
+
+int perf_poke__session_poke(const char *name)
+{
+	_cleanup_close_ int fd = session_find_alive(name);
+	int ret = fd < 0 ? fd : session_run(fd, TRIGGER_PIN_POKE);
+
+	return ret ? ret : -EBUSY;
+}
+
+struct perf_poke_reporter {
+	struct reporter to;
+	struct mapping session, cpus_more, arming;
+};
+
+void perf_poke__session_close(struct perf_poke_reporter *reporter)
+{
+	if (!reporter)
+		return;
+	unmap(&reporter->session);
+	unmap(&reporter->cpus_more);
+	unmap(&reporter->arming);
+	closep(&reporter->to.prog_fd);
+	free(reporter);
+}
+
+static int reporter_map(struct perf_poke_reporter *reporter, int dirfd)
+{
+	int err = map_session(&reporter->session, dirfd);
+
+	if (!err)
+		err = map_pin(&reporter->cpus_more, dirfd, TRIGGER_PIN_CPUS_MORE,
+			      sizeof(struct trigger_cpu), PROT_READ | PROT_WRITE);
+	if (!err)
+		err = map_pin(&reporter->arming, dirfd, TRIGGER_PIN_ARMING,
+			      sizeof(*reporter->to.counters.arming), PROT_READ);
+	return err;
+}
+
+static int reporter_open(struct perf_poke_reporter *reporter, int dirfd)
+{
+	struct trigger_counters *counters = &reporter->to.counters;
+	int nr_cpus = libbpf_num_possible_cpus(), err;
+
+	reporter->to.prog_fd = open_pin(dirfd, TRIGGER_PIN_REPORT);
+	if (reporter->to.prog_fd < 0)
+		return reporter->to.prog_fd == -ENOENT ? -ENXIO : reporter->to.prog_fd;
+	err = nr_cpus < 0 ? nr_cpus : reporter_map(reporter, dirfd);
+	if (err)
+		return err;
+	*counters = (struct trigger_counters){
+		.rows = (struct trigger_cpu *)reporter->cpus_more.data +
+			(PERF_POKE_TRIGGER_REPORT - 1) * nr_cpus,
+		.nr_rows = (size_t)nr_cpus,
+		.arming = reporter->arming.data,
+	};
+	return reporter->cpus_more.entries < PERF_POKE_TRIGGER_REPORT * counters->nr_rows ? -EINVAL
+											  : 0;
+}
+
+int perf_poke__session_open(struct perf_poke_reporter **opened, const char *name)
+{
+	_cleanup_close_ int fd = session_find_alive(name);
+	struct perf_poke_reporter *reporter;
+	int err;
+
+	if (fd < 0)
+		return fd;
+	reporter = calloc(1, sizeof(*reporter));
+	if (!reporter)
+		return -ENOMEM;
+	err = reporter_open(reporter, fd);
+	if (err)
+		perf_poke__session_close(reporter);
+	else
+		*opened = reporter;
+	return err;
+}
+
+int perf_poke__session_report(struct perf_poke_reporter *reporter,
+			      const struct perf_poke_report *report)
+{
+	return report_count(&reporter->to, report);
+}
