@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-"""A loop of 1 kHz that reports its own overruns: the trace of its CPU up to the first one is in perf-poke.data.
+"""A loop of 1 kHz that reports its own overruns: the trace of its CPU up to the first one is in
+perf-poke.data.
 
 usage: sudo ./loop.py [CPU]
 """
@@ -41,7 +42,8 @@ def main() -> int:
         try:
             for capture in session:
                 spike = capture.spike
-                print(f"{spike.label}: {spike.latency_ns} ns late on CPU {spike.cpu}: {capture.path}")
+                print(
+                    f"{spike.label}: {spike.latency_ns} ns late on CPU {spike.cpu}: {capture.path}")
         except KeyboardInterrupt:
             pass
         finally:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A strict reader of the Fuchsia trace format, from its published specification
-(https://fuchsia.dev/fuchsia-src/reference/tracing/trace-format): anything it does not know, or that refers to nothing, is an error.
+(https://fuchsia.dev/fuchsia-src/reference/tracing/trace-format): anything it does not know, or that
+refers to nothing, is an error.
 
 usage: fxt.py FILE... prints what is in them.
 """
@@ -10,7 +11,8 @@ import struct
 import sys
 
 MAGIC = bytes.fromhex("1000044678541600")
-INSTANT, COUNTER, BEGIN, END, COMPLETE, ASYNC_BEGIN, ASYNC_INSTANT, ASYNC_END, FLOW_BEGIN, FLOW_STEP, FLOW_END = range(11)
+INSTANT, COUNTER, BEGIN, END, COMPLETE = range(5)
+ASYNC_BEGIN, ASYNC_INSTANT, ASYNC_END, FLOW_BEGIN, FLOW_STEP, FLOW_END = range(5, 11)
 PROCESS, THREAD = 1, 2
 
 Event = collections.namedtuple("Event", "type at track category name args flow")
@@ -62,8 +64,10 @@ class Trace:
         self.thread_table = None
         self.ticks = None
         self.counts = collections.Counter()
-        self.readers = {0: self.metadata, 1: self.initialization, 2: self.string, 3: self.thread, 4: self.event, 7: self.kernel_object,
-                        8: self.scheduling}
+        self.readers = {
+            0: self.metadata, 1: self.initialization, 2: self.string, 3: self.thread, 4: self.event,
+            7: self.kernel_object, 8: self.scheduling
+        }
         need(data[:8] == MAGIC, "no magic number in front")
         need(len(data) % 8 == 0, "the end is not at a word")
         at = 0
@@ -91,7 +95,8 @@ class Trace:
     def metadata(self, header, record, at):
         kind = bits(header, 16, 19)
         if kind == 4:
-            need(at == 0 and bits(header, 20, 63) == 0x16547846 << 4, "trace info that is no magic number")
+            need(at == 0 and bits(header, 20, 63) == 0x16547846 << 4,
+                 "trace info that is no magic number")
         elif kind == 1:
             need(bits(header, 60, 63) == 0, "reserved bits")
             self.providers[bits(header, 20, 51)] = record.text(bits(header, 52, 59))
@@ -165,7 +170,8 @@ class Trace:
 
     def event(self, header, record, _at):
         kind = bits(header, 16, 19)
-        need(kind in (INSTANT, BEGIN, END, COMPLETE, FLOW_BEGIN, FLOW_STEP, FLOW_END), f"event {kind} is not expected")
+        need(kind in (INSTANT, BEGIN, END, COMPLETE, FLOW_BEGIN, FLOW_STEP, FLOW_END),
+             f"event {kind} is not expected")
         when = record.word()
         track = self.thread_ref(bits(header, 24, 31), record)
         category = self.string_ref(bits(header, 32, 47), record)
@@ -189,15 +195,19 @@ class Trace:
             self.threads[koid] = (name, args["process"])
 
     def scheduling(self, header, record, _at):
-        need(bits(header, 60, 63) == 1 and bits(header, 16, 19) == 0 and bits(header, 40, 59) == 0, "not a context switch")
+        need(
+            bits(header, 60, 63) == 1 and bits(header, 16, 19) == 0 and bits(header, 40, 59) == 0,
+            "not a context switch")
         need(bits(header, 36, 39) in (2, 3, 4, 5), "state of a thread that does not run")
-        self.switches.append(Switch(record.word(), bits(header, 20, 35), record.word(), record.word()))
+        self.switches.append(
+            Switch(record.word(), bits(header, 20, 35), record.word(), record.word()))
 
     def name_of(self, track):
         return self.threads[track[1]][0]
 
     def check(self):
-        """All that is referred to has a name, and slices are nested rightly. Returns the slices of each track, by the name of that."""
+        """All that is referred to has a name, and slices are nested rightly. Returns the slices of
+        each track, by the name of that."""
         need(self.ticks == 1000000000, f"{self.ticks} ticks in a second")
         for event in self.events:
             process, thread = event.track
@@ -206,11 +216,13 @@ class Trace:
             need(self.threads[thread][1] == process, f"thread {thread} is of two processes")
             need(max(event.track) < 1 << 31, f"{event.track}: Perfetto has less bits")
         for switch in self.switches:
-            need(switch.before in self.threads and switch.after in self.threads, f"{switch}: of nameless threads")
+            need(switch.before in self.threads and switch.after in self.threads,
+                 f"{switch}: of nameless threads")
         tracks = collections.defaultdict(list)
         for event in sorted(self.events, key=lambda event: event.at):  # stable
             tracks[event.track].append(event)
-        need(len({self.name_of(track) for track in tracks}) == len(tracks), "two tracks of one name")
+        need(
+            len({self.name_of(track) for track in tracks}) == len(tracks), "two tracks of one name")
         self.check_flows(tracks)
         return {self.name_of(track): self.nest(track, events) for track, events in tracks.items()}
 
@@ -220,12 +232,18 @@ class Trace:
             if event.type == BEGIN:
                 stack.append(event)
             elif event.type == END:
-                need(stack, f"{self.name_of(track)}: the end of {event.name} at {event.at} ends nothing")
+                need(stack,
+                     f"{self.name_of(track)}: the end of {event.name} at {event.at} ends nothing")
                 begin = stack.pop()
-                need((begin.name, begin.category) == (event.name, event.category),
-                     f"{self.name_of(track)}: {begin.name} of {begin.at} ends as {event.name} at {event.at}")
+                need((begin.name, begin.category) == (
+                    event.name, event.category
+                ), f"{self.name_of(track)}: {begin.name} of {begin.at} ends as {event.name} at "
+                   f"{event.at}"
+                     )
                 need(not set(begin.args) & set(event.args), "an argument at both ends")
-                slices.append(Slice(begin.at, event.at, len(stack), begin.name, begin.category, {**begin.args, **event.args}))
+                slices.append(
+                    Slice(begin.at, event.at, len(stack), begin.name, begin.category,
+                          {**begin.args, **event.args}))
             elif event.type == COMPLETE:
                 raise Malformed("a complete event")
         need(not stack, f"{self.name_of(track)}: {[event.name for event in stack]} do not end")
@@ -243,7 +261,9 @@ class Trace:
                     need(depth, f"the flow {event.name} is in no slice at {event.at}")
                     ends[event.flow].append(event)
         for events in ends.values():
-            kinds = [event.type for event in sorted(events, key=lambda event: (event.at, event.type))]
+            kinds = [
+                event.type for event in sorted(events, key=lambda event: (event.at, event.type))
+            ]
             need(kinds == [FLOW_BEGIN, FLOW_END], f"a flow of {kinds}")
 
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-"""Manual pages of section 3 from the public header: one for each function and type, and libperfpoke(3).
+"""Manual pages of section 3 from the public header: one for each function and type, and
+libperfpoke(3).
 
 Usage: man3.py HEADER NEWS VERSION FOLDER
 """
@@ -12,9 +13,11 @@ import textwrap
 
 LIBRARY = "libperfpoke"
 COMMENT = r"/\*\*<?(?:(?!\*/).)*\*/"
-# A description, and what it describes: a type with a body, a typedef, an opaque struct or a function
-ITEM = re.compile(rf"^({COMMENT})\n((?:struct|enum) \w+(?: \{{\n.*?^\}})?;|typedef [^;]*;|[^#/\n][^;{{]*\);)",
-                  re.MULTILINE | re.DOTALL)
+# A description, and what it describes: a type with a body, a typedef, an opaque struct or a
+# function
+ITEM = re.compile(
+    rf"^({COMMENT})\n((?:struct|enum) \w+(?: \{{\n.*?^\}})?;|typedef [^;]*;|[^#/\n][^;{{]*\);)",
+    re.MULTILINE | re.DOTALL)
 NAME = re.compile(r"\bperf_poke(?:_\w+)?")
 
 
@@ -27,7 +30,9 @@ def text_of(comment):
 def escaped(text):
     text = text.replace("\\", "\\e")
     text = re.sub(r"(?<![A-Za-z])-", r"\\-", text)
-    return re.sub(r"`([^`]*)`", lambda match: rf"\fB{match[1].replace('-', chr(92) + '-')}\fR".replace(r"\\-", r"\-"), text)
+    return re.sub(
+        r"`([^`]*)`",
+        lambda match: rf"\fB{match[1].replace('-', chr(92) + '-')}\fR".replace(r"\\-", r"\-"), text)
 
 
 def bold_names(text):
@@ -42,7 +47,10 @@ def filled(text):
 
 
 def literal(text):
-    return [".PP", ".nf", *(r"\&" + line.replace("\\", "\\e").replace("-", "\\-").expandtabs(8) for line in text.split("\n")), ".fi"]
+    return [
+        ".PP", ".nf", *(r"\&" + line.replace("\\", "\\e").replace("-", "\\-").expandtabs(8)
+                        for line in text.split("\n")), ".fi"
+    ]
 
 
 def tagged(tag, text):
@@ -65,7 +73,9 @@ def paragraphs(text):
 
 
 def first_sentence(text):
-    sentence = " ".join(re.match(r"(.*?[^.])(?:\.(?=\s|$)|$)", paragraphs(text)[0], re.DOTALL)[1].split())
+    sentence = " ".join(
+        re.match(r"(.*?[^.])(?:\.(?=\s|$)|$)",
+                 paragraphs(text)[0], re.DOTALL)[1].split())
     return sentence if re.match("[A-Z]{2}", sentence) else sentence[0].lower() + sentence[1:]
 
 
@@ -76,7 +86,8 @@ def section(title, lines):
 def members(body):
     """(declaration, description) of those of a struct or an enum that have one"""
     found, before = [], ""
-    for comment, declaration in re.findall(rf"({COMMENT})|([^;,/]+)[;,]", body.replace("\n\n", "\n"), re.DOTALL):
+    for comment, declaration in re.findall(rf"({COMMENT})|([^;,/]+)[;,]",
+                                           body.replace("\n\n", "\n"), re.DOTALL):
         if not comment:
             found.append([" ".join(declaration.split()), before])
             before = ""
@@ -101,7 +112,8 @@ class Item:
     def synopsis(self):
         bare = re.sub(rf"[ \t]*{COMMENT}", "", self.declaration, flags=re.DOTALL)
         lines = [re.sub(r"(?<=\S)\s+", " ", line) for line in bare.split("\n") if line.strip()]
-        return section("SYNOPSIS", [".nf", ".B #include <perf_poke.h>", ".PP", *literal("\n".join(lines))[2:]])
+        return section("SYNOPSIS",
+                       [".nf", ".B #include <perf_poke.h>", ".PP", *literal("\n".join(lines))[2:]])
 
     def sections(self):
         blocks = {"DESCRIPTION": [], "PARAMETERS": [], "RETURN VALUE": [], "HISTORY": []}
@@ -123,15 +135,19 @@ class Item:
         return [line for title, lines in blocks.items() for line in section(title, lines)]
 
     def mentions(self, names):
-        return sorted(({*NAME.findall(self.text), *NAME.findall(self.declaration)} & names) - {self.name})
+        return sorted(({*NAME.findall(self.text), *NAME.findall(self.declaration)} & names) -
+                      {self.name})
 
     def page(self, names):
-        return [*section("NAME", [rf"{self.name} \- {escaped(first_sentence(self.text))}"]), *self.synopsis(),
-                *self.sections(), *see_also([*self.mentions(names), LIBRARY])]
+        return [
+            *section("NAME", [rf"{self.name} \- {escaped(first_sentence(self.text))}"]),
+            *self.synopsis(), *self.sections(), *see_also([*self.mentions(names), LIBRARY])
+        ]
 
 
 def see_also(names):
-    return section("SEE ALSO", [f".BR {name} (3){',' if name != names[-1] else ''}" for name in names])
+    return section("SEE ALSO",
+                   [f".BR {name} (3){',' if name != names[-1] else ''}" for name in names])
 
 
 def listed(items):
@@ -143,30 +159,37 @@ def overview(text, items):
     brief, _, rest = text.removeprefix("@file").strip().partition("\n\n")
     # The example's tabs are what makes it literal.
     body = [line for block in paragraphs(rest) for line in paragraph(block)]
-    return [*section("NAME", [rf"{LIBRARY} \- {brief.partition(': ')[2].rstrip('.')}"]),
-            *section("SYNOPSIS", [".nf", ".B #include <perf_poke.h>", ".PP", ".B cc program.c $(pkg\\-config \\-\\-cflags \\-\\-libs libperfpoke)", ".fi"]),
-            *section("DESCRIPTION", body),
-            *section("FUNCTIONS", listed(item for item in items if item.is_function)),
-            *section("TYPES", listed(item for item in items if not item.is_function)),
-            ".SH SEE ALSO", ".BR perf\\-poke\\-ctl (1)"]
+    return [
+        *section("NAME", [rf"{LIBRARY} \- {brief.partition(': ')[2].rstrip('.')}"]),
+        *section("SYNOPSIS", [
+            ".nf", ".B #include <perf_poke.h>", ".PP",
+            ".B cc program.c $(pkg\\-config \\-\\-cflags \\-\\-libs libperfpoke)", ".fi"
+        ]), *section("DESCRIPTION", body),
+        *section("FUNCTIONS", listed(item for item in items if item.is_function)),
+        *section("TYPES", listed(item for item in items if not item.is_function)), ".SH SEE ALSO",
+        ".BR perf\\-poke\\-ctl (1)"
+    ]
 
 
 def main():
     header, news, version, folder = sys.argv[1:]
-    release = re.search(rf"^## {re.escape(version)} \((\S+)\)$", pathlib.Path(news).read_text(), re.MULTILINE)
+    release = re.search(rf"^## {re.escape(version)} \((\S+)\)$",
+                        pathlib.Path(news).read_text(), re.MULTILINE)
     if not release:
         sys.exit(f"{news}: has no line `## {version} (YYYY-MM-DD)`")
     text = pathlib.Path(header).read_text()
     head = re.search(rf"^{COMMENT}", text[text.index("/**"):], re.DOTALL)[0]
     items = [Item(*match) for match in ITEM.findall(text) if "@file" not in match[0]]
     names = {item.name for item in items}
-    pages = {LIBRARY: overview(text_of(head), items)} | {item.name: item.page(names) for item in items}
+    pages = {LIBRARY: overview(text_of(head), items)
+             } | {item.name: item.page(names) for item in items}
     # What is gone from the header leaves no page.
     shutil.rmtree(folder, ignore_errors=True)
     pathlib.Path(folder).mkdir()
     for name, lines in pages.items():
         title = f'.TH {name} 3 {release[1]} "perf-poke {version}" "perf-poke"'
-        (pathlib.Path(folder) / f"{name}.3").write_text("\n".join([r'.\" From perf_poke.h', title, *lines]) + "\n")
+        (pathlib.Path(folder) /
+         f"{name}.3").write_text("\n".join([r'.\" From perf_poke.h', title, *lines]) + "\n")
 
 
 if __name__ == "__main__":

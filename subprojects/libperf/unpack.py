@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-"""Put the parts of a kernel source that libperf is built from into a folder, and print where they are from.
+"""Put the parts of a kernel source that libperf is built from into a folder, and print where they
+are from.
 
 usage: unpack.py SOURCE FOLDER
 
-SOURCE is a tarball or a tree; empty, the newest one that a distribution's package has installed. A FOLDER
-that already has the parts of this SOURCE is left as it is.
+SOURCE is a tarball or a tree; empty, the newest one that a distribution's package has installed. A
+FOLDER that already has the parts of this SOURCE is left as it is.
 """
 
 import os
@@ -50,8 +51,9 @@ def find_source(name):
         found = [Path(path) for place in PLACES for path in glob(os.path.expanduser(place))]
     found = [path for path in found if is_tree(path) or is_tarball(path)]
     if not found:
-        sys.exit(f'{name}: not a kernel tree with tools/lib/perf, nor a tarball (option kernel_source)'
-                 if name else MISSING)
+        sys.exit(
+            f'{name}: not a kernel tree with tools/lib/perf, nor a tarball (option kernel_source)'
+            if name else MISSING)
     return max(found, key=version).resolve()
 
 
@@ -67,7 +69,8 @@ def identity(source):
 
 
 def unpack(source, folder):
-    """Files get the time of now: else ninja would not see that an older kernel has replaced a newer one."""
+    """Files get the time of now: else ninja would not see that an older kernel has replaced a newer
+    one."""
     if is_tarball(source):
         tar = subprocess.run(
             ['tar', '-xmf', source, '-C', folder, '--strip-components=1', '--no-same-owner',

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Makes a long recording of Intel PT: repeats the largest trace of a short one with new times; or, for "loop", traces a loop full of
-unpredictable conditional branches, whose code it writes to OUT.elf.
+"""Makes a long recording of Intel PT: repeats the largest trace of a short one with new times; or,
+for "loop", traces a loop full of unpredictable conditional branches, whose code it writes to
+OUT.elf.
 
 usage: dense.py PERF.DATA|loop BYTES OUT
 """
@@ -17,8 +18,10 @@ AUX, EXIT, AUXTRACE = 11, 4, 71
 FEATURE_AUXTRACE = 18
 PSB = b"\x02\x82" * 8
 # By the second byte of packets that begin with 2: Intel SDM, volume 3, "Packet Definitions".
-EXTENDED = {0x03: 4, 0x13: 4, 0x22: 4, 0x23: 2, 0x33: 2, 0x43: 8, 0x53: 11, 0x62: 2, 0x63: 3, 0x73: 7, 0x82: 16, 0x83: 2,
-            0xa2: 7, 0xa3: 8, 0xb3: 2, 0xc2: 10, 0xc3: 11, 0xc8: 7, 0xe2: 2, 0xf3: 2}
+EXTENDED = {
+    0x03: 4, 0x13: 4, 0x22: 4, 0x23: 2, 0x33: 2, 0x43: 8, 0x53: 11, 0x62: 2, 0x63: 3, 0x73: 7,
+    0x82: 16, 0x83: 2, 0xa2: 7, 0xa3: 8, 0xb3: 2, 0xc2: 10, 0xc3: 11, 0xc8: 7, 0xe2: 2, 0xf3: 2
+}
 IP_BYTES = (0, 2, 4, 6, 6, 0, 8, 0)
 # Ticks between the end of one repetition and the begin of the next.
 PAUSE = 1 << 20
@@ -97,7 +100,8 @@ def loop_elf():
     code = (cell + b"\x0a") * (CELLS - 1) + cell + b"\0"
     back = len(code)
     code += JMP + struct.pack("<i", -len(code) - 5)
-    header = struct.pack("<4s5B7xHHIQQQIHHHHHH", b"\x7fELF", 2, 1, 1, 0, 0, 2, 62, 1, CODE, 64, 0, 0, 64, 56, 1, 0, 0, 0)
+    header = struct.pack("<4s5B7xHHIQQQIHHHHHH", b"\x7fELF", 2, 1, 1, 0, 0, 2, 62, 1, CODE, 64, 0,
+                         0, 64, 56, 1, 0, 0, 0)
     segment = struct.pack("<IIQQQQQQ", 1, 5, 0x1000, CODE, CODE, len(code), len(code), 0x1000)
     return (header + segment).ljust(0x1000, b"\0") + code, CODE + back
 
@@ -106,7 +110,8 @@ def loop_trace(size, ip):
     branches = bytes(0x80 | (byte & 0x7e) for byte in range(256))
     for i in range(max(1, size // BETWEEN)):
         yield corpus.Recording.PSB + b"\x99\x01\xdd" + struct.pack("<Q", ip)
-        yield b"\x19" + struct.pack("<Q", 1 + (i + 1) * TICKS)[:7] + b"\x02\x03\x14\0" + corpus.Recording.PSBEND
+        yield b"\x19" + struct.pack(
+            "<Q", 1 + (i + 1) * TICKS)[:7] + b"\x02\x03\x14\0" + corpus.Recording.PSBEND
         yield os.urandom(BETWEEN).translate(branches)
     yield b"\x01"
 

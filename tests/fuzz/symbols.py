@@ -19,7 +19,8 @@ class Elf:
     """Sections in the order in which they were added; each header field can be overridden."""
 
     def __init__(self, kind=3):
-        self.kind, self.sections, self.segments, self.names, self.fields = kind, [(0,) * 10], [], b"\0", {}
+        self.kind, self.sections, self.segments, self.names, self.fields = kind, [(0, ) * 10
+                                                                                  ], [], b"\0", {}
         self.body = b""
 
     def name(self, name):
@@ -29,24 +30,30 @@ class Elf:
     def section(self, name, kind, body=b"", flags=0, address=0, link=0, info=0, entry=0, **lies):
         fields = {"offset": 0x1000 + len(self.body), "size": len(body)}
         fields.update(lies)
-        self.sections.append((self.name(name), kind, flags, address, fields["offset"], fields["size"], link, info, 8, entry))
+        self.sections.append((self.name(name), kind, flags, address, fields["offset"],
+                              fields["size"], link, info, 8, entry))
         self.body += body + bytes(-len(body) % 8)
         return self
 
     def segment(self, address, offset=0x1000, size=0x1000, memory=None, kind=1):
-        self.segments.append(struct.pack("<IIQQQQQQ", kind, 5, offset, address, 0, size, memory or size, 0x1000))
+        self.segments.append(
+            struct.pack("<IIQQQQQQ", kind, 5, offset, address, 0, size, memory or size, 0x1000))
         return self
 
     def whole(self, **lies):
         self.section(b".shstrtab", STRTAB, self.names + b".shstrtab\0")
         at = 0x1000 + len(self.body)
-        fields = {"phnum": len(self.segments), "shnum": len(self.sections), "shstrndx": len(self.sections) - 1, "shoff": at}
+        fields = {
+            "phnum": len(self.segments), "shnum": len(self.sections),
+            "shstrndx": len(self.sections) - 1, "shoff": at
+        }
         fields.update(lies)
         head = b"\x7fELF\2\1\1".ljust(16, b"\0") + struct.pack(
-            "<HHIQQQIHHHHHH", self.kind, 62, 1, 0, HEAD, fields["shoff"], 0, HEAD, SEGMENT, fields["phnum"], SECTION,
-            fields["shnum"], fields["shstrndx"])
+            "<HHIQQQIHHHHHH", self.kind, 62, 1, 0, HEAD, fields["shoff"], 0, HEAD, SEGMENT,
+            fields["phnum"], SECTION, fields["shnum"], fields["shstrndx"])
         head += b"".join(self.segments)
-        return head.ljust(0x1000, b"\0") + self.body + b"".join(struct.pack("<IIQQQQIIQQ", *one) for one in self.sections)
+        return head.ljust(0x1000, b"\0") + self.body + b"".join(
+            struct.pack("<IIQQQQIIQQ", *one) for one in self.sections)
 
 
 def symbol(name, value, size, info=0x12, section=1, other=0):
@@ -55,7 +62,8 @@ def symbol(name, value, size, info=0x12, section=1, other=0):
 
 def program(kind=SYMTAB, symbols=b"", **lies):
     strings = b"\0main\0_label\0weak\0odd"
-    table = symbol(0, 0, 0, 0, 0) + symbol(1, 0x1000, 16) + symbol(6, 0x1010, 0, 0) + symbol(13, 0x1000, 8, 0x22) + symbols
+    table = symbol(0, 0, 0, 0, 0) + symbol(1, 0x1000, 16) + symbol(6, 0x1010, 0, 0) + symbol(
+        13, 0x1000, 8, 0x22) + symbols
     elf = Elf().segment(0x1000)
     elf.section(b".text", PROGBITS, bytes(64), ALLOC | EXEC, 0x1000)
     elf.section(b".strings", STRTAB, strings)
@@ -65,25 +73,35 @@ def program(kind=SYMTAB, symbols=b"", **lies):
 
 def linked(entry=16, relocations=2, link=3, **lies):
     elf = program(DYNSYM)
-    elf.section(b".rela.plt", RELA, b"".join(struct.pack("<QQq", 0, (1 + i) << 32 | 7, 0) for i in range(relocations)), link=link, entry=24)
+    elf.section(b".rela.plt", RELA,
+                b"".join(struct.pack("<QQq", 0, (1 + i) << 32 | 7, 0) for i in range(relocations)),
+                link=link, entry=24)
     return elf.section(b".plt", PROGBITS, bytes(48), ALLOC | EXEC, 0x1200, entry=entry, **lies)
 
 
 def inputs():
     yield "good-kallsyms", b"k" + KALLSYMS
     yield "good-kallsyms-empty", b"k"
-    yield "good-kallsyms-odd", b"k" + b"zz\n \nffff\nffffffffffffffff T x\nffffffffffffffff T\n1 T \n" + KALLSYMS[:-1]
+    odd = b"zz\n \nffff\nffffffffffffffff T x\nffffffffffffffff T\n1 T \n"
+    yield "good-kallsyms-odd", b"k" + odd + KALLSYMS[:-1]
     yield "good-kallsyms-ends", b"k" + b"ffffffffffffffff T last\n0 T first\n"
     yield "good-kallsyms-zeros", b"k" + KALLSYMS.replace(b"weak", b"w\0k")
     yield "good-kallsyms-hole", b"h" + KALLSYMS
-    for name, elf in (("symbols", program()), ("dynamic", program(DYNSYM)), ("plt", linked()), ("plt-no-size", linked(0)),
-                      ("plt-large", linked(1 << 40)), ("plt-bytes", linked(1)), ("plt-many", linked(relocations=500)),
-                      ("plt-of-other", linked(link=1)), ("plt-claims", linked(1, size=(1 << 32) - 1)), ("plt-lies", linked(offset=1 << 63, size=1 << 40)),
+    for name, elf in (("symbols", program()), ("dynamic", program(DYNSYM)), ("plt", linked()),
+                      ("plt-no-size", linked(0)), ("plt-large", linked(1 << 40)), ("plt-bytes",
+                                                                                   linked(1)),
+                      ("plt-many", linked(relocations=500)), ("plt-of-other", linked(link=1)),
+                      ("plt-claims",
+                       linked(1, size=(1 << 32) - 1)), ("plt-lies",
+                                                        linked(offset=1 << 63, size=1 << 40)),
                       ("no-section", program(symbols=symbol(1, 0x1000, 8, section=999))),
-                      ("no-segment", program(symbols=symbol(1, 0x9000, 8))), ("name", program(symbols=symbol(1 << 31, 0x1000, 8))),
-                      ("name-end", program(symbols=symbol(18, 0x1000, 8))), ("around", program(symbols=symbol(1, 0x1000, (1 << 64) - 1))),
-                      ("same", program(symbols=symbol(1, 0x1000, 16) * 50)), ("table-size", program(size=1 << 40)),
-                      ("table-offset", program(offset=1 << 63))):
+                      ("no-segment", program(symbols=symbol(1, 0x9000, 8))),
+                      ("name", program(symbols=symbol(1 << 31, 0x1000, 8))),
+                      ("name-end", program(symbols=symbol(18, 0x1000, 8))),
+                      ("around", program(symbols=symbol(1, 0x1000, (1 << 64) - 1))),
+                      ("same", program(symbols=symbol(1, 0x1000, 16) * 50)),
+                      ("table-size", program(size=1 << 40)), ("table-offset",
+                                                              program(offset=1 << 63))):
         whole = elf.whole()
         yield "good-elf-" + name, b"e" + whole
         # The target accepts that as a file with symbols only.
@@ -98,7 +116,8 @@ def inputs():
     yield "bad-elf-script", b"e#!/bin/sh\n"
     core = Elf(4).segment(0xffffffffc0000000, 0x2000).segment(0xffffffff81000000)
     yield "good-core", b"c" + core.whole()
-    yield "good-core-overlaps", b"c" + core.segment(0xffffffff81000800).segment(0xffffffff81000000).whole()
+    yield "good-core-overlaps", b"c" + core.segment(0xffffffff81000800).segment(
+        0xffffffff81000000).whole()
     yield "good-core-around", b"c" + core.segment((1 << 64) - 16).whole()
     yield "bad-core-none", b"c" + Elf(4).whole()
     yield "bad-core-around", b"c" + Elf(4).segment((1 << 64) - 16).whole()

@@ -14,23 +14,24 @@ setUpModule = common.hold_tracepoints
 NUMBER = int
 SCHEMA = {
     "schema": NUMBER, "version": str, "threshold_ns": NUMBER, "skid_ns": NUMBER, "blind_ns": NUMBER,
-    "history_ns": NUMBER, "events": NUMBER, "lost": NUMBER, "command_line": list,
-    "spike": {
+    "history_ns": NUMBER, "events": NUMBER, "lost": NUMBER, "command_line": list, "spike": {
         "sequence": NUMBER, "cpu": NUMBER, "latency_ns": NUMBER, "time_ns": NUMBER,
         "expected_ns": NUMBER, "actual_ns": NUMBER, "wall_time": str, "function": str,
         "function_address": str, "timer_address": str, "pid": NUMBER, "tid": NUMBER, "comm": str,
-        "idle": bool, "poked": bool, "trigger": str, "irq_ns": NUMBER, "thread_ns": type(None), "user_ns": type(None), "noise": type(None),
-    },
-    "trigger": {"kind": str, "threshold_ns": NUMBER, "function": str, "cpus": list, "thresholds_ns": dict},
-    "workload": {"kind": str, "period_ns": NUMBER, "priority": NUMBER},
-    "recorder": {"kind": str, "buffer_size": NUMBER, "events": list},
-    "kernel": {"release": str, "version": str},
+        "idle": bool, "poked": bool, "trigger": str, "irq_ns": NUMBER, "thread_ns": type(None),
+        "user_ns": type(None), "noise": type(None),
+    }, "trigger": {
+        "kind": str, "threshold_ns": NUMBER, "function": str, "cpus": list, "thresholds_ns": dict
+    }, "workload": {"kind": str, "period_ns": NUMBER, "priority": NUMBER},
+    "recorder": {"kind": str, "buffer_size": NUMBER,
+                 "events": list}, "kernel": {"release": str, "version": str},
     "machine": {"hostname": str, "arch": str, "cpus_online": NUMBER},
 }
 # A clock may be corrected between taking a record's time and storing the record.
 CLOCK_SLACK_NS = 10000
 # Who requested work on the CPU. These events have rings of their own.
-SENDERS = ("ipi:ipi_send_cpu", "ipi:ipi_send_cpumask", "csd:csd_queue_cpu", "workqueue:workqueue_queue_work", "sched:sched_waking")
+SENDERS = ("ipi:ipi_send_cpu", "ipi:ipi_send_cpumask", "csd:csd_queue_cpu",
+           "workqueue:workqueue_queue_work", "sched:sched_waking")
 # For samples of a task: the timer of the cyclic thread interrupts it each millisecond.
 RUN_NS = 30000000
 TASK_RECORD = re.compile(r".*\[(\d+)\]\s+(\d+)\.(\d{9}): PERF_RECORD_(?:COMM|FORK|EXIT)\b.*")
@@ -55,7 +56,10 @@ class OneCapture(CaptureTest):
             cls.capture, cls.facts = taker.take([taker.cpu], "--function", "hrtimer_wakeup")
         cls.data = os.path.join(cls.capture["path"], "perf.data")
         cls.recorded = taker.samples(cls.capture["path"])
-        cls.of_it = [sample for sample in cls.recorded if sample["cpu"] == taker.cpu and sample["event"] not in SENDERS]
+        cls.of_it = [
+            sample for sample in cls.recorded
+            if sample["cpu"] == taker.cpu and sample["event"] not in SENDERS
+        ]
 
     def test_reads_without_a_warning(self):
         self.assertEqual(len(self.recorded), self.capture["events"])
@@ -96,7 +100,8 @@ class OneCapture(CaptureTest):
                              r"next_comm=.+ next_pid=\d+ next_prio=-?\d+")
         for trace in traces["timer:hrtimer_start"]:
             self.assertRegex(trace, r"hrtimer=(0x)?[0-9a-f]+ function=[a-z_]\w+")
-        self.assertTrue([t for t in traces["timer:hrtimer_start"] if "function=hrtimer_wakeup" in t])
+        self.assertTrue(
+            [t for t in traces["timer:hrtimer_start"] if "function=hrtimer_wakeup" in t])
         for trace in traces["timer:hrtimer_expire_entry"]:
             self.assertRegex(trace, r"function=[a-z_]\w+ now=\d+")
 
@@ -133,15 +138,16 @@ class OneCapture(CaptureTest):
 
 class Contents(CaptureTest):
     def test_capture_json(self):
-        capture, facts = self.take([self.cpu], "--workload", "cyclic", "--period", "2ms", "--prio", "f:40",
-                                   "--buffer", "1M")
+        capture, facts = self.take([self.cpu], "--workload", "cyclic", "--period", "2ms", "--prio",
+                                   "f:40", "--buffer", "1M")
         self.check_schema(facts, SCHEMA, "")
         self.assertEqual(facts["schema"], 1)
         self.assertEqual(facts["threshold_ns"], common.THRESHOLD_NS)
         self.assertEqual(facts["trigger"], {"kind": "irq", "threshold_ns": common.THRESHOLD_NS,
                                             "function": "any", "cpus": [self.cpu],
                                             "thresholds_ns": {"irq": common.THRESHOLD_NS}})
-        self.assertEqual(facts["workload"], {"kind": "cyclic", "period_ns": 2000000, "priority": 40})
+        self.assertEqual(facts["workload"],
+                         {"kind": "cyclic", "period_ns": 2000000, "priority": 40})
         self.assertEqual(facts["recorder"]["buffer_size"], 1 << 20)
         self.assertEqual(facts["kernel"]["release"], platform.release())
         self.assertEqual(facts["machine"]["hostname"], platform.node())
@@ -181,7 +187,8 @@ class Contents(CaptureTest):
     def test_small_ring_holds_less(self):
         """A full ring begins with a complete record, and covers less time than has passed."""
         with common.busy(self.cpu), common.ticker(self.cpu, 100):
-            with common.Session([self.cpu], self.output, *common.SPIKES, "--buffer", "16K") as session:
+            with common.Session([self.cpu], self.output, *common.SPIKES, "--buffer",
+                                "16K") as session:
                 armed_ns = common.now_ns()
                 common.wait_for(lambda: common.now_ns() > armed_ns + 1000000000, "a second later")
                 with common.late(self.cpu):
@@ -194,7 +201,8 @@ class Contents(CaptureTest):
 
     def samples_with(self, task):
         """Samples of a capture taken after the task has run. On a busy CPU it may run late."""
-        with common.Session([self.cpu], self.output, *common.NO_SPIKES, "--buffer", "16M", "--count", "1") as session:
+        with common.Session([self.cpu], self.output, *common.NO_SPIKES, "--buffer", "16M",
+                            "--count", "1") as session:
             enough_ns = common.cpu_time_ns(task.pid) + RUN_NS
             common.wait_for(lambda: common.cpu_time_ns(task.pid) >= enough_ns, "the task's turn")
             self.assertEqual(common.run_ctl("poke", session.name).returncode, 0)
@@ -224,7 +232,8 @@ class Choice(CaptureTest):
     def samples_of(self, *args):
         """Samples of the second capture: before the first, the workload may not have run."""
         with common.busy(self.cpu):
-            capture = self.capture_spikes([self.cpu], 2, *args, limits=common.DETAILED_SPIKES).captures[-1]
+            capture = self.capture_spikes([self.cpu], 2, *args,
+                                          limits=common.DETAILED_SPIKES).captures[-1]
         return self.samples(capture["path"]), common.facts(capture["path"])["recorder"]["events"]
 
     def test_event(self):
@@ -236,7 +245,8 @@ class Choice(CaptureTest):
         samples, recorded = self.samples_of("-e", "sched:sched_switch,timer:hrtimer_s*")
         names = {event["name"] for event in recorded}
         self.assertLessEqual({"sched:sched_switch", "timer:hrtimer_start"}, names)
-        self.assertFalse([n for n in names if not n.startswith(("sched:sched_switch", "timer:hrtimer_s"))])
+        self.assertFalse(
+            [n for n in names if not n.startswith(("sched:sched_switch", "timer:hrtimer_s"))])
         self.assertLessEqual({"sched:sched_switch", "timer:hrtimer_start"},
                              {sample["event"] for sample in samples})
 
@@ -255,9 +265,11 @@ class Choice(CaptureTest):
     def test_other_filters(self):
         """A filter that nothing passes, and one with a glob."""
         samples, recorded = self.samples_of("-e", "sched:sched_switch", "--filter", "prev_pid==-5",
-                                            "-e", "timer:hrtimer_expire_*", "--filter", "common_pid>0")
+                                            "-e", "timer:hrtimer_expire_*", "--filter",
+                                            "common_pid>0")
         self.assertEqual({event["filter"] for event in recorded[1:]}, {"common_pid>0"})
-        self.assertLessEqual({sample["event"] for sample in samples}, {"timer:hrtimer_expire_entry", "timer:hrtimer_expire_exit"})
+        self.assertLessEqual({sample["event"] for sample in samples},
+                             {"timer:hrtimer_expire_entry", "timer:hrtimer_expire_exit"})
         self.assertTrue(samples)
         self.assertNotIn(0, {sample["tid"] for sample in samples})
 

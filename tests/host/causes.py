@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""A confusion matrix of causes made here: captures of one have the same fingerprint, in several sessions, no two causes share one,
-and a new cause is told from known ones. What else made the machine late is left out: by when the cause was at work, and as one of
-four captures at most.
+"""A confusion matrix of causes made here: captures of one have the same fingerprint, in several
+sessions, no two causes share one, and a new cause is told from known ones. What else made the
+machine late is left out: by when the cause was at work, and as one of four captures at most.
 """
 import collections
 import glob
@@ -14,7 +14,8 @@ import sys
 
 import common
 
-# Of each cause, in at least two sessions: as many as wanted, or on a busy machine as few as say anything.
+# Of each cause, in at least two sessions: as many as wanted, or on a busy machine as few as say
+# anything.
 CAPTURES, FEWEST = 6, 2
 SESSIONS = 10
 SPIN_US, LIMIT = 12000, "6ms"
@@ -55,8 +56,8 @@ class Causes(common.HostTest):
 
     def session(self, cause, *args):
         folder = os.path.join(self.folder, cause)
-        with common.Session([self.cpu], folder, *common.ALL_EVENTS, "--buffer", "1M", "--count", "4", "--cooldown", "100ms",
-                            *args) as session:
+        with common.Session([self.cpu], folder, *common.ALL_EVENTS, "--buffer", "1M", "--count",
+                            "4", "--cooldown", "100ms", *args) as session:
             self.assertEqual(session.finish(), 0, session.__dict__)
         return session.captures
 
@@ -75,28 +76,34 @@ class Causes(common.HostTest):
 
     def hogged(self, cause):
         """A task has the CPU, and says when."""
-        with common.ticker(self.cpu, 2000), subprocess.Popen([sys.executable, "-c", HOG, str(self.cpu), cause, str(SPIN_US)],
-                                                             stdout=subprocess.PIPE, text=True) as hog:
+        with common.ticker(self.cpu, 2000), subprocess.Popen(
+            [sys.executable, "-c", HOG,
+             str(self.cpu), cause, str(SPIN_US)], stdout=subprocess.PIPE, text=True) as hog:
             try:
                 captures = self.session(cause, "--workload", "none", "--trigger", "thread=" + LIMIT)
             finally:
                 hog.kill()
             # The last line may be a part.
-            turns = [[int(word) for word in line.split()] for line in hog.stdout if line.endswith("\n")]
+            turns = [[int(word) for word in line.split()] for line in hog.stdout
+                     if line.endswith("\n")]
         yield from ((capture, *turn) for capture in captures for turn in turns)
 
     def fill(self, cause, take):
         """Keeps only captures with this cause at work for most of the latency."""
         row, seen = self.matrix.setdefault(cause, collections.defaultdict(list)), set()
         for _ in range(SESSIONS):
-            made = {capture["path"] for capture, begin, end in take(cause)
-                    if 2 * (min(end, capture["actual_ns"]) - max(begin, capture["expected_ns"])) >= capture["latency_ns"]
-                    and begin - BEFORE_NS >= capture["time_ns"] - (capture["history_ns"] or 0)}
+            made = {
+                capture["path"] for capture, begin, end in take(cause)
+                if 2 * (min(end, capture["actual_ns"]) - max(begin, capture["expected_ns"])) >=
+                capture["latency_ns"] and begin - BEFORE_NS >= capture["time_ns"] -
+                (capture["history_ns"] or 0)
+            }
             folder = os.path.join(self.folder, cause)
             for path in glob.glob(os.path.join(folder, "*")):
                 if path not in seen:
                     seen.add(path)
-                    found = json.loads(common.run_ctl("report", "--json", path).stdout)["fingerprint"]
+                    found = json.loads(common.run_ctl("report", "--json",
+                                                      path).stdout)["fingerprint"]
                     if path in made and found["kind"] not in UNRECORDED:
                         row[found["id"]].append(path)
                     else:
@@ -104,7 +111,9 @@ class Causes(common.HostTest):
             if sum(map(len, row.values())) >= CAPTURES:
                 break
         of_cause, *others = sorted(row, key=lambda found: -len(row[found]))
-        self.assertGreaterEqual(len(row[of_cause]), max(FEWEST, 3 * sum(len(row[found]) for found in others)), (cause, row))
+        self.assertGreaterEqual(len(row[of_cause]),
+                                max(FEWEST, 3 * sum(len(row[found]) for found in others)),
+                                (cause, row))
         for path in (path for found in others for path in row[found]):
             shutil.rmtree(path)
         return of_cause
@@ -114,12 +123,15 @@ class Causes(common.HostTest):
         for number, found in enumerate(columns):
             print("%c: %s" % (ord("A") + number, found))
         for cause, row in self.matrix.items():
-            print("%-16s" % cause, *("%3d" % len(row.get(found, ())) for found in columns), flush=True)
+            print("%-16s" % cause, *("%3d" % len(row.get(found, ())) for found in columns),
+                  flush=True)
 
     def test_matrix(self):
-        known, new = {"acme-call": self.spun, "acme-task": self.hogged, "drm-task": self.hogged}, "new-task"
+        known, new = {"acme-call": self.spun, "acme-task": self.hogged,
+                      "drm-task": self.hogged}, "new-task"
         found = [self.fill(cause, take) for cause, take in known.items()]
-        folders, file = [os.path.join(self.folder, cause) for cause in known], os.path.join(self.folder, "known.json")
+        folders, file = [os.path.join(self.folder, cause)
+                         for cause in known], os.path.join(self.folder, "known.json")
         self.ctl(*folders, "--save", file)
         added = self.fill(new, self.hogged)
         self.show()
@@ -127,8 +139,10 @@ class Causes(common.HostTest):
         lines = self.ctl(*folders, "--known", file)
         self.assertEqual((lines[-1]["causes"], lines[-1]["known"]), (len(known), len(known)))
         lines = self.ctl(*folders, os.path.join(self.folder, new), "--known", file, code=4)
-        self.assertEqual([line["fingerprint"] for line in lines if line.get("state") == "new"], [added])
-        self.assertEqual((lines[-1]["new"], lines[-1]["worse"], lines[-1]["known"]), (1, 0, len(known)))
+        self.assertEqual([line["fingerprint"] for line in lines if line.get("state") == "new"],
+                         [added])
+        self.assertEqual((lines[-1]["new"], lines[-1]["worse"], lines[-1]["known"]),
+                         (1, 0, len(known)))
 
 
 if __name__ == "__main__":

@@ -59,18 +59,20 @@ def require_host():
 
 
 def own_mounts():
-    """A prefix that runs a program with its own mounts; None if that is not allowed. A root that is no mount point
-    cannot be made private, so its mount point is.
+    """A prefix that runs a program with its own mounts; None if that is not allowed. A root that is
+    no mount point cannot be made private, so its mount point is.
     """
     for propagation in ("private", "unchanged"):
         prefix = ["unshare", "--mount", "--propagation", propagation]
-        if shutil.which("unshare") and not subprocess.run([*prefix, "true"], stderr=subprocess.DEVNULL).returncode:
+        if shutil.which("unshare") and not subprocess.run([*prefix, "true"],
+                                                          stderr=subprocess.DEVNULL).returncode:
             return prefix
     return None
 
 
 def enter_own_bpffs():
-    """Enters a bpffs of its own, isolated from other sessions, where nothing that `start` mounts stays."""
+    """Enters a bpffs of its own, isolated from other sessions, where nothing that `start` mounts
+    stays."""
     if os.environ.get("PERF_POKE_TEST_BPFFS") or not own_mounts():
         return
     enter_mount_namespace()
@@ -139,15 +141,18 @@ def wait_for(condition, what, seconds=PATIENCE):
 
 
 def readable(source, seconds):
-    """Whether there is data within that time. Open the file unbuffered: Python's buffer is not checked."""
+    """Whether there is data within that time. Open the file unbuffered: Python's buffer is not
+    checked."""
     return bool(select.select([source], [], [], seconds)[0])
 
 
 @contextlib.contextmanager
 def running(argv, ready=False, cpus=None, env=None):
-    """Runs a program for the duration of the block; it must not end earlier. A `ready` one prints a line when it is."""
-    process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE if ready else None, env=env,
-                               preexec_fn=cpus and (lambda: os.sched_setaffinity(0, cpus)))
+    """Runs a program for the duration of the block; it must not end earlier. A `ready` one prints a
+    line when it is."""
+    process = subprocess.Popen(argv, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE if ready else None, env=env, preexec_fn=cpus
+                               and (lambda: os.sched_setaffinity(0, cpus)))
     try:
         if ready:
             process.stdout.readline()
@@ -170,7 +175,10 @@ def late(cpu, spin_us=SPIN_US, every_ms=EVERY_MS):
 
 
 def ticker(cpu, period_us, clock="monotonic"):
-    return running([sys.executable, os.path.join(HERE, "ticker.py"), str(cpu), str(period_us), clock])
+    return running(
+        [sys.executable,
+         os.path.join(HERE, "ticker.py"),
+         str(cpu), str(period_us), clock])
 
 
 def busy(cpu):
@@ -245,7 +253,8 @@ def bpf_objects(pid):
 
 def perf_environment():
     """perf 7.3 prints uninitialised memory, which MALLOC_PERTURB_ reveals."""
-    return {name: value for name, value in os.environ.items() if name != "MALLOC_PERTURB_"} | {"LC_ALL": "C"}
+    return {name: value
+            for name, value in os.environ.items() if name != "MALLOC_PERTURB_"} | {"LC_ALL": "C"}
 
 
 def run_ctl(*args, prefix=(), env=None, cwd=None, timeout=PATIENCE):
@@ -327,11 +336,12 @@ class Session:
 
 
 def hold_tracepoints():
-    """For modules whose sessions have all events. The kernel waits when the last event of a tracepoint is
-    closed; another session that has them open makes sessions end at once."""
+    """For modules whose sessions have all events. The kernel waits when the last event of a
+    tracepoint is closed; another session that has them open makes sessions end at once."""
     folder = tempfile.TemporaryDirectory(prefix="perf-poke-test-")
     unittest.addModuleCleanup(folder.cleanup)
-    session = Session([min(os.sched_getaffinity(0))], folder.name, "--threshold", "1h", *ALL_EVENTS, "--workload", "none")
+    session = Session([min(os.sched_getaffinity(0))], folder.name, "--threshold", "1h", *ALL_EVENTS,
+                      "--workload", "none")
     unittest.addModuleCleanup(session.__exit__)
 
 
@@ -388,7 +398,9 @@ class HostTest(unittest.TestCase):
                                 stderr=subprocess.PIPE, text=True, timeout=PATIENCE,
                                 cwd=self.folder, env=perf_environment())
         self.assertEqual(result.returncode, 0, (args, result.stderr))
-        stderr = [line for line in result.stderr.splitlines() if not re.search("Converted|Written", line)]
+        stderr = [
+            line for line in result.stderr.splitlines() if not re.search("Converted|Written", line)
+        ]
         self.assertEqual(stderr, [], args)
         return result.stdout
 
@@ -397,7 +409,8 @@ class HostTest(unittest.TestCase):
         pattern = re.compile(r"\s*(?P<comm>\S.*?)\s+(?P<tid>-?\d+)\s+\[(?P<cpu>\d+)\]"
                              r"\s+(?P<s>\d+)\.(?P<ns>\d{9}):\s+(?P<event>\w+:\w+):\s*(?P<trace>.*)")
         found = []
-        for line in self.perf("script", "--ns", "-F", "-ip,-sym,-symoff,-dso", "-i", os.path.join(path, "perf.data")).splitlines():
+        for line in self.perf("script", "--ns", "-F", "-ip,-sym,-symoff,-dso", "-i",
+                              os.path.join(path, "perf.data")).splitlines():
             # The stack at the spike is another kind of sample, with a line for each frame.
             if not line.strip() or line[0] == "\t" or re.fullmatch(r".*: +1 +spike: *", line):
                 continue

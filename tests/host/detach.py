@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""A session in the background: the command ends once it is armed, later messages are in the log, and a service
-manager is notified.
+"""A session in the background: the command ends once it is armed, later messages are in the log,
+and a service manager is notified.
 """
 import contextlib
 import ctypes
@@ -22,8 +22,9 @@ NO_SPIKE = 3
 PR_SET_CHILD_SUBREAPER = 36
 WITH_SYSTEMD = os.environ["PERF_POKE_SYSTEMD"] == "1"
 UNIT = os.path.join(os.environ["PERF_POKE_SOURCE"], "src/ctl/perf-poke@.service.in")
-LINE = re.compile(r"perf-poke-ctl: session (\S+), pid (\d+), log (\S+); see it with perf-poke-ctl status (\S+), "
-                  r"end it with perf-poke-ctl stop (\S+)\n")
+LINE = re.compile(
+    r"perf-poke-ctl: session (\S+), pid (\d+), log (\S+); see it with perf-poke-ctl status (\S+), "
+    r"end it with perf-poke-ctl stop (\S+)\n")
 STAMP = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}[+-]\d{4} perf-poke-ctl\[%d\]: "
 
 
@@ -42,8 +43,8 @@ class DetachTest(common.HostTest):
             os.waitpid(pid, 0)
 
     def start(self, *args, limits=common.NO_SPIKES, **options):
-        return common.run_ctl("start", "--detach", "--cpu", str(self.cpu), "--output", self.output, *limits, *args,
-                              **options)
+        return common.run_ctl("start", "--detach", "--cpu", str(self.cpu), "--output", self.output,
+                              *limits, *args, **options)
 
     def started(self, result):
         """The PID and the log of a session, from the printed line."""
@@ -89,7 +90,8 @@ class Background(DetachTest):
             self.samples(path)
         # The complete results.
         self.assertIn("\n  CPU     expiries", text)
-        self.assertTrue(re.search(r"\ncaptures: %d complete, 0 failed, in \S+\n$" % len(folders), text), text)
+        self.assertTrue(
+            re.search(r"\ncaptures: %d complete, 0 failed, in \S+\n$" % len(folders), text), text)
 
     def test_json(self):
         log = os.path.join(self.folder, "log")
@@ -100,36 +102,46 @@ class Background(DetachTest):
         self.assertEqual((line["type"], line["log"]), ("detached", log))
         with common.late(self.cpu):
             self.assertEqual(self.end(line["pid"], None), 0)
-        self.assertEqual([line["type"] for line in common.parse_lines(common.read(log))], ["armed", "capture", "summary"])
+        self.assertEqual([line["type"] for line in common.parse_lines(common.read(log))],
+                         ["armed", "capture", "summary"])
 
     def test_log_among_captures(self):
         """A relative --log, as without a journal; its folder is created."""
         self.output = "captures"
-        prefix = common.unshared("mount -t tmpfs tmpfs /run/systemd") if os.path.exists("/run/systemd") else ()
+        prefix = common.unshared("mount -t tmpfs tmpfs /run/systemd") if os.path.exists(
+            "/run/systemd") else ()
         pid, where = self.started(self.start(cwd=self.folder, prefix=prefix))
         self.assertTrue(re.fullmatch(r"captures/\S+\.log", where), where)
         self.assertEqual(self.end(pid), NO_SPIKE)
         self.assertIn("captures: 0 complete", common.read(os.path.join(self.folder, where)))
 
     def test_nothing_of_the_caller(self):
-        """The session keeps neither the terminal nor descriptors of the caller: readers of a pipe see its end.
+        """The session keeps neither the terminal nor descriptors of the caller: readers of a pipe
+        see its end.
         """
         reader, writer = os.pipe()
         with os.fdopen(reader) as pipe:
             os.set_inheritable(writer, True)
-            start = ["start", "--detach", "--cpu", str(self.cpu), "--output", "captures", "--log", "log",
-                     *common.NO_SPIKES]
+            start = [
+                "start", "--detach", "--cpu",
+                str(self.cpu), "--output", "captures", "--log", "log", *common.NO_SPIKES
+            ]
             process = subprocess.Popen(
                 ["sh", "-c", 'umask 027; exec "$@"', "sh", common.CTL, *start], cwd=self.folder,
-                stdin=subprocess.PIPE, stdout=writer, stderr=subprocess.PIPE, text=True, pass_fds=[writer])
+                stdin=subprocess.PIPE, stdout=writer, stderr=subprocess.PIPE, text=True,
+                pass_fds=[writer])
             os.close(writer)
             _, stderr = process.communicate(timeout=common.PATIENCE)
             pid, _ = self.started(subprocess.CompletedProcess([], process.returncode, "", stderr))
-            self.assertTrue(select.select([pipe], [], [], common.PATIENCE)[0], "the pipe is held open")
+            self.assertTrue(
+                select.select([pipe], [], [], common.PATIENCE)[0], "the pipe is held open")
             self.assertEqual(pipe.read(), "")
         descriptors = {os.readlink(path) for path in glob.glob("/proc/%d/fd/*" % pid)}
-        self.assertEqual([path for path in descriptors if path.startswith(("pipe:", "/dev/pts", "/dev/tty"))], [])
-        self.assertEqual([os.readlink("/proc/%d/fd/%d" % (pid, fd)) for fd in range(3)], ["/dev/null"] * 3)
+        self.assertEqual(
+            [path for path in descriptors if path.startswith(("pipe:", "/dev/pts", "/dev/tty"))],
+            [])
+        self.assertEqual([os.readlink("/proc/%d/fd/%d" % (pid, fd)) for fd in range(3)],
+                         ["/dev/null"] * 3)
         self.assertEqual(os.getsid(pid), pid)
         self.assertEqual(os.readlink("/proc/%d/cwd" % pid), os.path.realpath(self.folder))
         self.assertEqual(os.stat(os.path.join(self.folder, "log")).st_mode & 0o777, 0o600)
@@ -139,14 +151,16 @@ class Background(DetachTest):
     def test_terminal_is_closed(self):
         """Closing a terminal hangs up its processes."""
         master, slave = os.openpty()
-        program = ("import fcntl, os, sys, termios\nos.setsid()\nfcntl.ioctl(0, termios.TIOCSCTTY, 0)\n"
-                   "os.execv(sys.argv[1], sys.argv[1:])")
+        program = (
+            "import fcntl, os, sys, termios\nos.setsid()\nfcntl.ioctl(0, termios.TIOCSCTTY, 0)\n"
+            "os.execv(sys.argv[1], sys.argv[1:])")
         log = os.path.join(self.folder, "log")
-        process = subprocess.run(
-            ["python3", "-c", program, common.CTL, "start", "--detach", "--cpu", str(self.cpu), "--output",
-             self.output, "--log", log, *common.NO_SPIKES],
-            stdin=slave, stdout=slave, stderr=subprocess.PIPE, text=True, timeout=common.PATIENCE)
-        pid, _ = self.started(subprocess.CompletedProcess([], process.returncode, "", process.stderr))
+        process = subprocess.run([
+            "python3", "-c", program, common.CTL, "start", "--detach", "--cpu",
+            str(self.cpu), "--output", self.output, "--log", log, *common.NO_SPIKES
+        ], stdin=slave, stdout=slave, stderr=subprocess.PIPE, text=True, timeout=common.PATIENCE)
+        pid, _ = self.started(
+            subprocess.CompletedProcess([], process.returncode, "", process.stderr))
         os.close(slave)
         os.close(master)
         self.assertEqual(self.end(pid), NO_SPIKE)
@@ -157,12 +171,13 @@ class Background(DetachTest):
         with open(log, "w") as file:
             file.write("before\n")
         # The output that standard error gets in the foreground.
-        result = common.run_ctl("start", "--cpu", str(self.cpu), "--output", self.output, "--log", log,
-                                "--duration", "100ms", *common.NO_SPIKES)
+        result = common.run_ctl("start", "--cpu", str(self.cpu), "--output", self.output, "--log",
+                                log, "--duration", "100ms", *common.NO_SPIKES)
         self.assertEqual((result.returncode, result.stderr), (NO_SPIKE, ""))
         self.assertIn("captures: 0 complete", result.stdout)
         text = common.read(log)
-        self.assertTrue(re.fullmatch("before\n" + STAMP.replace("%d", r"\d+") + "armed: .*\n", text), text)
+        self.assertTrue(
+            re.fullmatch("before\n" + STAMP.replace("%d", r"\d+") + "armed: .*\n", text), text)
 
 
 class Failures(DetachTest):
@@ -170,8 +185,10 @@ class Failures(DetachTest):
 
     def test_before_armed(self):
         for prefix in ([], common.CHILDREN_IGNORED):
-            self.assert_fails(self.start("--function", "no_such_symbol", prefix=prefix), USAGE, "function", "'no_such_symbol'")
-        self.assert_fails(self.start("--log", "/no/such/log"), USAGE, "--log", "'/no/such/log'", "No such file")
+            self.assert_fails(self.start("--function", "no_such_symbol", prefix=prefix), USAGE,
+                              "function", "'no_such_symbol'")
+        self.assert_fails(self.start("--log", "/no/such/log"), USAGE, "--log", "'/no/such/log'",
+                          "No such file")
         self.assertFalse(os.path.exists(self.output))
         with open(self.output, "w"):
             pass
@@ -182,10 +199,10 @@ class Failures(DetachTest):
     def test_caller_is_killed(self):
         """If the command is killed before it has printed the session, the session ends too."""
         log = os.path.join(self.folder, "log")
-        process = subprocess.Popen(
-            [common.CTL, "start", "--detach", "--cpu", str(self.cpu), "--output", self.output, "--log", log,
-             *common.NO_SPIKES],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen([
+            common.CTL, "start", "--detach", "--cpu",
+            str(self.cpu), "--output", self.output, "--log", log, *common.NO_SPIKES
+        ], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         children = "/proc/%d/task/%d/children" % (process.pid, process.pid)
         while not os.path.exists(log):
             self.assertIsNone(process.poll())
@@ -224,12 +241,14 @@ class Manager(DetachTest):
                 return
 
     def test_foreground(self):
-        with common.Session([self.cpu], self.output, "--count", "2", *common.SPIKES, env=self.env) as session:
+        with common.Session([self.cpu], self.output, "--count", "2", *common.SPIKES,
+                            env=self.env) as session:
             self.assertEqual(self.receive(), ["READY=1"])
             with common.late(self.cpu):
                 self.assertEqual(session.finish(), 0)
         messages = list(self.messages())
-        self.assertTrue(any(re.fullmatch(r"STATUS=.* spikes?  1/2 captures", m[0]) for m in messages), messages)
+        self.assertTrue(
+            any(re.fullmatch(r"STATUS=.* spikes?  1/2 captures", m[0]) for m in messages), messages)
         self.socket.setblocking(False)
         self.assertRaises(BlockingIOError, self.receive)
 
@@ -248,18 +267,21 @@ class Manager(DetachTest):
 
     def test_unit_file(self):
         """The unit's restrictions still allow a session."""
-        names = " ".join(re.findall(r"^CapabilityBoundingSet=(.*)", common.read(UNIT), re.M)).split()
+        names = " ".join(re.findall(r"^CapabilityBoundingSet=(.*)", common.read(UNIT),
+                                    re.M)).split()
         kept = ",".join("+" + name[4:].lower() for name in names)
         # systemd mounts bpffs.
-        tracing = common.unshared("test -d /sys/kernel/tracing/events || mount -t tracefs tracefs /sys/kernel/tracing")
+        tracing = common.unshared(
+            "test -d /sys/kernel/tracing/events || mount -t tracefs tracefs /sys/kernel/tracing")
         prefix = [*tracing, *common.setpriv("--no-new-privs", "--bounding-set", "-all," + kept)]
         with common.late(self.cpu):
-            result = common.run_ctl("start", "--cpu", str(self.cpu), "--output", self.output, *common.SPIKES,
-                                    prefix=prefix)
+            result = common.run_ctl("start", "--cpu", str(self.cpu), "--output", self.output,
+                                    *common.SPIKES, prefix=prefix)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertNotIn("real-time", result.stderr)
         path, = (os.path.join(self.output, name) for name in self.folders())
-        self.assertIn("sched:sched_switch", self.perf("script", "-i", os.path.join(path, "perf.data")))
+        self.assertIn("sched:sched_switch",
+                      self.perf("script", "-i", os.path.join(path, "perf.data")))
 
 
 class Journal(DetachTest):
@@ -278,13 +300,19 @@ class Journal(DetachTest):
         """Gives a prefix for programs that use it."""
         os.makedirs("/etc/systemd", exist_ok=True)
         # It must not change kernel auditing of the machine.
-        argv = [*common.unshared("mount -t tmpfs tmpfs /run\nmkdir -p /run/systemd/journal\nmount -t tmpfs tmpfs /etc/systemd\n"
-                          "printf '[Journal]\\nAudit=\\nReadKMsg=no\\nStorage=volatile\\n' >/etc/systemd/journald.conf\n"
-                          "echo"), self.journald]
+        argv = [
+            *common.unshared(
+                "mount -t tmpfs tmpfs /run\nmkdir -p /run/systemd/journal\nmount -t tmpfs tmpfs "
+                "/etc/systemd\n"
+                "printf '[Journal]\\nAudit=\\nReadKMsg=no\\nStorage=volatile\\n' "
+                ">/etc/systemd/journald.conf\n"
+                "echo"), self.journald
+        ]
         with common.running(argv, ready=True) as process:
             prefix = ["nsenter", "-t", str(process.pid), "-m", "--wd=" + self.folder]
-            common.wait_for(lambda: subprocess.run([*prefix, "test", "-S", "/run/systemd/journal/socket"]).returncode
-                            == 0, "a journal")
+            common.wait_for(
+                lambda: subprocess.run([*prefix, "test", "-S", "/run/systemd/journal/socket"]).
+                returncode == 0, "a journal")
             yield prefix
 
     def entries(self, prefix, pid):
@@ -309,9 +337,10 @@ class Journal(DetachTest):
 
     def run_logged(self, prefix, *args):
         """The exit code of a session in the foreground, and what it wrote to the journal."""
-        process = subprocess.Popen([*prefix, common.CTL, "start", "--log", "journal", "--cpu", str(self.cpu),
-                                    "--output", self.output, *common.NO_SPIKES, *args], stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process = subprocess.Popen([
+            *prefix, common.CTL, "start", "--log", "journal", "--cpu",
+            str(self.cpu), "--output", self.output, *common.NO_SPIKES, *args
+        ], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.assertEqual(process.communicate(timeout=common.PATIENCE)[1], b"")
         return process.returncode, self.entries(prefix, process.pid)
 
@@ -321,15 +350,19 @@ class Journal(DetachTest):
             code, entries = self.run_logged(prefix, "--function", "no_such_symbol")
             self.assertEqual((code, [entry["PRIORITY"] for entry in entries]), (USAGE, ["3"]))
             self.assertIn("'no_such_symbol'", entries[0]["MESSAGE"])
-            code, entries = self.run_logged([*prefix, *weak], "-v", "--workload", "none", "--duration", "100ms")
+            code, entries = self.run_logged([*prefix, *weak], "-v", "--workload", "none",
+                                            "--duration", "100ms")
             self.assertEqual(code, NO_SPIKE)
-            for part, priority in (("no real-time priority", "4"), ("armed: ", "6"), ("libbpf: ", "7")):
-                self.assertEqual({entry["PRIORITY"] for entry in entries if entry["MESSAGE"].startswith(part)},
-                                 {priority})
+            for part, priority in (("no real-time priority", "4"), ("armed: ", "6"), ("libbpf: ",
+                                                                                      "7")):
+                self.assertEqual(
+                    {entry["PRIORITY"] for entry in entries if entry["MESSAGE"].startswith(part)},
+                    {priority})
 
     def test_no_journal(self):
         prefix = common.unshared("mount -t tmpfs tmpfs /run")
-        self.assert_fails(self.start("--log", "journal", prefix=prefix), USAGE, "--log", "'journal'", "use a file")
+        self.assert_fails(self.start("--log", "journal", prefix=prefix), USAGE, "--log",
+                          "'journal'", "use a file")
 
 
 if __name__ == "__main__":

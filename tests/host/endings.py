@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""However a session ends, complete captures stay, incomplete ones go, and nothing else is left behind."""
+"""However a session ends, complete captures stay, incomplete ones go, and nothing else is left
+behind."""
 import glob
 import os
 import shutil
@@ -26,14 +27,16 @@ class Signals(EndingTest):
         self.assertFalse(os.path.exists(self.output))
 
     def check_with_spike(self, number):
-        with common.Session([self.cpu], self.output, *common.SPIKES, "--count", "100000") as session:
+        with common.Session([self.cpu], self.output, *common.SPIKES, "--count",
+                            "100000") as session:
             with common.late(self.cpu):
                 session.read_capture()
                 session.read_capture()
                 self.assertEqual(session.finish(number), 0)
         self.assertEqual(session.stderr, "")
         self.assertEqual(session.summary["captures"], len(session.captures))
-        self.assertEqual(self.folders(), sorted(os.path.basename(c["path"]) for c in session.captures))
+        self.assertEqual(self.folders(),
+                         sorted(os.path.basename(c["path"]) for c in session.captures))
         for capture in session.captures:
             self.assertEqual(len(self.samples(capture["path"])), capture["events"])
 
@@ -46,7 +49,8 @@ class Signals(EndingTest):
 
     def test_human_summary(self):
         with common.late(self.cpu):
-            result = common.run_ctl("start", "--cpu", str(self.cpu), "--output", self.output, *common.SPIKES)
+            result = common.run_ctl("start", "--cpu", str(self.cpu), "--output", self.output,
+                                    *common.SPIKES)
         self.assertEqual(result.returncode, 0, result.stderr)
         folder = os.path.join(self.output, self.folders()[0])
         self.assertIn(folder, result.stdout)
@@ -150,7 +154,8 @@ class Sweep(EndingTest):
         os.chmod(folder, 0o700)
         stat = os.stat(folder)
         with open(os.path.join(folder, ".perf-poke"), "w") as marker:
-            marker.write("A folder of perf-poke, device %d, inode %d\n" % (stat.st_dev, stat.st_ino))
+            marker.write("A folder of perf-poke, device %d, inode %d\n" %
+                         (stat.st_dev, stat.st_ino))
 
     def write_half(self, folder):
         os.makedirs(os.path.join(folder, "1", "perf.data", "kcore_dir"))
@@ -180,7 +185,8 @@ class Sweep(EndingTest):
             name, = self.partial()
             self.write_half(os.path.join(self.output, name))
             self.run_quietly()
-            self.assertTrue(os.path.exists(os.path.join(self.output, name, "1", "perf.data", "data")))
+            self.assertTrue(
+                os.path.exists(os.path.join(self.output, name, "1", "perf.data", "data")))
             self.assertEqual(living.finish(signal.SIGINT), NO_SPIKE)
         self.assertFalse(os.path.exists(self.output))
 
@@ -189,10 +195,10 @@ class Streams(EndingTest):
     def test_stdin_closed(self):
         """The session then opens a file of its own as descriptor 0."""
         with common.late(self.cpu):
-            result = subprocess.run(["sh", "-c", 'exec "$@" <&-', "sh", common.CTL, "start", "--json", "--cpu",
-                                     str(self.cpu), "--output", self.output, *common.SPIKES, "--count", "2"],
-                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                    timeout=common.PATIENCE)
+            result = subprocess.run([
+                "sh", "-c", 'exec "$@" <&-', "sh", common.CTL, "start", "--json", "--cpu",
+                str(self.cpu), "--output", self.output, *common.SPIKES, "--count", "2"
+            ], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=common.PATIENCE)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         captures = common.of_type(common.parse_lines(result.stdout), "capture")
         self.assertEqual([capture["error"] for capture in captures], [None, None])
@@ -205,8 +211,11 @@ class Streams(EndingTest):
         os.close(reader)
         for out in (writer, os.open("/dev/full", os.O_WRONLY)):
             self.addCleanup(os.close, out)
-            result = subprocess.run([common.CTL, "start", "--json", "--cpu", str(self.cpu), "--output", self.output, *common.NO_SPIKES],
-                                    stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE, text=True, timeout=common.PATIENCE)
+            result = subprocess.run([
+                common.CTL, "start", "--json", "--cpu",
+                str(self.cpu), "--output", self.output, *common.NO_SPIKES
+            ], stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE, text=True,
+                                    timeout=common.PATIENCE)
             self.assertEqual(result.returncode, 1)
             self.assert_one_line(result.stderr, "standard output")
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Failures print one line with the option and the value, return the right exit code, and leave nothing behind."""
+"""Failures print one line with the option and the value, return the right exit code, and leave
+nothing behind."""
 import contextlib
 import glob
 import os
@@ -24,7 +25,8 @@ class ErrorTest(common.HostTest):
     def need_run(self, prefix):
         """Copies the program and its library to where the user nobody may run them."""
         os.chmod(self.folder, 0o1777)
-        if subprocess.run([*prefix, common.CTL, "--version"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode:
+        if subprocess.run([*prefix, common.CTL, "--version"], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL).returncode:
             self.skipTest("nobody cannot run programs of this build folder")
 
     def assert_usage(self, result, *parts):
@@ -60,11 +62,12 @@ class Kernel(ErrorTest):
     """Names and filters unknown to this kernel."""
 
     def test_no_memory_for_its_types(self):
-        self.assert_fails(self.start(prefix=["prlimit", f"--data={8 << 20}"]), FAILED, common.BTF, "Cannot allocate memory", "RLIMIT_DATA")
+        self.assert_fails(self.start(prefix=["prlimit", f"--data={8 << 20}"]), FAILED, common.BTF,
+                          "Cannot allocate memory", "RLIMIT_DATA")
 
     def test_event(self):
-        for name in ("sched:no_such_event", "nosuch:event", "sched:no_such_*", "../sched:sched_switch",
-                     "sched:../sched/sched_switch"):
+        for name in ("sched:no_such_event", "nosuch:event", "sched:no_such_*",
+                     "../sched:sched_switch", "sched:../sched/sched_switch"):
             with self.subTest(name=name):
                 self.assert_usage(self.start("-e", name), "event", name)
 
@@ -77,7 +80,8 @@ class Kernel(ErrorTest):
     def test_recorder(self):
         if os.path.exists("/sys/bus/event_source/devices/intel_pt"):
             self.skipTest("this machine has Intel PT")
-        result = common.run_ctl("start", "--cpu", str(self.cpu), "--output", self.output, "--recorder", "pt")
+        result = common.run_ctl("start", "--cpu", str(self.cpu), "--output", self.output,
+                                "--recorder", "pt")
         self.assert_fails(result, FAILED, "recorder pt", "no Intel PT")
 
     def test_cpu_that_is_offline(self):
@@ -129,15 +133,18 @@ class Cpuset(ErrorTest):
             except OSError as error:
                 self.skipTest("no cpuset can be made: %s" % error)
             enter = ["sh", "-c", 'echo $$ >"$0" && exec "$@"', entrance]
-            self.assert_usage(self.start(cpu=str(outside), prefix=enter), "cpu", str(outside), "cpuset")
+            self.assert_usage(self.start(cpu=str(outside), prefix=enter), "cpu", str(outside),
+                              "cpuset")
             self.assertEqual(self.start(cpu=str(inside), prefix=enter).returncode, 3)
             # Without our own threads nothing needs to run there.
-            self.assertEqual(self.start("--workload", "none", cpu=str(outside), prefix=enter).returncode, 3)
+            self.assertEqual(
+                self.start("--workload", "none", cpu=str(outside), prefix=enter).returncode, 3)
 
 
 class Output(ErrorTest):
     def check(self, output, *parts, prefix=()):
-        self.assert_fails(self.start(output=output, prefix=prefix), FAILED, "output", "'%s'" % output, *parts)
+        self.assert_fails(self.start(output=output, prefix=prefix), FAILED, "output",
+                          "'%s'" % output, *parts)
 
     def test_missing_parent(self):
         self.check(os.path.join(self.folder, "no", "such"))
@@ -175,8 +182,10 @@ class Privileges(ErrorTest):
                 self.assertEqual(result.stderr.count("CAP_"), 1, result.stderr)
 
     def test_real_time_priority_is_for_the_workload(self):
-        """Without a workload, real-time priority is not requested; a controller without it causes a warning."""
-        result = self.start("--workload", "none", prefix=common.setpriv("--bounding-set", "-sys_nice"))
+        """Without a workload, real-time priority is not requested; a controller without it causes a
+        warning."""
+        result = self.start("--workload", "none",
+                            prefix=common.setpriv("--bounding-set", "-sys_nice"))
         self.assertEqual(result.returncode, 3, result.stderr)
         self.assertIn("real-time priority", result.stderr)
 
@@ -209,18 +218,25 @@ class Missing(ErrorTest):
         away = common.unshared("for place in /sys/kernel/tracing /sys/kernel/debug; do\n"
                         "while mountpoint -q $place; do umount -l $place; done; done")
         self.assertEqual(self.start(prefix=away).returncode, 3)
-        self.assert_fails(self.start(prefix=[*away, *common.setpriv("--bounding-set", "-sys_admin")]),
-                          FAILED, "no tracefs", "mount -t tracefs", "CAP_SYS_ADMIN")
+        self.assert_fails(
+            self.start(prefix=[*away, *common.setpriv("--bounding-set", "-sys_admin")]), FAILED,
+            "no tracefs", "mount -t tracefs", "CAP_SYS_ADMIN")
 
     def test_few_capabilities(self):
-        """With tracefs mounted, root needs only these; another user also needs permission to read it."""
+        """With tracefs mounted, root needs only these; another user also needs permission to read
+        it."""
         if int(common.read("/proc/sys/kernel/perf_event_paranoid")) > 2:
             self.skipTest("kernel.perf_event_paranoid is above 2: perf events need CAP_SYS_ADMIN")
         few = "-all,+bpf,+perfmon,+sys_nice"
-        mounted = common.unshared("mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing")
+        mounted = common.unshared(
+            "mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing")
         few_of_root = [*mounted, *common.setpriv("--inh-caps", few, "--bounding-set", few)]
         self.assertEqual(self.start(prefix=few_of_root).returncode, 3)
-        become = [*few_of_root, "--ambient-caps", few, "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]
+        become = [
+            *few_of_root, "--ambient-caps", few, "--reuid",
+            str(NOBODY), "--regid",
+            str(NOBODY), "--clear-groups"
+        ]
         self.need_run(become)
         self.assert_fails(self.start(prefix=become), FAILED, "tracefs", "CAP_DAC_READ_SEARCH")
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""A capture that does not fit on the disk is dropped as a whole; the session continues and takes the next one that fits."""
+"""A capture that does not fit on the disk is dropped as a whole; the session continues and takes
+the next one that fits."""
 import errno
 import os
 import re
@@ -28,7 +29,8 @@ class FullDisk(common.HostTest):
             while True:
                 disk = os.statvfs(self.output)
                 try:
-                    return os.posix_fallocate(file.fileno(), 0, disk.f_bavail * disk.f_bsize - leave)
+                    return os.posix_fallocate(file.fileno(), 0,
+                                              disk.f_bavail * disk.f_bsize - leave)
                 except OSError as error:
                     if error.errno != errno.ENOSPC:
                         raise
@@ -40,8 +42,9 @@ class FullDisk(common.HostTest):
         self.assertIn("space", capture["error"])
         self.assertIsNone(capture["path"])
         # Another spike may be under way now.
-        common.wait_for(lambda: self.folders() == [*self.partial(), "filler"] and not self.half_written(),
-                        "nothing but the filler in the folder", 10)
+        common.wait_for(
+            lambda: self.folders() == [*self.partial(), "filler"] and not self.half_written(),
+            "nothing but the filler in the folder", 10)
 
     def half_written(self):
         """The capture's size without the files that captures share."""
@@ -56,8 +59,9 @@ class FullDisk(common.HostTest):
         """The first loss is reported at once, later ones as a count."""
         lost = 0
         for line in stderr.splitlines():
-            told = re.fullmatch("perf-poke-ctl: output '%s': (?:the capture is|(\\d+) more captures? (?:is|are)) "
-                                "lost: No space left on device" % self.output, line)
+            told = re.fullmatch(
+                "perf-poke-ctl: output '%s': (?:the capture is|(\\d+) more captures? (?:is|are)) "
+                "lost: No space left on device" % self.output, line)
             self.assertTrue(told, line)
             lost += int(told[1] or 1)
         return lost
@@ -68,7 +72,8 @@ class FullDisk(common.HostTest):
         self.assertEqual(session.summary["captures"], len(session.captures))
         self.assertEqual(session.summary["failed"], len(failed))
         self.assertEqual(self.count_lost(session.stderr), len(failed), session.stderr)
-        self.assertEqual(self.folders(), sorted(os.path.basename(c["path"]) for c in session.captures))
+        self.assertEqual(self.folders(),
+                         sorted(os.path.basename(c["path"]) for c in session.captures))
         for capture in session.captures:
             self.assertEqual(len(self.samples(capture["path"])), capture["events"])
 
@@ -76,7 +81,8 @@ class FullDisk(common.HostTest):
         for leave in (0, 4096, ROOM):
             with self.subTest(leave=leave):
                 self.fill(leave)
-                with common.Session([self.cpu], self.output, *common.SPIKES, "--count", "1") as session:
+                with common.Session([self.cpu], self.output, *common.SPIKES, "--count",
+                                    "1") as session:
                     self.fail_once(session)
                     self.fail_once(session)
                     os.unlink(self.filler)
@@ -88,14 +94,16 @@ class FullDisk(common.HostTest):
 
     def test_no_room_for_a_later_one(self):
         """The session has written the symbols by then, which all captures share."""
-        with common.Session([self.cpu], self.output, *common.SPIKES, "--count", "100000") as session:
+        with common.Session([self.cpu], self.output, *common.SPIKES, "--count",
+                            "100000") as session:
             with common.late(self.cpu):
                 self.succeed_once(session)
             self.fill(4096)
             with common.late(self.cpu):
                 while not session.read_capture()["error"]:
                     pass
-            common.wait_for(lambda: not self.half_written(), "no half-written capture in the folder", 10)
+            common.wait_for(lambda: not self.half_written(),
+                            "no half-written capture in the folder", 10)
             os.unlink(self.filler)
             with common.late(self.cpu):
                 self.succeed_once(session)

@@ -27,7 +27,8 @@ class Install(common.HostTest):
         if not shutil.which(argv[0]):
             self.skipTest("needs " + argv[0])
         result = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                stderr=subprocess.STDOUT, text=True, env={**os.environ, **(env or {})})
+                                stderr=subprocess.STDOUT, text=True,
+                                env={**os.environ, **(env or {})})
         self.assertEqual(result.returncode, 0, result.stdout)
         return result.stdout
 
@@ -39,21 +40,25 @@ class Install(common.HostTest):
     def pkg_config(self, *args):
         folder = os.path.dirname(self.find("libperfpoke.pc"))
         return self.run_tool("pkg-config", *args, "libperfpoke",
-                             env={"PKG_CONFIG_PATH": folder, "PKG_CONFIG_SYSROOT_DIR": self.root}).split()
+                             env={"PKG_CONFIG_PATH": folder,
+                                  "PKG_CONFIG_SYSROOT_DIR": self.root}).split()
 
     def library_path(self):
         return {"LD_LIBRARY_PATH": os.path.dirname(self.find("libperfpoke.so"))}
 
     def test_files(self):
-        """The program, its manual, completions for three shells, one header, one shared library, and the binding; nothing
-        internal.
+        """The program, its manual, completions for three shells, one header, one shared library,
+        and the binding; nothing internal.
         """
         files = []
         for folder, _, names in os.walk(self.root):
             files += [os.path.join(folder, name) for name in names]
         names = sorted(os.path.basename(file) for file in files)
-        expected = ["_perf-poke-ctl", "libperfpoke.pc", "libperfpoke.so", "libperfpoke.so.0", "libperfpoke.so." + VERSION,
-                    "perf-poke-ctl", "perf-poke-ctl.bash", "perf-poke-ctl.fish", *UNITS, "perf_poke.h", "rtla-action.bpf.o"]
+        expected = [
+            "_perf-poke-ctl", "libperfpoke.pc", "libperfpoke.so", "libperfpoke.so.0",
+            "libperfpoke.so." + VERSION, "perf-poke-ctl", "perf-poke-ctl.bash",
+            "perf-poke-ctl.fish", *UNITS, "perf_poke.h", "rtla-action.bpf.o"
+        ]
         self.assertIn("perf_poke__report.3", names)
         names = [name for name in names if not name.endswith(".3")]
         binding = {name for name in names if name.endswith((".py", ".typed", ".pyc"))}
@@ -61,19 +66,24 @@ class Install(common.HostTest):
         names = [name for name in names if name not in binding]
         manual = [name for name in names if re.fullmatch(r"perf-poke[a-z-]*\.[157]", name)]
         commands = re.findall(r"^  ([\w-]+) ", common.run_ctl("--help").stdout, re.MULTILINE)
-        pages = ["perf-poke-capture.5", "perf-poke-ctl.1", "perf-poke.7", *("perf-poke-ctl-%s.1" % command for command in commands)]
+        pages = [
+            "perf-poke-capture.5", "perf-poke-ctl.1", "perf-poke.7",
+            *("perf-poke-ctl-%s.1" % command for command in commands)
+        ]
         self.assertEqual(manual, sorted(pages))
         self.assertEqual([name for name in names if name not in manual], expected)
         self.assertEqual(self.pkg_config("--modversion"), [VERSION])
 
     def test_program(self):
         program = self.find("perf-poke-ctl")
-        self.assertEqual(self.run_tool(program, "--version", env=self.library_path()), "perf-poke-ctl %s\n" % VERSION)
+        self.assertEqual(self.run_tool(program, "--version", env=self.library_path()),
+                         "perf-poke-ctl %s\n" % VERSION)
         linked = self.run_tool("ldd", program, env=self.library_path())
         self.assertIn("libperfpoke.so.0 => " + self.root, linked)
 
     def test_consumer_in_c(self):
-        source, program = os.path.join(SOURCE, "examples", "embed.c"), os.path.join(self.folder, "embed")
+        source, program = os.path.join(SOURCE, "examples",
+                                       "embed.c"), os.path.join(self.folder, "embed")
         self.run_tool(*CC, "-std=c11", *STRICT, source, "-o", program,
                       *self.pkg_config("--cflags", "--libs"))
         result = subprocess.run([program, "nonsense"], env={**os.environ, **self.library_path()},
@@ -83,15 +93,17 @@ class Install(common.HostTest):
         self.assert_one_line(result.stderr, "cpu", "'nonsense'")
 
     def test_consumer_in_cpp(self):
-        source, program = os.path.join(self.folder, "consumer.cc"), os.path.join(self.folder, "consumer")
+        source, program = os.path.join(self.folder,
+                                       "consumer.cc"), os.path.join(self.folder, "consumer")
         with open(source, "w") as file:
-            file.write("#include <perf_poke.h>\n"
-                       "int main()\n{\n"
-                       "\tstruct perf_poke_opts opts = {};\n"
-                       "\topts.sz = sizeof(opts);\n"
-                       "\tperf_poke *session;\n"
-                       "\treturn perf_poke__new(&session, &opts) ? perf_poke__version()[0] != '0' : 1;\n"
-                       "}\n")
+            file.write(
+                "#include <perf_poke.h>\n"
+                "int main()\n{\n"
+                "\tstruct perf_poke_opts opts = {};\n"
+                "\topts.sz = sizeof(opts);\n"
+                "\tperf_poke *session;\n"
+                "\treturn perf_poke__new(&session, &opts) ? perf_poke__version()[0] != '0' : 1;\n"
+                "}\n")
         self.run_tool("c++", "-std=c++17", *STRICT, source, "-o", program,
                       *self.pkg_config("--cflags", "--libs"))
         self.run_tool(program, env=self.library_path())

@@ -13,13 +13,15 @@ ANY = common.ANY_TIMER
 
 def facts_of(capture):
     """None if the capture was removed for a worse one."""
-    with contextlib.suppress(FileNotFoundError), open(os.path.join(capture["path"], "capture.json")) as file:
+    with contextlib.suppress(FileNotFoundError), open(os.path.join(capture["path"],
+                                                                   "capture.json")) as file:
         return json.load(file)
 
 
 class Keep(common.HostTest):
     def captures(self, *options):
-        result = common.run_ctl("start", "--json", "--cpu", str(self.cpu), "--output", self.output, *ANY, *options)
+        result = common.run_ctl("start", "--json", "--cpu", str(self.cpu), "--output", self.output,
+                                *ANY, *options)
         self.assertEqual(result.returncode, 0, result.stderr)
         lines = common.parse_lines(result.stdout)
         return [line for line in lines if line["type"] == "capture"], lines[-1]
@@ -29,23 +31,28 @@ class Keep(common.HostTest):
         self.assertGreater(len(captures), 3)
         worst = sorted(captures, key=lambda c: c["latency_ns"])[-3:]
         # Of equally bad captures the first one stays.
-        self.assertEqual(sorted(c["latency_ns"] for c in captures if os.path.exists(c["path"])), [c["latency_ns"] for c in worst])
+        self.assertEqual(sorted(c["latency_ns"] for c in captures if os.path.exists(c["path"])),
+                         [c["latency_ns"] for c in worst])
         self.assertEqual(len(self.folders()), 3)
         # Once three are kept, only worse spikes are captured: far fewer than there are.
         self.assertGreater(summary["all"]["spikes"] - summary["all"]["unarmed"], len(captures))
         self.assertEqual(summary["captures"], len(captures))
-        self.assertEqual(sorted(c["path"] for c in summary["kept"]), sorted(os.path.join(self.output, name) for name in self.folders()))
-        self.assertEqual({c["latency_ns"] for c in summary["kept"]}, {c["latency_ns"] for c in worst})
+        self.assertEqual(sorted(c["path"] for c in summary["kept"]),
+                         sorted(os.path.join(self.output, name) for name in self.folders()))
+        self.assertEqual({c["latency_ns"] for c in summary["kept"]},
+                         {c["latency_ns"] for c in worst})
 
     def test_what_is_not_ours_stays(self):
         """A folder that is not ours, with the name of a capture to be removed."""
-        with common.Session([self.cpu], self.output, *ANY, "--keep-worst", "1", "--cooldown", "1500ms", "--count", "1000") as session:
+        with common.Session([self.cpu], self.output, *ANY, "--keep-worst", "1", "--cooldown",
+                            "1500ms", "--count", "1000") as session:
             first = session.read_capture()
             path = first["path"]
             os.rename(path, path + ".mine")
             os.mkdir(path)
             open(os.path.join(path, "precious"), "w").close()
-            # Spikes may come before the first capture is written, so wait for a capture that had to be worse.
+            # Spikes may come before the first capture is written, so wait for a capture that had to
+            # be worse.
             for _ in range(50):
                 facts = facts_of(session.read_capture())
                 if facts and facts["floor_ns"]:
@@ -97,7 +104,8 @@ class Keep(common.HostTest):
         self.assertGreater(summary["all"]["unarmed"], 0)
 
     def test_the_workloads_thread(self):
-        """A thread's latency starts at the expiry of its timer, and is never less than its interrupt's."""
+        """A thread's latency starts at the expiry of its timer, and is never less than its
+        interrupt's."""
         captures, _ = self.captures("--trigger", "thread=1us", "--count", "5")
         for capture in captures:
             self.assertEqual(capture["trigger"], "thread")
@@ -111,7 +119,8 @@ class Keep(common.HostTest):
 
     def test_any_wakeup(self):
         with common.busy(self.cpu):
-            captures, _ = self.captures("--trigger", "wakeup=1us", "--task", "pp-cyclic/%d" % self.cpu, "--count", "3")
+            captures, _ = self.captures("--trigger", "wakeup=1us", "--task",
+                                        "pp-cyclic/%d" % self.cpu, "--count", "3")
         for capture in captures:
             self.assertEqual(capture["trigger"], "wakeup")
             self.assertIsNone(capture["irq_ns"])

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""A session that is killed at any moment leaves no broken capture, and the next start removes what it left."""
+"""A session that is killed at any moment leaves no broken capture, and the next start removes what
+it left."""
 import os
 import random
 import signal
@@ -15,8 +16,10 @@ PINS = os.path.join(common.BPFFS, "perf-poke")
 
 class Kills(common.HostTest):
     def start(self, *args):
-        return subprocess.Popen([common.CTL, "start", "--cpu", str(self.cpu), "--output", self.output, *args],
-                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        return subprocess.Popen(
+            [common.CTL, "start", "--cpu",
+             str(self.cpu), "--output", self.output, *args], stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def kill_one(self, wait):
         """Kills it after that time; returns how long it lived."""

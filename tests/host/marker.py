@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""A text written to trace_marker is a spike: by unmodified tools of rt-tests, and by any program."""
+"""A text written to trace_marker is a spike: by unmodified tools of rt-tests, and by any
+program."""
 import functools
 import os
 import re
@@ -16,12 +17,15 @@ LIMIT_US = 3000
 
 
 # Set by the library that the build makes for it: the kernel is as one without trampolines.
-NO_TRAMPOLINE = {"PERF_POKE_BROKEN": "trampoline", "LD_PRELOAD": os.environ.get("PERF_POKE_BROKEN_LIBRARY", "")}
+NO_TRAMPOLINE = {
+    "PERF_POKE_BROKEN": "trampoline", "LD_PRELOAD": os.environ.get("PERF_POKE_BROKEN_LIBRARY", "")
+}
 
 
 @functools.cache
 def marker_row(way):
-    rows = common.parse_lines(common.run_ctl("check", "--json", env={**os.environ, **dict(way)}).stdout)
+    rows = common.parse_lines(
+        common.run_ctl("check", "--json", env={**os.environ, **dict(way)}).stdout)
     return next(row for row in rows if row["name"] == "marker")
 
 
@@ -45,8 +49,8 @@ class MarkerTest(common.HostTest):
             file.write(text)
 
     def session(self, text, *args, recorder=("--recorder", "none")):
-        return common.Session([self.cpu], self.output, "--trigger", "marker=" + text, "--workload", "auto", *recorder, *args,
-                              env={**os.environ, **self.way})
+        return common.Session([self.cpu], self.output, "--trigger", "marker=" + text, "--workload",
+                              "auto", *recorder, *args, env={**os.environ, **self.way})
 
     def spike(self, path):
         return common.facts(path)["spike"]
@@ -54,8 +58,10 @@ class MarkerTest(common.HostTest):
 
 class Writes(MarkerTest):
     def write(self, text, cpu=None):
-        code = "import os, sys\nos.sched_setaffinity(0, [%d])\nos.write(os.open(sys.argv[1], os.O_WRONLY), sys.argv[2].encode())"
-        subprocess.run(["python3", "-c", code % (self.cpu if cpu is None else cpu), MARKER, text], check=True)
+        code = "import os, sys\nos.sched_setaffinity(0, [%d])\n" \
+               "os.write(os.open(sys.argv[1], os.O_WRONLY), sys.argv[2].encode())"
+        subprocess.run(["python3", "-c", code % (self.cpu if cpu is None else cpu), MARKER, text],
+                       check=True)
 
     def test_what_has_the_text(self):
         others = os.sched_getaffinity(0) - {self.cpu}
@@ -68,14 +74,18 @@ class Writes(MarkerTest):
             capture = session.read_capture()
             self.write("cycle 9 overran by far " + "y" * 4000)
             self.assertEqual(session.finish(), 0)
-        self.assertEqual((capture["trigger"], capture["latency_ns"], capture["cpu"]), ("marker", 83000, self.cpu))
+        self.assertEqual((capture["trigger"], capture["latency_ns"], capture["cpu"]),
+                         ("marker", 83000, self.cpu))
         self.assertEqual(capture["label"], "cycle 8 overran: 83 us")
         self.assertEqual(capture["actual_ns"] - capture["expected_ns"], 83000)
         self.assertTrue(capture["comm"].startswith("python"), capture["comm"])
         last = session.captures[1]
-        self.assertEqual((last["latency_ns"], last["label"]), (0, ("cycle 9 overran by far " + "y" * 63)[:63]))
+        self.assertEqual((last["latency_ns"], last["label"]),
+                         (0, ("cycle 9 overran by far " + "y" * 63)[:63]))
         self.assertEqual(session.summary["triggers"]["marker"]["all"]["count"], 2)
-        self.assertTrue(common.run_ctl("report", capture["path"]).stdout.startswith("cycle 8 overran: 83 us 83us late"))
+        self.assertTrue(
+            common.run_ctl("report",
+                           capture["path"]).stdout.startswith("cycle 8 overran: 83 us 83us late"))
 
 
 class WritesToKprobe(Writes):
@@ -93,9 +103,10 @@ class RtTests(MarkerTest):
     def run_tool(self, text, *argv):
         if not shutil.which(argv[0]):
             self.skipTest("needs %s (rt-tests)" % argv[0])
-        with self.session(text, "--count", "1", recorder=common.EVENTS) as session, common.late(self.cpu):
-            with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                                  text=True) as tool:
+        with self.session(text, "--count", "1",
+                          recorder=common.EVENTS) as session, common.late(self.cpu):
+            with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.PIPE, text=True) as tool:
                 capture = session.read_capture()
                 tool.send_signal(signal.SIGINT)
                 tool.communicate(timeout=common.PATIENCE)
@@ -110,8 +121,9 @@ class RtTests(MarkerTest):
         self.assertEqual(self.spike(capture["path"])["label"], capture["label"])
 
     def test_cyclictest(self):
-        capture = self.run_tool("hit latency threshold", "cyclictest", "-q", "-t1", "-a%d" % self.cpu, "-p80", "-i1000",
-                                "-D60", "-b%d" % LIMIT_US, "--tracemark")
+        capture = self.run_tool("hit latency threshold", "cyclictest", "-q", "-t1",
+                                "-a%d" % self.cpu, "-p80", "-i1000", "-D60", "-b%d" % LIMIT_US,
+                                "--tracemark")
         match = re.fullmatch(r"hit latency threshold \((\d+) > %d\)" % LIMIT_US, capture["label"])
         self.assertTrue(match, capture["label"])
         self.check(capture, int(match[1]), "cyclictest")
@@ -119,9 +131,12 @@ class RtTests(MarkerTest):
         self.assertTrue(self.samples(capture["path"]))
 
     def test_oslat(self):
-        capture = self.run_tool("Trace threshold", "oslat", "-c%d" % self.cpu, "-D60", "-T%d" % LIMIT_US)
+        capture = self.run_tool("Trace threshold", "oslat", "-c%d" % self.cpu, "-D60",
+                                "-T%d" % LIMIT_US)
         # 63 bytes of the text are kept.
-        match = re.match(r"oslat: Trace threshold \(%d us\) triggered on cpu %d with (\d+)" % (LIMIT_US, self.cpu), capture["label"])
+        match = re.match(
+            r"oslat: Trace threshold \(%d us\) triggered on cpu %d with (\d+)" %
+            (LIMIT_US, self.cpu), capture["label"])
         self.assertTrue(match, capture["label"])
         self.check(capture, int(match[1]), "oslat")
 

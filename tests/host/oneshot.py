@@ -19,7 +19,8 @@ class CaptureChecks(common.HostTest):
         times = [capture["time_ns"] for capture in captures]
         self.assertEqual(times, sorted(set(times)))
         for capture in captures:
-            self.assertEqual(common.facts(capture["path"])["spike"]["sequence"], capture["sequence"])
+            self.assertEqual(
+                common.facts(capture["path"])["spike"]["sequence"], capture["sequence"])
             self.assertTrue(os.path.getsize(os.path.join(capture["path"], "perf.data", "data")))
 
     def check_folder(self, count):
@@ -27,7 +28,8 @@ class CaptureChecks(common.HostTest):
         self.assertEqual(self.partial(), [])
 
     def check_armings(self, session, count):
-        """Each spike taken has a capture: a second spike of one arming would change the counts or the sequence."""
+        """Each spike taken has a capture: a second spike of one arming would change the counts or
+        the sequence."""
         self.assertEqual([c["sequence"] for c in session.captures], list(range(1, count + 1)))
         row = session.summary["all"]
         self.assertEqual(row["spikes"] - row["unarmed"], count)
@@ -49,10 +51,13 @@ class OneShot(CaptureChecks):
         with contextlib.ExitStack() as stack:
             for cpu in cpus:
                 stack.enter_context(common.ticker(cpu, 1000))
-            session = stack.enter_context(common.Session(
-                cpus, self.output, "--threshold", "1ns", "--workload", "none",
-                # CPUs compete within nanoseconds in few armings, and in fewer on a busy machine.
-                "--function", "hrtimer_wakeup", "--count", "100", "--duration", "10s", *common.EVENTS))
+            session = stack.enter_context(
+                common.Session(
+                    cpus, self.output, "--threshold", "1ns", "--workload", "none",
+                    # CPUs compete within nanoseconds in few armings, and in fewer on a busy
+                    # machine.
+                    "--function", "hrtimer_wakeup", "--count", "100", "--duration", "10s",
+                    *common.EVENTS))
             self.assertEqual(session.finish(), 0, session.__dict__)
         count = len(session.captures)
         self.check_captures(session, count)

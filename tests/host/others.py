@@ -17,7 +17,10 @@ ANY = ["--threshold", "1us", "--recorder", "none", "--workload", "cyclic"]
 
 class Others(common.HostTest):
     def start(self, *args, **popen):
-        command = [common.CTL, "start", "--cpu", str(self.cpu), "--output", self.output, *ANY, *args]
+        command = [
+            common.CTL, "start", "--cpu",
+            str(self.cpu), "--output", self.output, *ANY, *args
+        ]
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, **popen)
         self.addCleanup(lambda: (process.kill(), process.wait()))
         return process
@@ -27,10 +30,13 @@ class Others(common.HostTest):
         folder = os.path.join(self.folder, "metrics")
         os.mkdir(folder, 0o755)
         os.chmod(self.folder, 0o755)
-        code = "import os, fcntl, time; fcntl.flock(os.open(%r, 0), fcntl.LOCK_EX); print(flush=True); time.sleep(60)" % folder
-        with common.running([*common.setpriv("--reuid=65534", "--clear-groups"), "/usr/bin/python3", "-c", code], ready=True):
-            with common.Session([self.cpu], self.output, *ANY, "--count", "10", "--cooldown", "10ms",
-                                "--metrics", os.path.join(folder, "m.prom")) as session:
+        code = "import os, fcntl, time; fcntl.flock(os.open(%r, 0), fcntl.LOCK_EX); " \
+               "print(flush=True); time.sleep(60)" % folder
+        with common.running(
+            [*common.setpriv("--reuid=65534", "--clear-groups"), "/usr/bin/python3", "-c", code],
+                ready=True):
+            with common.Session([self.cpu], self.output, *ANY, "--count", "10", "--cooldown",
+                                "10ms", "--metrics", os.path.join(folder, "m.prom")) as session:
                 self.assertEqual(session.finish(), 0)
         self.assertEqual(len(session.captures), 10)
         # It was 2 s for each.
@@ -47,8 +53,9 @@ class Others(common.HostTest):
         for _, sink in pipes:
             os.close(sink)
         # More than a pipe takes.
-        common.wait_for(lambda: os.path.isdir(self.output) and len([name for name in self.folders() if name[0] != "."]) == 400,
-                        "400 captures")
+        common.wait_for(
+            lambda: os.path.isdir(self.output) and len(
+                [name for name in self.folders() if name[0] != "."]) == 400, "400 captures")
         with os.fdopen(pipes[1][0]) as err, os.fdopen(pipes[0][0]) as out:
             drain = threading.Thread(target=err.read)
             drain.start()
@@ -64,7 +71,8 @@ class Others(common.HostTest):
         fcntl.fcntl(sink, fcntl.F_SETPIPE_SZ, 4096)
         process = self.start("--json", "--count", "100000", stdout=sink, stderr=subprocess.DEVNULL)
         os.close(sink)
-        common.wait_for(lambda: os.path.isdir(self.output) and len(self.folders()) > 30, "some captures")
+        common.wait_for(lambda: os.path.isdir(self.output) and len(self.folders()) > 30,
+                        "some captures")
         process.send_signal(signal.SIGTERM)
         common.wait_for(lambda: not self.partial(), "the end of the session")
         self.assertEqual(common.run_ctl("status", "--json").stdout, "")
@@ -75,7 +83,8 @@ class Others(common.HostTest):
         os.close(source)
 
     def test_a_target_that_blocks_the_signal(self):
-        """Pending signals outlive execve(): the next program, which has no handler, unblocks them."""
+        """Pending signals outlive execve(): the next program, which has no handler, unblocks
+        them."""
         code = ("import os, signal, sys, time\n"
                 "signal.signal(signal.SIGUSR2, lambda *_: None)\n"
                 "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2])\n"
@@ -85,10 +94,12 @@ class Others(common.HostTest):
                 "os.execl('/bin/sh', 'sh', '-c', 'sleep 0.2; true')\n")
         for delivery in ("task-work", "fasync", "relay"):
             with self.subTest(delivery=delivery):
-                target = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+                target = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE,
+                                          stdout=subprocess.PIPE)
                 target.stdout.readline()
-                with common.Session([self.cpu], self.output, *ANY, "--count", "1000000", "--keep-worst", "1", "--any-process",
-                                    "--delivery", delivery, "--perf-pid", str(target.pid)) as session:
+                with common.Session([self.cpu], self.output, *ANY, "--count", "1000000",
+                                    "--keep-worst", "1", "--any-process", "--delivery", delivery,
+                                    "--perf-pid", str(target.pid)) as session:
                     target.communicate(b"x")
                     session.finish(signal.SIGINT)
                 self.assertEqual(target.returncode, 0)
@@ -101,10 +112,13 @@ class Others(common.HostTest):
     def test_a_cpu_that_comes_back(self):
         """It has the idle states of a boot, which the session limits again."""
         cpu = max(os.sched_getaffinity(0))
-        state, online = ("/sys/devices/system/cpu/cpu%d/%s" % (cpu, name) for name in ("cpuidle/state1/disable", "online"))
+        state, online = ("/sys/devices/system/cpu/cpu%d/%s" % (cpu, name)
+                         for name in ("cpuidle/state1/disable", "online"))
         if not os.path.exists(online) or not os.path.exists(state) or common.read(state) != "0\n":
-            self.skipTest("CPU %d cannot be taken offline, or has no idle state that can be disabled" % cpu)
-        with common.Session([cpu], self.output, *common.NO_SPIKES, "--deepest-idle-state", "0") as session:
+            self.skipTest(
+                "CPU %d cannot be taken offline, or has no idle state that can be disabled" % cpu)
+        with common.Session([cpu], self.output, *common.NO_SPIKES, "--deepest-idle-state",
+                            "0") as session:
             self.assertEqual(common.read(state), "1\n")
             self.switch(online, "0")
             self.switch(online, "1")

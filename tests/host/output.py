@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""The folder for captures: its owner, permissions of its contents, and changes to it during a session."""
+"""The folder for captures: its owner, permissions of its contents, and changes to it during a
+session."""
 import fcntl
 import os
 import re
@@ -22,8 +23,9 @@ class OutputTest(common.HostTest):
         self.addCleanup(os.umask, os.umask(0))
 
     def start(self, *args, prefix=(), env=None):
-        return common.run_ctl("start", "--cpu", str(self.cpu), "--output", self.output, "--workload", "cyclic",
-                              "--duration", "100ms", *common.NO_SPIKES, *args, prefix=prefix, env=env)
+        return common.run_ctl("start", "--cpu", str(self.cpu), "--output", self.output,
+                              "--workload", "cyclic", "--duration", "100ms", *common.NO_SPIKES,
+                              *args, prefix=prefix, env=env)
 
     def session(self, *args):
         return common.Session([self.cpu], self.output, *args)
@@ -55,7 +57,8 @@ class Others(OutputTest):
     def test_folder_of_a_stranger(self):
         os.mkdir(self.output, 0o700)
         os.chown(self.output, NOBODY, NOBODY)
-        self.assert_fails(self.start(), FAILED, "output", "other users can change '%s'" % self.output, "owner 65534")
+        self.assert_fails(self.start(), FAILED, "output",
+                          "other users can change '%s'" % self.output, "owner 65534")
         self.assertEqual(self.folders(), [])
         # The user who called sudo is allowed.
         sudo = {**os.environ, "SUDO_UID": str(NOBODY)}
@@ -67,7 +70,8 @@ class Others(OutputTest):
             file.write("mine\n")
         os.mkdir(self.output, 0o700)
         os.symlink(precious, os.path.join(self.output, "planted.log"))
-        prefix = common.unshared("mount -t tmpfs tmpfs /run/systemd") if os.path.exists("/run/systemd") else ()
+        prefix = common.unshared("mount -t tmpfs tmpfs /run/systemd") if os.path.exists(
+            "/run/systemd") else ()
         result = self.start("--detach", "--session", "planted", prefix=prefix)
         self.assertEqual(result.returncode, FAILED, result.stderr)
         self.assertIn("planted.log': Too many levels of symbolic links", result.stderr)
@@ -78,7 +82,8 @@ class Others(OutputTest):
         os.unlink(planted)
         with open(planted, "w"):
             os.chown(planted, NOBODY, NOBODY)
-        self.assertEqual(self.start("--detach", "--session", "planted", prefix=prefix).returncode, FAILED)
+        self.assertEqual(
+            self.start("--detach", "--session", "planted", prefix=prefix).returncode, FAILED)
         self.assertEqual(os.path.getsize(planted), 0)
 
     def test_lock_of_a_stranger(self):
@@ -111,7 +116,8 @@ class Away(OutputTest):
                 if capture["path"] not in before and os.path.exists(capture["path"]):
                     break
             self.assertTrue(self.samples(capture["path"]))
-            self.assertTrue(os.path.exists(os.path.join(capture["path"], "perf.data", "kcore_dir", "kallsyms")))
+            self.assertTrue(
+                os.path.exists(os.path.join(capture["path"], "perf.data", "kcore_dir", "kallsyms")))
             self.assertEqual(session.finish(signal.SIGINT), FAILED)
         said = [line for line in session.stderr.splitlines() if "is made again" in line]
         self.assertEqual(len(said), 1, session.stderr)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""A perf record started by the session: armed once perf is ready, poked at each spike, placed on CPUs, ended in
-order; and each failure on the way. Stock perf records the event cpu-clock; its data does not matter.
+"""A perf record started by the session: armed once perf is ready, poked at each spike, placed on
+CPUs, ended in order; and each failure on the way. Stock perf records the event cpu-clock; its data
+does not matter.
 """
 import concurrent.futures
 import contextlib
@@ -44,8 +45,10 @@ class ChildTest(common.HostTest):
 
     def command(self, *more, perf="perf", data=None):
         """A command that records on the clock of the spikes."""
-        return ["--", perf, "record", "-e", "cpu-clock", "-k", "CLOCK_MONOTONIC", "-C", str(self.cpu), "--switch-output=signal",
-                "-o", data or self.data, *more]
+        return [
+            "--", perf, "record", "-e", "cpu-clock", "-k", "CLOCK_MONOTONIC", "-C",
+            str(self.cpu), "--switch-output=signal", "-o", data or self.data, *more
+        ]
 
     @contextlib.contextmanager
     def session(self, *options, command=None, count=100000, limits=poked.THRESHOLD):
@@ -55,7 +58,8 @@ class ChildTest(common.HostTest):
             yield session
 
     def fails(self, code, *parts, options=(), command=None, prefix=()):
-        result = common.run_ctl("start", "--cpu", str(self.cpu), "--output", self.output, "--threshold", "1h", *options,
+        result = common.run_ctl("start", "--cpu", str(self.cpu), "--output",
+                                self.output, "--threshold", "1h", *options,
                                 *(command or self.command()), prefix=prefix)
         self.assertEqual((result.returncode, result.stdout), (code, ""), result.stderr)
         ours = [line for line in result.stderr.splitlines() if line.startswith("perf-poke-ctl: ")]
@@ -84,7 +88,8 @@ class Poked(ChildTest):
             for number in range(1, 4):
                 captures.append(poked.spike(session, self.cpu))
                 if number < 3:
-                    common.wait_for(lambda: len(poked.dumps(self.data)) >= number, "file of spike %d" % number)
+                    common.wait_for(lambda: len(poked.dumps(self.data)) >= number,
+                                    "file of spike %d" % number)
             self.assertEqual(session.finish(), 0, session.__dict__)
         perf = session.summary["perf"]
         self.assertEqual((perf["pid"], perf["status"]), (self.perf_pid, 0))
@@ -116,7 +121,8 @@ class Poked(ChildTest):
         self.assertEqual((target["pid"], target["tid"], target["comm"], target["signal"]),
                          (self.perf_pid, self.perf_pid, "perf", signal.SIGUSR2))
         self.assertEqual(target["sent"], {target["delivery"]: 1})
-        self.assertEqual((first["recorder"], first["trace_bytes"] if "trace_bytes" in first else 0), ("perf", 0))
+        self.assertEqual((first["recorder"], first["trace_bytes"] if "trace_bytes" in first else 0),
+                         ("perf", 0))
         kinds = [line["type"] for line in session.lines]
         self.assertEqual(kinds, ["armed", "capture", "capture", "summary"])
 
@@ -124,13 +130,15 @@ class Poked(ChildTest):
         """The command to read the data with is in the report."""
         late = common.late(self.cpu, poked.SPIN_US, 300)
         with late:
-            result = common.run_ctl("start", "--cpu", str(self.cpu), "--output", self.output, *poked.THRESHOLD, *self.command())
+            result = common.run_ctl("start", "--cpu", str(self.cpu), "--output", self.output,
+                                    *poked.THRESHOLD, *self.command())
         self.assertEqual(result.returncode, 0, result.stderr)
         files = poked.dumps(self.data)
         self.assertEqual(re.findall(r"perf script -i (\S+)", result.stdout), files, result.stdout)
 
     def test_accounts_for_all(self):
-        """Spikes so dense that perf, still writing, ignores signals. None is lost before it reaches perf."""
+        """Spikes so dense that perf, still writing, ignores signals. None is lost before it reaches
+        perf."""
         home = min(os.sched_getaffinity(0) - {self.cpu})
         with contextlib.ExitStack() as stack:
             for _ in range(3):
@@ -142,9 +150,11 @@ class Poked(ChildTest):
                     session.read_capture()
 
             merged = poked.wait_accounted(session)["merged"]
-            self.assertEqual(session.finish(signal.SIGINT, timeout=5 * common.PATIENCE), 0, session.__dict__)
+            self.assertEqual(session.finish(signal.SIGINT, timeout=5 * common.PATIENCE), 0,
+                             session.__dict__)
         spikes = len(session.captures)
-        self.assertEqual([capture["sequence"] for capture in session.captures], list(range(1, spikes + 1)))
+        self.assertEqual([capture["sequence"] for capture in session.captures],
+                         list(range(1, spikes + 1)))
         last = poke_of(session.captures[-1])
         # A lost signal was sent again; in idle the session may have stopped trying.
         sent = sum(last["sent"].values())
@@ -152,11 +162,12 @@ class Poked(ChildTest):
         snapshots = len(poked.dumps(self.data)) - 1
         self.assertGreaterEqual(snapshots, 1)
         self.assertLessEqual(snapshots, spikes - merged)
-        print("%d spikes: %d merged, %d snapshots, %d dropped by perf; %s" % (spikes, merged, snapshots, spikes - merged - snapshots,
-                                                                             last))
+        print("%d spikes: %d merged, %d snapshots, %d dropped by perf; %s" %
+              (spikes, merged, snapshots, spikes - merged - snapshots, last))
 
     def test_stopped_perf(self):
-        """A stopped perf loses nothing: the signal stays pending, and a second one merges with it."""
+        """A stopped perf loses nothing: the signal stays pending, and a second one merges with
+        it."""
         for spikes in (1, 2):
             with self.subTest(spikes=spikes), self.session(count=spikes) as session:
                 os.kill(self.perf_pid, signal.SIGSTOP)
@@ -164,7 +175,9 @@ class Poked(ChildTest):
                     for _ in range(spikes):
                         poked.spike(session, self.cpu)
                     self.assertEqual(poked.dumps(self.data), [])
-                    common.wait_for(lambda: common.run_ctl("status", session.name).returncode == FAILED, "the end of the session")
+                    common.wait_for(
+                        lambda: common.run_ctl("status", session.name).returncode == FAILED,
+                        "the end of the session")
                 finally:
                     os.kill(self.perf_pid, signal.SIGCONT)
                 self.assertEqual(session.finish(), 0, session.__dict__)
@@ -180,11 +193,12 @@ class Placed(ChildTest):
         others = os.sched_getaffinity(0) - {self.cpu}
         home = min(others)
         for options, cpus in (([], others), (["--housekeeping", str(home)], {home})):
-            with self.subTest(options=options), self.session(*options, limits=["--threshold", "1h"]) as session:
+            with self.subTest(options=options), self.session(*options, limits=["--threshold",
+                                                                               "1h"]) as session:
                 for name in os.listdir("/proc/%d/task" % self.perf_pid):
                     self.assertEqual(os.sched_getaffinity(int(name)), cpus)
-                    self.assertEqual((os.sched_getscheduler(int(name)), os.sched_getparam(int(name)).sched_priority),
-                                     (os.SCHED_FIFO, PRIORITY))
+                    self.assertEqual((os.sched_getscheduler(int(name)), os.sched_getparam(
+                        int(name)).sched_priority), (os.SCHED_FIFO, PRIORITY))
                 self.assertEqual(session.finish(signal.SIGINT), NO_SPIKE)
 
 
@@ -225,7 +239,8 @@ class Ends(ChildTest):
         with self.session() as session:
             poked.spike(session, self.cpu)
             common.wait_for(lambda: poked.dumps(self.data), "a file")
-            # The second file is written when perf ends. Files are named by hundredths of a second, so names may collide.
+            # The second file is written when perf ends. Files are named by hundredths of a second,
+            # so names may collide.
             time.sleep(0.05)
             session.process.kill()
             session.process.wait()
@@ -247,7 +262,8 @@ class Ends(ChildTest):
 
     def test_workload_of_perf_ends(self):
         """perf record COMMAND ends with it, and the session with perf."""
-        with self.session(command=self.command("sleep", "0.5"), limits=["--threshold", "1h"]) as session:
+        with self.session(command=self.command("sleep", "0.5"), limits=["--threshold",
+                                                                        "1h"]) as session:
             self.assertEqual(session.finish(), NO_SPIKE, session.__dict__)
         self.assertEqual(session.summary["perf"]["status"], 0)
 
@@ -255,8 +271,8 @@ class Ends(ChildTest):
 class Refused(ChildTest):
     def test_dies_at_once(self):
         for prefix in ([], common.CHILDREN_IGNORED):
-            self.fails(FAILED, "perf exited before it was ready", "exit status 129", command=self.command("--no-such-option"),
-                       prefix=prefix)
+            self.fails(FAILED, "perf exited before it was ready", "exit status 129",
+                       command=self.command("--no-such-option"), prefix=prefix)
 
     def test_no_such_program(self):
         self.fails(FAILED, "'perf-none'", "No such file", command=self.command(perf="perf-none"))
@@ -265,14 +281,21 @@ class Refused(ChildTest):
         """Time limits: for an answer on --control, and for a process to catch the signal."""
         perf = self.script("perf-mute", "exec sleep 100\n")
         with concurrent.futures.ThreadPoolExecutor() as pool:
-            runs = [pool.submit(self.fails, FAILED, "perf-mute", "did not answer on --control", command=self.command(perf=perf)),
-                    pool.submit(self.fails, FAILED, "installed no handler of the signal", options=["--any-process"], command=["--", "sleep", "100"])]
+            runs = [
+                pool.submit(self.fails, FAILED, "perf-mute", "did not answer on --control",
+                            command=self.command(perf=perf)),
+                pool.submit(self.fails, FAILED, "installed no handler of the signal",
+                            options=["--any-process"], command=["--", "sleep", "100"])
+            ]
             for run in runs:
                 run.result()
 
     def test_any_command(self):
         """With --any-process, the session waits until it catches the signal."""
-        with self.session("--any-process", command=["--", "python3", "-c", poked.COUNTER, str(int(signal.SIGUSR2)), "600"]) as session:
+        with self.session(
+                "--any-process",
+                command=["--", "python3", "-c", poked.COUNTER,
+                         str(int(signal.SIGUSR2)), "600"]) as session:
             poked.spike(session, self.cpu)
             self.assertEqual(session.finish(signal.SIGINT), 0, session.__dict__)
         # It prints its thread and the signal, to standard error.

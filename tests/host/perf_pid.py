@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Pokes running processes: perf and others, several per spike, by each delivery, and never a wrong one. A process
-that reuses a target's PID counts the signals that it gets.
+"""Pokes running processes: perf and others, several per spike, by each delivery, and never a wrong
+one. A process that reuses a target's PID counts the signals that it gets.
 """
 import contextlib
 import functools
@@ -15,11 +15,15 @@ import common
 import poked
 
 FAILED, USAGE, NO_SPIKE = 1, 2, 3
-# If the kernel refuses a delivery, the session says so and the test skips. `tracepoint` needs a child of the session.
+# If the kernel refuses a delivery, the session says so and the test skips. `tracepoint` needs a
+# child of the session.
 DELIVERIES = ["task-work", "fasync", "relay"]
 
 # The namespaces of a container, with its own /proc; the command is process 1.
-CONTAINER = [*(common.own_mounts() or ["unshare", "--mount"]), "--pid", "--uts", "--ipc", "--net", "--cgroup", "--fork", "--kill-child", "--mount-proc"]
+CONTAINER = [
+    *(common.own_mounts() or ["unshare", "--mount"]), "--pid", "--uts", "--ipc", "--net",
+    "--cgroup", "--fork", "--kill-child", "--mount-proc"
+]
 
 
 def poke_of(capture):
@@ -51,14 +55,15 @@ class PidTest(common.HostTest):
     @contextlib.contextmanager
     def session(self, pids, *options, recorder="perf", limits=poked.THRESHOLD, **popen):
         targets = [word for pid in pids for word in ("--perf-pid", str(pid))]
-        with common.Session([self.cpu], self.output, *limits, "--recorder", recorder, "--count", "100000", *targets, *options,
-                            **popen) as session:
+        with common.Session([self.cpu], self.output, *limits, "--recorder", recorder, "--count",
+                            "100000", *targets, *options, **popen) as session:
             self.assertEqual(session.lines[0]["targets"], list(pids))
             yield session
 
     def refuses(self, pid, code, *parts, options=(), prefix=()):
-        result = common.run_ctl("start", "--cpu", str(self.cpu), "--output", self.output, "--threshold", "1h", "--perf-pid",
-                                str(pid), *options, prefix=prefix)
+        result = common.run_ctl("start", "--cpu", str(self.cpu), "--output", self.output,
+                                "--threshold", "1h", "--perf-pid", str(pid), *options,
+                                prefix=prefix)
         self.assert_fails(result, code, *parts)
 
     def need_delivery(self, delivery):
@@ -75,13 +80,17 @@ class Targets(PidTest):
         if not shutil.which("perf"):
             self.skipTest("needs perf")
         with contextlib.ExitStack() as stack:
-            perfs = [stack.enter_context(poked.perf_record(self.folder, self.cpu, name)) for name in ("a", "b", "c")]
+            perfs = [
+                stack.enter_context(poked.perf_record(self.folder, self.cpu, name))
+                for name in ("a", "b", "c")
+            ]
             pids = [process.pid for process, _ in perfs]
             session = stack.enter_context(self.session(pids))
             for number in (1, 2):
                 capture = poked.spike(session, self.cpu)
                 for _, data in perfs:
-                    common.wait_for(lambda data=data: len(poked.dumps(data)) >= number, "file %d of %s" % (number, data))
+                    common.wait_for(lambda data=data: len(poked.dumps(data)) >= number,
+                                    "file %d of %s" % (number, data))
             self.assertEqual(poked.status(session)["targets"], pids)
             self.assertEqual(session.finish(signal.SIGINT), 0, session.__dict__)
             # The session does not end them.
@@ -94,7 +103,8 @@ class Targets(PidTest):
 
     def test_beside_another_recorder(self):
         """Our own recorder freezes its trace, and perf is poked as well."""
-        with poked.Counter() as counter, self.session([counter.pid], "--any-process", recorder="events") as session:
+        with poked.Counter() as counter, self.session([counter.pid], "--any-process",
+                                                      recorder="events") as session:
             capture = poked.spike(session, self.cpu)
             counter.wait_signal()
             self.assertGreater(capture["events"], 0)
@@ -110,7 +120,8 @@ class Targets(PidTest):
 
     def test_poke_command(self):
         """perf-poke-ctl poke is a spike to the targets too."""
-        with poked.Counter() as counter, self.session([counter.pid], "--any-process", limits=["--threshold", "1h"]) as session:
+        with poked.Counter() as counter, self.session([counter.pid], "--any-process",
+                                                      limits=["--threshold", "1h"]) as session:
             self.assertEqual(common.run_ctl("poke", session.name, "--wait").returncode, 0)
             counter.wait_signal()
             self.assertEqual(poke_of(session.read_capture())["targets"][0]["delivery"], "relay")
@@ -126,7 +137,8 @@ class Targets(PidTest):
 
     def test_dropped_in_idle(self):
         """A kernel that drops samples in idle may do so once; still each spike is one signal."""
-        with poked.Counter() as counter, self.session([counter.pid], "--any-process", "--delivery", "fasync") as session:
+        with poked.Counter() as counter, self.session([counter.pid], "--any-process", "--delivery",
+                                                      "fasync") as session:
             made = []
             # On a busy machine it takes several spikes until two are in idle.
             while len(made) < 6 and sum(capture["idle"] for capture in made) < 2:
@@ -140,20 +152,23 @@ class Targets(PidTest):
         idle = sum(capture["idle"] for capture in session.captures)
         refused = last["refused"].get("fasync", 0)
         if idle < 2 or not refused or len(session.captures) > len(made):
-            self.skipTest("%d of %d spikes in idle, %d dropped, %d made" % (idle, len(session.captures), refused, len(made)))
+            self.skipTest("%d of %d spikes in idle, %d dropped, %d made" %
+                          (idle, len(session.captures), refused, len(made)))
         self.assertEqual(refused, idle, last)
         self.assertEqual(last["sent"]["fasync"], len(made) - idle + 1, last)
         self.assertEqual(last["sent"]["relay"], idle, last)
 
     def test_mixed(self):
-        """A stopped target with a queued callback accepts no second one, so its perf event signals it. The other
-        target gets its callback, and no signal from that event.
+        """A stopped target with a queued callback accepts no second one, so its perf event signals
+        it. The other target gets its callback, and no signal from that event.
         """
         self.need_delivery("task-work")
         # Keep the CPU busy: in idle a kernel may drop samples.
         busy = [sys.executable, "-c", "print(flush=True)\nwhile True: pass"]
-        with poked.Counter() as stopped, poked.Counter() as other, common.running(busy, ready=True, cpus={self.cpu}), \
-                self.session([stopped.pid, other.pid], "--any-process", "--delivery", "task-work") as session:
+        with poked.Counter() as stopped, poked.Counter() as other, \
+                common.running(busy, ready=True, cpus={self.cpu}), \
+                self.session([stopped.pid, other.pid], "--any-process",
+                             "--delivery", "task-work") as session:
             stopped.process.send_signal(signal.SIGSTOP)
             for _ in range(3):
                 poked.spike(session, self.cpu)
@@ -175,7 +190,8 @@ class Targets(PidTest):
         self.assertGreater(one["sent"].get("fasync", 0), two["sent"].get("fasync", 0))
 
     def test_ends(self):
-        """An ended target is reported and the others are still poked; the session ends with the last."""
+        """An ended target is reported and the others are still poked; the session ends with the
+        last."""
         with poked.Counter() as one, poked.Counter() as other, \
                 self.session([one.pid, other.pid], "--any-process") as session:
             one.process.kill()
@@ -198,15 +214,18 @@ class Refused(PidTest):
             common.wait_for(lambda: os.readlink("/proc/%d/exe" % process.pid).endswith("sleep") or
                             "python" not in os.readlink("/proc/%d/exe" % process.pid), "sleep runs")
             self.refuses(process.pid, USAGE, "target %d" % process.pid, "does not look like perf")
-            self.refuses(process.pid, USAGE, "target %d" % process.pid, "does not catch", "SIGUSR2", options=["--any-process"])
+            self.refuses(process.pid, USAGE, "target %d" % process.pid, "does not catch", "SIGUSR2",
+                         options=["--any-process"])
 
     def test_perf_that_does_not_catch(self):
         """perf record without -S or --switch-output takes no SIGUSR2."""
         if not shutil.which("perf"):
             self.skipTest("needs perf")
         with common.running(["perf", "stat", "-e", "cpu-clock", "-C", str(self.cpu)]) as process:
-            common.wait_for(lambda: "perf" in os.readlink("/proc/%d/exe" % process.pid), "perf runs")
-            self.refuses(process.pid, USAGE, "target %d" % process.pid, "does not catch", "perf record")
+            common.wait_for(lambda: "perf" in os.readlink("/proc/%d/exe" % process.pid),
+                            "perf runs")
+            self.refuses(process.pid, USAGE, "target %d" % process.pid, "does not catch",
+                         "perf record")
 
     def test_nobody(self):
         pid = poked.free_pid()
@@ -238,7 +257,8 @@ class Namespace(PidTest):
 
     @each_delivery
     def test_both_inside(self, delivery):
-        """The PID given to the session inside belongs to another process outside, which gets no signal."""
+        """The PID given to the session inside belongs to another process outside, which gets no
+        signal."""
         poked.need_newcomers(self)
         code = """
 import json, os, signal, subprocess, sys
@@ -249,15 +269,16 @@ with open("/proc/sys/kernel/ns_last_pid", "w") as file:
 with poked.Counter() as counter:
     print(counter.pid, flush=True)
     sys.stdin.readline()
-    with common.Session([%d], sys.argv[2], *poked.THRESHOLD, "--count", "100", "--recorder", "perf", "--any-process",
+    with common.Session([%d], sys.argv[2], *poked.THRESHOLD, "--count", "100",
+                        "--recorder", "perf", "--any-process",
                         "--delivery", "%s", "--perf-pid", str(counter.pid)) as session:
         poked.spike(session, %d)
         counter.wait_signal()
         assert session.finish(signal.SIGINT) == 0, session.__dict__
 print("fine", flush=True)
 """ % (self.cpu, delivery, self.cpu)
-        with subprocess.Popen([*CONTAINER, "python3", "-c", code, common.HERE, self.output], stdin=subprocess.PIPE,
-                              stdout=subprocess.PIPE, text=True) as outer:
+        with subprocess.Popen([*CONTAINER, "python3", "-c", code, common.HERE, self.output],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as outer:
             outer.stdin.write("%d\n" % poked.free_pid())
             outer.stdin.flush()
             with poked.Newcomer(int(outer.stdout.readline())) as bystander:
@@ -274,9 +295,11 @@ class Reused(PidTest):
         poked.need_newcomers(self)
 
     def check(self, delivery, stopped):
-        """stopped: the controller is stopped, so it cannot notice before the spike that the target has ended."""
+        """stopped: the controller is stopped, so it cannot notice before the spike that the target
+        has ended."""
         with poked.Counter() as other, poked.Counter() as target, \
-                self.session([target.pid, other.pid], "--any-process", "--delivery", delivery) as session:
+                self.session([target.pid, other.pid], "--any-process",
+                             "--delivery", delivery) as session:
             poked.spike(session, self.cpu)
             target.wait_signal()
             other.wait_signal()
@@ -288,7 +311,8 @@ class Reused(PidTest):
             with poked.Newcomer(target.pid) as newcomer:
                 if stopped:
                     with common.late(self.cpu, poked.SPIN_US, 200):
-                        common.wait_for(lambda: poked.status(session)["all"]["spikes"] > before, "another spike")
+                        common.wait_for(lambda: poked.status(session)["all"]["spikes"] > before,
+                                        "another spike")
                     session.process.send_signal(signal.SIGCONT)
                     session.read_capture()
                 else:
@@ -311,30 +335,35 @@ class Reused(PidTest):
 
 
 class Changed(PidTest):
-    """Targets that the signal would now end: one runs another program, one has restored the default action. They get
-    no signal by any delivery, and are dropped with a message.
+    """Targets that the signal would now end: one runs another program, one has restored the default
+    action. They get no signal by any delivery, and are dropped with a message.
     """
 
     @each_delivery
     def test_changed(self, delivery):
         with poked.Counter() as other, poked.Counter() as execs, poked.Counter() as resets, \
-                self.session([execs.pid, resets.pid, other.pid], "--any-process", "--delivery", delivery) as session:
+                self.session([execs.pid, resets.pid, other.pid], "--any-process",
+                             "--delivery", delivery) as session:
             poked.spike(session, self.cpu)
             for counter in (execs, resets, other):
                 counter.wait_signal()
             execs.change("exec")
             resets.change("reset")
-            # If the next spike comes too soon, as on a busy machine, a capture does not describe its signal.
+            # If the next spike comes too soon, as on a busy machine, a capture does not describe
+            # its signal.
             captures = []
             while len(captures) < 2 or [True, True, False] not in captures and len(captures) < 10:
                 capture = poked.spike(session, self.cpu)
-                captures.append([target["delivery"] is None for target in poke_of(capture)["targets"]])
+                captures.append(
+                    [target["delivery"] is None for target in poke_of(capture)["targets"]])
             other.wait_signal()
             self.assertEqual(session.finish(signal.SIGINT), 0, session.__dict__)
-            self.assertEqual((execs.process.poll(), resets.process.poll()), (None, None), "ended by " + delivery)
+            self.assertEqual((execs.process.poll(), resets.process.poll()), (None, None),
+                             "ended by " + delivery)
         dropped = [line for line in session.stderr.splitlines() if "no longer poked" in line]
         self.assertEqual(len(dropped), 2, session.stderr)
-        for counter, why, line in zip((execs, resets), ("runs another program now", "no longer catches the signal"), dropped):
+        for counter, why, line in zip(
+            (execs, resets), ("runs another program now", "no longer catches the signal"), dropped):
             self.assertIn("target %d (" % counter.pid, line)
             self.assertIn(why, line)
         self.assertIn([True, True, False], captures)
@@ -352,7 +381,8 @@ class Killed(PidTest):
                 links = {each for each in common.bpf_objects(session.pid) if each[0] == "link"}
                 session.process.kill()
                 session.process.wait()
-            common.wait_for(lambda: not [each for each in links if common.bpf_exists(*each)], "its links are gone")
+            common.wait_for(lambda: not [each for each in links if common.bpf_exists(*each)],
+                            "its links are gone")
             # Output from before
             counter.count()
             with common.late(self.cpu, poked.SPIN_US, 200), common.ticker(self.cpu, 1000):
@@ -360,7 +390,8 @@ class Killed(PidTest):
             folders = os.listdir(os.path.join(common.BPFFS, "perf-poke"))
             self.assertEqual(folders, [session.name])
             with self.session([counter.pid], "--any-process", "--delivery", delivery) as session:
-                self.assertEqual(os.listdir(os.path.join(common.BPFFS, "perf-poke")), [session.name])
+                self.assertEqual(os.listdir(os.path.join(common.BPFFS, "perf-poke")),
+                                 [session.name])
                 poked.spike(session, self.cpu)
                 counter.wait_signal()
                 # A busy machine has more spikes than the test makes.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Shared by tests that poke a perf, or a stand-in: single spikes, processes that count signals, and processes with a
-given PID.
+"""Shared by tests that poke a perf, or a stand-in: single spikes, processes that count signals, and
+processes with a given PID.
 """
 import contextlib
 import ctypes
@@ -20,7 +20,8 @@ TAKEN_S = 5  # until nothing is left of a dead process
 
 
 def spike(session, cpu):
-    """Makes a timer late from another CPU until the session has taken the spike. Returns its line."""
+    """Makes a timer late from another CPU until the session has taken the spike. Returns its
+    line."""
     with common.late(cpu, SPIN_US, 1000):
         return session.read_capture()
 
@@ -31,8 +32,8 @@ def status(session):
 
 
 def wait_accounted(session):
-    """Waits until as many signals became pending, or merged with another, as spikes were taken. Takes time on a
-    busy CPU. For a session with one target; returns its status.
+    """Waits until as many signals became pending, or merged with another, as spikes were taken.
+    Takes time on a busy CPU. For a session with one target; returns its status.
     """
     end = time.monotonic() + common.PATIENCE
     while True:
@@ -41,12 +42,13 @@ def wait_accounted(session):
         if seen["pokes"] + seen["merged"] == taken:
             return seen
         if time.monotonic() > end:
-            raise AssertionError("%d spikes were taken, and are not as many signals: %s" % (taken, seen))
+            raise AssertionError("%d spikes were taken, and are not as many signals: %s" %
+                                 (taken, seen))
         time.sleep(0.02)
 
 
-# Counts signals to any of its threads, and prints a line for each. Like perf, it waits in poll() for a perf event. On command it runs
-# another program, or restores the signal's default action.
+# Counts signals to any of its threads, and prints a line for each. Like perf, it waits in poll()
+# for a perf event. On command it runs another program, or restores the signal's default action.
 COUNTER = """
 import ctypes, os, select, signal, struct, sys, threading, time
 number, seconds = int(sys.argv[1]), float(sys.argv[2])
@@ -82,8 +84,9 @@ class Counter:
     """A process that counts the signals it gets."""
 
     def __init__(self, number=signal.SIGUSR2, command=()):
-        self.process = subprocess.Popen([*command, sys.executable, "-c", COUNTER, str(int(number)), "600"],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        self.process = subprocess.Popen(
+            [*command, sys.executable, "-c", COUNTER,
+             str(int(number)), "600"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
         self.pid = self.process.pid
         self.thread = int(self.process.stdout.readline())
 
@@ -124,12 +127,14 @@ class Counter:
 
 
 class CloneArgs(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_uint64) for name in ("flags", "pidfd", "child_tid", "parent_tid", "exit_signal", "stack", "stack_size",
-                                                     "tls", "set_tid", "set_tid_size", "cgroup")]
+    _fields_ = [(name, ctypes.c_uint64)
+                for name in ("flags", "pidfd", "child_tid", "parent_tid", "exit_signal", "stack",
+                             "stack_size", "tls", "set_tid", "set_tid_size", "cgroup")]
 
 
 def fork_as(pid):
-    """Like fork(), but the child has that PID. Raises OSError if it is taken, or this is not allowed."""
+    """Like fork(), but the child has that PID. Raises OSError if it is taken, or this is not
+    allowed."""
     wanted = ctypes.c_int(pid)
     args = CloneArgs(exit_signal=signal.SIGCHLD, set_tid=ctypes.addressof(wanted), set_tid_size=1)
     libc = ctypes.CDLL(None, use_errno=True)
@@ -198,8 +203,11 @@ def perf_record(folder, cpu, name, *args):
     os.mkfifo(control)
     os.mkfifo(ack)
     fds = [os.open(path, os.O_RDWR) for path in (control, ack)]
-    process = subprocess.Popen(["perf", "record", "-q", "-e", "cpu-clock", "-C", str(cpu), "-o", data, "--switch-output=signal",
-                                "--delay=-1", "--control", "fifo:%s,%s" % (control, ack), *args], stdin=subprocess.DEVNULL)
+    process = subprocess.Popen([
+        "perf", "record", "-q", "-e", "cpu-clock", "-C",
+        str(cpu), "-o", data, "--switch-output=signal", "--delay=-1", "--control",
+        "fifo:%s,%s" % (control, ack), *args
+    ], stdin=subprocess.DEVNULL)
     try:
         os.write(fds[0], b"enable\n")
         assert common.readable(fds[1], common.PATIENCE), "perf does not answer"

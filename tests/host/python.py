@@ -12,13 +12,17 @@ import common
 SOURCE = os.environ["PERF_POKE_SOURCE"]
 BINDING = os.path.join(SOURCE, "src", "python")
 EXAMPLE = os.path.join(SOURCE, "examples", "loop.py")
-ENV = {**os.environ, "PYTHONPATH": BINDING, "PYTHONDONTWRITEBYTECODE": "1",
-       "PERF_POKE_LIBRARY_PATH": os.path.join(os.environ["PERF_POKE_BUILD"], "src", "lib", "libperfpoke.so.0")}
+ENV = {
+    **os.environ, "PYTHONPATH": BINDING, "PYTHONDONTWRITEBYTECODE": "1",
+    "PERF_POKE_LIBRARY_PATH": os.path.join(os.environ["PERF_POKE_BUILD"], "src", "lib",
+                                           "libperfpoke.so.0")
+}
 
 CAPTURES = """
 import json, sys, perf_poke
 for capture in perf_poke.Session(cpus=sys.argv[1], threshold="5ms", recorder="events", count=2):
-    print(json.dumps([capture.path, capture.spike.latency_ns, capture.spike.cpu, perf_poke.read(capture.path).spike.sequence]))
+    print(json.dumps([capture.path, capture.spike.latency_ns, capture.spike.cpu,
+                      perf_poke.read(capture.path).spike.sequence]))
 print(json.dumps([c.path for c in perf_poke.captures()]))
 """
 # pytest itself runs nothing that is defined in a test.
@@ -43,15 +47,17 @@ def test_late(overruns):
 def pytest_of():
     """A Python that has pytest: the distribution's may have it if this one does not."""
     for python in (sys.executable, "/usr/bin/python3"):
-        if not subprocess.run([python, "-c", "import pytest"], stderr=subprocess.DEVNULL).returncode:
+        if not subprocess.run([python, "-c", "import pytest"],
+                              stderr=subprocess.DEVNULL).returncode:
             return python
     return None
 
 
 class Python(common.HostTest):
     def run_python(self, *argv, python=sys.executable, **more):
-        return subprocess.run([python, *argv], cwd=self.folder, env=ENV, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True, timeout=common.PATIENCE, **more)
+        return subprocess.run([python, *argv], cwd=self.folder, env=ENV, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              timeout=common.PATIENCE, **more)
 
     def test_captures(self):
         cpu = common.find_cpus(1)[0]
@@ -72,8 +78,10 @@ class Python(common.HostTest):
         with common.late(cpu):
             result = self.run_python(EXAMPLE, str(cpu))
         self.assertEqual((result.returncode, result.stderr), (0, ""))
-        match = re.fullmatch(r"control loop: (\d+) ns late on CPU (\d+): (\S+)\n(\d+) cycles, the longest took (\d+) ns\n",
-                             result.stdout)
+        match = re.fullmatch(
+            r"control loop: (\d+) ns late on CPU (\d+): (\S+)\n(\d+) cycles, the longest took "
+            r"(\d+) ns\n",
+            result.stdout)
         self.assertTrue(match, result.stdout)
         self.assertGreaterEqual(int(match[1]), 500000)
         self.assertGreaterEqual(int(match[5]), int(match[1]))
@@ -87,8 +95,9 @@ class Python(common.HostTest):
         cpu = common.find_cpus(1)[0]
         with open(os.path.join(self.folder, "test_loop.py"), "w") as file:
             file.write(f"CPU = {cpu}\n{TESTS}")
-        result = self.run_python("-m", "pytest", "-q", "-p", "no:cacheprovider", "--junit-xml=all.xml", "--basetemp=kept",
-                                 "test_loop.py", python=python)
+        result = self.run_python("-m", "pytest", "-q", "-p", "no:cacheprovider",
+                                 "--junit-xml=all.xml", "--basetemp=kept", "test_loop.py",
+                                 python=python)
         self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
         self.assertIn("1 failed, 1 passed", result.stdout)
         path = re.search(r"1 overrun, the longest \d+(?:\.\d+)? us: (\S+)", result.stdout)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""perf-poke-ctl report of tracepoints: the interrupt that made a timer late, and what events cannot show."""
+"""perf-poke-ctl report of tracepoints: the interrupt that made a timer late, and what events cannot
+show."""
 import json
 import os
 import re
@@ -48,7 +49,8 @@ class Events(common.HostTest):
     @classmethod
     def has_culprit(cls, capture):
         times = cls.times(capture)
-        entry, end = (times.get("irq_vectors:%s_%s" % (CULPRIT, what), 0) for what in ("entry", "exit"))
+        entry, end = (times.get("irq_vectors:%s_%s" % (CULPRIT, what), 0)
+                      for what in ("entry", "exit"))
         late = min(end, capture["actual_ns"]) - max(entry, capture["expected_ns"])
         return 2 * late >= capture["latency_ns"]
 
@@ -66,8 +68,11 @@ class Events(common.HostTest):
         self.assertEqual((cause["kind"], cause["name"], cause["count"]), ("interrupt", CULPRIT, 1))
         self.assertGreaterEqual(2 * cause["time_ns"], spike["latency_ns"])
         self.assertLessEqual(cause["time_ns"], spike["latency_ns"])
-        self.assertRegex(found["sentence"], r"^IRQ latency \S+: \S+ in interrupt %s(, most of it in .+, sent by CPU \d+, task \d+ .+, from .+)?, "
-                         r"interrupting .+$" % CULPRIT)
+        self.assertRegex(
+            found["sentence"],
+            r"^IRQ latency \S+: \S+ in interrupt %s(, most of it in .+, sent by CPU \d+, task \d+ "
+            r".+, from .+)?, "
+            r"interrupting .+$" % CULPRIT)
         entry = self.times({"path": self.path, **spike})["irq_vectors:%s_entry" % CULPRIT]
         self.assertEqual(CULPRIT in found["path"], entry <= spike["expected_ns"])
 
@@ -75,7 +80,8 @@ class Events(common.HostTest):
         """Each moment counts once; the interrupt's time is that from its entry to its exit."""
         found = self.read(self.path)
         window = found["window"]
-        self.assertEqual(sum(row["time_ns"] for row in found["budget"]), window["end_ns"] - window["begin_ns"])
+        self.assertEqual(sum(row["time_ns"] for row in found["budget"]),
+                         window["end_ns"] - window["begin_ns"])
         self.assertEqual(sum(row["late_ns"] for row in found["budget"]),
                          window["late_end_ns"] - window["late_begin_ns"])
         row = next(row for row in found["budget"] if row["name"] == CULPRIT)
@@ -85,11 +91,13 @@ class Events(common.HostTest):
         self.assertEqual(row["longest_ns"], end - max(entry, window["begin_ns"]))
 
     def test_analysis_adds_up(self):
-        """The parts add up to the latency; the delay ends where perf shows the timer's interrupt."""
+        """The parts add up to the latency; the delay ends where perf shows the timer's
+        interrupt."""
         found = self.read(self.path)
         rows = {(row["term"], row["name"]): row["time_ns"] for row in found["analysis"]}
-        self.assertEqual(sum(time_ns for (term, _), time_ns in rows.items() if term not in ("IRQ handler delay", "IRQ latency")),
-                         found["spike"]["latency_ns"])
+        self.assertEqual(
+            sum(time_ns for (term, _), time_ns in rows.items()
+                if term not in ("IRQ handler delay", "IRQ latency")), found["spike"]["latency_ns"])
         self.assertEqual(rows["IRQ latency", None], found["spike"]["latency_ns"])
         self.assertEqual(rows["Previous IRQ interference", CULPRIT], found["cause"]["time_ns"])
         entry = self.times({"path": self.path, **found["spike"]})["irq_vectors:local_timer_entry"]
@@ -118,29 +126,34 @@ class Events(common.HostTest):
         self.assertIn("</html>", text)
         self.assertNotRegex(text, r"(src|href)=|https?:|@JSON@")
         for time in ("0,1ms", "-1ms,-500us"):
-            self.assert_fails(common.run_ctl("export", self.path, "--html", page, "--force", "--time", time), USAGE, "--time")
+            self.assert_fails(
+                common.run_ctl("export", self.path, "--html", page, "--force", "--time", time),
+                USAGE, "--time")
         self.assertEqual(os.listdir(self.folder), ["page.html"])
 
     def begun(self):
-        """What begins on the CPU according to perf: (time, name) of interrupts and work items, (time, PID) of
-        tasks."""
+        """What begins on the CPU according to perf: (time, name) of interrupts and work items,
+        (time, PID) of tasks."""
         interrupts, tasks = set(), set()
         for sample in self.samples(self.path):
             if sample["cpu"] != self.facts["spike"]["cpu"]:
                 continue
             time_ns, event, trace = sample["time_ns"], sample["event"], sample["trace"]
-            for pattern, name in ((r"irq_vectors:(.*)_entry ", "%s"), (r"irq:softirq_entry .*action=(\w+)", "%s"),
-                                  (r"csd:csd_function_entry func=(\w+)", "%s"),
-                                  (r"timer:hrtimer_expire_entry .*function=(\S+)", "%s"),
-                                  (r"timer:timer_expire_entry .*function=(\S+)", "%s"),
-                                  (r"irq:tasklet_entry .*function=(\S+)", "%s"),
-                                  (r"workqueue:workqueue_execute_start .*: function (\S+)", "%s"),
-                                  (r"workqueue:workqueue_execute_start .*: (function) ", "process_one_work%.0s"),
+            for pattern, name in ((r"irq_vectors:(.*)_entry ",
+                                   "%s"), (r"irq:softirq_entry .*action=(\w+)",
+                                           "%s"), (r"csd:csd_function_entry func=(\w+)", "%s"),
+                                  (r"timer:hrtimer_expire_entry .*function=(\S+)",
+                                   "%s"), (r"timer:timer_expire_entry .*function=(\S+)",
+                                           "%s"), (r"irq:tasklet_entry .*function=(\S+)", "%s"),
+                                  (r"workqueue:workqueue_execute_start .*: function (\S+)",
+                                   "%s"), (r"workqueue:workqueue_execute_start .*: (function) ",
+                                           "process_one_work%.0s"),
                                   (r"irq:irq_handler_entry irq=(\d+ )name=(.*)", "irq %s%s")):
                 match = re.match(pattern, event + " " + trace)
                 if match:
                     interrupts.add((time_ns, name % match.groups()))
-            match = re.fullmatch(r"prev_comm=.* ==> next_comm=.* next_pid=(\d+) next_prio=\d+", trace)
+            match = re.fullmatch(r"prev_comm=.* ==> next_comm=.* next_pid=(\d+) next_prio=\d+",
+                                 trace)
             if match:
                 tasks.add((time_ns, match[1] if match[1] != "0" else "swapper/%d" % sample["cpu"]))
         return interrupts, tasks
@@ -151,12 +164,17 @@ class Events(common.HostTest):
         self.assertEqual((result.returncode, result.stdout), (0, ""))
         self.assert_one_line(result.stderr, path, "slices")
         spike = self.facts["spike"]
-        tracks = {name: fxt.read(path).check()["CPU %d %s" % (spike["cpu"], name)] for name in ("interrupts", "tasks", "timer")}
+        tracks = {
+            name: fxt.read(path).check()["CPU %d %s" % (spike["cpu"], name)]
+            for name in ("interrupts", "tasks", "timer")
+        }
         interrupts, tasks = self.begun()
         self.assertEqual({(each.begin, each.name) for each in tracks["interrupts"]}, interrupts)
         # The report has more: the task that already ran, and tasks without a recorded switch.
-        self.assertLessEqual(tasks, {(each.begin, each.name.split()[-1]) for each in tracks["tasks"]})
-        self.assertEqual([(each.begin, each.end) for each in tracks["timer"]], [(spike["expected_ns"], spike["time_ns"])])
+        self.assertLessEqual(tasks,
+                             {(each.begin, each.name.split()[-1]) for each in tracks["tasks"]})
+        self.assertEqual([(each.begin, each.end) for each in tracks["timer"]],
+                         [(spike["expected_ns"], spike["time_ns"])])
 
     def test_broken(self):
         broken = os.path.join(self.folder, "broken")

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""A program reports that something was late: a thread of the session's process, a user's loop, and a script."""
+"""A program reports that something was late: a thread of the session's process, a user's loop, and
+a script."""
 import errno
 import glob
 import json
@@ -28,14 +29,16 @@ class ReportTest(common.HostTest):
 class Library(ReportTest):
     def test_any_thread(self):
         cpu, other = common.find_cpus(2)
-        result = subprocess.run([common.REPORTER, str(cpu), str(other), self.output], stdin=subprocess.DEVNULL,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=common.PATIENCE)
+        result = subprocess.run(
+            [common.REPORTER, str(cpu), str(other), self.output], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=common.PATIENCE)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         seen = json.loads(result.stdout)
         self.assertEqual((seen["before"], seen["after"]), (-errno.ENOTCONN, -errno.ENOTCONN))
         self.assertEqual((seen["below"], seen["errno_kept"]), (0, 1))
         self.assertEqual(seen["below_by_name"], 0)
-        self.assertEqual((seen["unwatched"], seen["unwatched_by_name"]), (-errno.ENXIO, -errno.ENXIO))
+        self.assertEqual((seen["unwatched"], seen["unwatched_by_name"]),
+                         (-errno.ENXIO, -errno.ENXIO))
         self.assertEqual(seen["disarmed"], 0)
         for name in ("spike", "handler", "long_label", "remote", "by_name", "armed"):
             self.assertEqual(seen[name], 1, name)
@@ -65,12 +68,17 @@ class Library(ReportTest):
 
     def check_spikes(self, cpu):
         spikes = self.spikes(self.output)
-        labels = {"a label", "from a handler", "a label that is longer than the 63 bytes that are kept of it, to the end"[:63], "from elsewhere", "by name", "armed", "rearmed"}
+        labels = {
+            "a label", "from a handler",
+            "a label that is longer than the 63 bytes that are kept of it, to the end"[:63],
+            "from elsewhere", "by name", "armed", "rearmed"
+        }
         self.assertLessEqual(labels, set(spikes))
         self.assertLessEqual(set(spikes), labels | {"storm"})
         for label in labels:
             spike = spikes[label]
-            self.assertEqual((spike["trigger"], spike["cpu"], spike["latency_ns"]), ("report", cpu, SPIKE_NS))
+            self.assertEqual((spike["trigger"], spike["cpu"], spike["latency_ns"]),
+                             ("report", cpu, SPIKE_NS))
             self.assertEqual(spike["actual_ns"] - spike["expected_ns"], SPIKE_NS)
         # The capture names the reporting thread and its CPU.
         spike = spikes["a label"]
@@ -85,11 +93,13 @@ class Loop(ReportTest):
     def test_as_a_user(self):
         cpu = common.find_cpus(1)[0]
         with common.late(cpu):
-            result = subprocess.run([common.LOOP, str(cpu)], cwd=self.folder, stdin=subprocess.DEVNULL,
-                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=common.PATIENCE)
+            result = subprocess.run([common.LOOP, str(cpu)], cwd=self.folder,
+                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                    stderr=subprocess.PIPE, text=True, timeout=common.PATIENCE)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
-        match = re.fullmatch(r"control loop: (\d+) ns late on CPU (\d+): (perf-poke\.data/\S+-report-\d+us)\n"
-                             r"(\d+) cycles, the longest took (\d+) ns\n", result.stdout)
+        match = re.fullmatch(
+            r"control loop: (\d+) ns late on CPU (\d+): (perf-poke\.data/\S+-report-\d+us)\n"
+            r"(\d+) cycles, the longest took (\d+) ns\n", result.stdout)
         self.assertTrue(match, result.stdout)
         self.assertGreaterEqual(int(match[1]), 500000)
         self.assertGreaterEqual(int(match[5]), int(match[1]))
@@ -112,11 +122,13 @@ class Script(ReportTest):
             result = self.report("--latency", "2ms", "--label", "GET /", "--tid", str(os.getpid()))
             self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
             capture = session.read_capture()
-            self.assertEqual((capture["label"], capture["trigger"], capture["latency_ns"], capture["cpu"]),
-                             ("GET /", "report", SPIKE_NS, cpu))
+            self.assertEqual(
+                (capture["label"], capture["trigger"], capture["latency_ns"], capture["cpu"]),
+                ("GET /", "report", SPIKE_NS, cpu))
             self.assertEqual((capture["pid"], capture["tid"]), (os.getpid(), os.getpid()))
             self.assertEqual(capture["comm"], common.read("/proc/self/comm").strip())
-            self.assert_fails(self.report("--latency", "2ms", "--cpu", str(other)), 1, session.name, "CPU %d" % other)
+            self.assert_fails(self.report("--latency", "2ms", "--cpu", str(other)), 1, session.name,
+                              "CPU %d" % other)
             self.assertEqual(session.finish(signal.SIGINT), 0)
             self.assertEqual(session.summary["triggers"]["report"]["all"]["count"], 2)
         self.assertEqual(self.spikes(self.output)["GET /"]["label"], "GET /")
@@ -131,7 +143,8 @@ class Script(ReportTest):
     def test_not_watched(self):
         cpu = common.find_cpus(1)[0]
         with common.Session([cpu], self.output, *common.NO_SPIKES) as session:
-            self.assert_fails(self.report("--latency", "2ms"), 1, session.name, "--trigger report=TIME")
+            self.assert_fails(self.report("--latency", "2ms"), 1, session.name,
+                              "--trigger report=TIME")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""perf-poke-ctl script runs stock perf on a capture, and explains why something is not a capture."""
+"""perf-poke-ctl script runs stock perf on a capture, and explains why something is not a
+capture."""
 import os
 import re
 import shutil
@@ -100,7 +101,8 @@ class Events(common.HostTest):
         self.assertEqual(script(strange, "--", "-F", "+pid").stdout, by_shell.stdout)
 
     def test_status_is_that_of_perf(self):
-        fake = self.program("perf", "[ \"$1\" = --version ] && echo perf version 0 && exit; kill -TERM $$")
+        fake = self.program("perf",
+                            "[ \"$1\" = --version ] && echo perf version 0 && exit; kill -TERM $$")
         result = script(self.path, env=environment(PERF_POKE_PERF=fake))
         self.assertEqual(result.returncode, -signal.SIGTERM)
         self.assert_one_line(result.stderr, "perf version 0 (%s)" % fake)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""perf-poke-ctl selftest passes; something broken on purpose gives a row that says so, exit code 1 and an archive."""
+"""perf-poke-ctl selftest passes; something broken on purpose gives a row that says so, exit code 1
+and an archive."""
 import contextlib
 import io
 import json
@@ -41,7 +42,8 @@ class SelfTest(common.HostTest):
 
     def selftest(self, code, *args, env=()):
         """The lines of --json."""
-        result = common.run_ctl("selftest", "--json", *args, env=self.env | dict(env), cwd=self.here)
+        result = common.run_ctl("selftest", "--json", *args, env=self.env | dict(env),
+                                cwd=self.here)
         self.assertEqual((result.returncode, result.stderr), (code, ""), result.stdout)
         self.assert_nothing_is_left()
         lines = common.parse_lines(result.stdout)
@@ -52,7 +54,8 @@ class SelfTest(common.HostTest):
     def assert_nothing_is_left(self):
         self.assertEqual(os.listdir(self.temporary), [])
         self.assertEqual(common.run_ctl("status").stdout.count("selftest"), 0)
-        self.assertEqual([line for line in command_lines() if line.startswith(common.CTL + "\0selftest\0")], [])
+        self.assertEqual(
+            [line for line in command_lines() if line.startswith(common.CTL + "\0selftest\0")], [])
 
     def archived(self, path):
         """Names and contents of an archive's files."""
@@ -60,12 +63,17 @@ class SelfTest(common.HostTest):
             self.skipTest("needs zstd")
         data = subprocess.run(["zstd", "-dcq", path], check=True, stdout=subprocess.PIPE).stdout
         with tarfile.open(fileobj=io.BytesIO(data)) as tar:
-            return {member.name: tar.extractfile(member).read() if member.isreg() else None for member in tar}
+            return {
+                member.name: tar.extractfile(member).read() if member.isreg() else None
+                for member in tar
+            }
 
     def assert_wrong(self, lines, check, why):
         """The only row has this fault alone, and the archive the same row."""
         row, = rows(lines)
-        self.assertEqual([name for name, verdict in row["checks"].items() if verdict["ok"] is False], [check], row)
+        self.assertEqual(
+            [name for name, verdict in row["checks"].items() if verdict["ok"] is False], [check],
+            row)
         self.assertIn(why, row["checks"][check]["why"])
         archive = lines[-1]["archive"]
         self.assertEqual(os.listdir(self.here), [archive])
@@ -73,7 +81,9 @@ class SelfTest(common.HostTest):
         told = common.parse_lines(files[TOP + "/selftest.json"].decode())
         self.assertEqual(rows(told), rows(lines))
         self.assertIn("intel_pt", [line["name"] for line in common.of_type(told, "capability")])
-        self.assertEqual(json.loads(files[TOP + "/host.json"])["kernel"]["release"], os.uname().release)
+        self.assertEqual(
+            json.loads(files[TOP + "/host.json"])["kernel"]["release"],
+            os.uname().release)
         self.assertTrue(files[TOP + "/messages"])
         captures = {name.rpartition("/")[0] for name in files if name.endswith("/capture.json")}
         self.assertEqual(len(captures), 2, sorted(files))
@@ -87,7 +97,8 @@ class SelfTest(common.HostTest):
             self.assertTrue(row["ok"], row)
             self.assertNotIn(False, [check["ok"] for check in row["checks"].values()])
         self.assertIn("relay", [row["delivery"] for row in rows(lines)])
-        self.assertEqual(lines[-1]["intel_pt"], os.path.isdir("/sys/bus/event_source/devices/intel_pt"))
+        self.assertEqual(lines[-1]["intel_pt"],
+                         os.path.isdir("/sys/bus/event_source/devices/intel_pt"))
         self.assertIsNone(lines[-1]["archive"])
         self.assertEqual(os.listdir(self.here), [])
 
@@ -133,14 +144,16 @@ class SelfTest(common.HostTest):
         """The output of `list --why` for the opened archive."""
         result = common.run_ctl("open", "-q", archive, cwd=self.here)
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, TOP + "\n", ""))
-        self.assertEqual(set(os.listdir(os.path.join(self.here, TOP))), taken | {"selftest.json", "messages", "host.json"})
+        self.assertEqual(set(os.listdir(os.path.join(self.here, TOP))),
+                         taken | {"selftest.json", "messages", "host.json"})
         result = common.run_ctl("list", "--why", "--json", TOP, cwd=self.here)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertEqual(result.stdout.count("in interrupt call_function_single"), 2, result.stdout)
 
     def test_interrupted(self):
-        with subprocess.Popen([common.CTL, "selftest", "--json", "--recorder", "events"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              text=True, env=self.env, cwd=self.here) as process:
+        with subprocess.Popen([common.CTL, "selftest", "--json", "--recorder", "events"],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              env=self.env, cwd=self.here) as process:
             process.stdout.readline()
             time.sleep(0.3)
             process.send_signal(signal.SIGINT)
@@ -155,22 +168,29 @@ class SelfTest(common.HostTest):
         if not become:
             self.skipTest("needs setpriv (util-linux)")
         prefix = [become, "--reuid", "65534", "--regid", "65534", "--clear-groups"]
-        if subprocess.run([*prefix, common.CTL, "--version"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode:
+        if subprocess.run([*prefix, common.CTL, "--version"], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL).returncode:
             self.skipTest("nobody cannot run programs of this build folder")
         result = common.run_ctl("selftest", prefix=prefix, cwd="/")
         self.assert_fails(result, 1, "run as root")
 
     def test_what_cannot_be(self):
-        for args, part in ((["--cpu", "8000"], "'8000'"), (["--output", "/nothing/x"], "'/nothing/x'"), (["--keep", "/nothing/x"], "'/nothing/x'")):
-            result = common.run_ctl("selftest", "--recorder", "events", *args, env=self.env, cwd=self.here)
+        for args, part in ((["--cpu", "8000"], "'8000'"), (["--output",
+                                                            "/nothing/x"], "'/nothing/x'"),
+                           (["--keep", "/nothing/x"], "'/nothing/x'")):
+            result = common.run_ctl("selftest", "--recorder", "events", *args, env=self.env,
+                                    cwd=self.here)
             self.assert_fails(result, 1, args[0], part)
             self.assertEqual(os.listdir(self.here), [])
 
     def test_usage(self):
-        for args in (["--delivery", "pigeon"], ["--recorder", "perf"], ["--recorder", "none"], ["--cpu", "x"], ["now"]):
+        for args in (["--delivery", "pigeon"], ["--recorder", "perf"], ["--recorder",
+                                                                        "none"], ["--cpu",
+                                                                                  "x"], ["now"]):
             self.assert_fails(common.run_ctl("selftest", *args), 2, args[-1])
         if not os.path.isdir("/sys/bus/event_source/devices/intel_pt"):
-            result = common.run_ctl("selftest", "--json", "--recorder", "pt", env=self.env, cwd=self.here)
+            result = common.run_ctl("selftest", "--json", "--recorder", "pt", env=self.env,
+                                    cwd=self.here)
             self.assertEqual(result.returncode, 1)
             self.assert_one_line(result.stderr, "there is no PMU intel_pt")
 

@@ -41,7 +41,8 @@ class SessionTest(common.HostTest):
 
     def session(self, *args, cpus=None, quiet=True, **popen):
         limits = common.NO_SPIKES if quiet else common.SPIKES
-        return common.Session(cpus or [self.cpu], self.output, *limits, "--count", "100000", *args, **popen)
+        return common.Session(cpus or [self.cpu], self.output, *limits, "--count", "100000", *args,
+                              **popen)
 
     def end(self, session, code=NO_SPIKE):
         """By `stop`, which returns once nothing of the session is visible."""
@@ -52,14 +53,15 @@ class SessionTest(common.HostTest):
         self.assertEqual(session.stderr, "")
 
     def start(self, *args, cpu=None, prefix=()):
-        return common.run_ctl("start", "--cpu", str(cpu or self.cpu), "--output", self.output, "--duration", "100ms",
-                              *common.NO_SPIKES, *args, prefix=prefix)
+        return common.run_ctl("start", "--cpu", str(cpu or self.cpu), "--output", self.output,
+                              "--duration", "100ms", *common.NO_SPIKES, *args, prefix=prefix)
 
 
 class Status(SessionTest):
     def test_none(self):
         result = common.run_ctl("status")
-        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "no sessions\n", ""))
+        self.assertEqual((result.returncode, result.stdout, result.stderr),
+                         (0, "no sessions\n", ""))
         self.assertEqual(status(), [])
         self.assert_fails(common.run_ctl("status", "x"), FAILED, "'x'")
         for command in ("stop", "poke"):
@@ -71,21 +73,28 @@ class Status(SessionTest):
 
     def test_numbers(self):
         """What others see of a quiet session is what its own summary says."""
-        with self.session("--function", "hrtimer_wakeup", "--period", "2ms", "--session", "a.b-C_1") as session:
+        with self.session("--function", "hrtimer_wakeup", "--period", "2ms", "--session",
+                          "a.b-C_1") as session:
             self.assertEqual(session.name, "a.b-C_1")
             common.wait_for(lambda: status()[0]["all"]["count"] > 20, "expiries are counted")
             before = status(session.name)[0]
             # The thread of the CPU sleeps 2 ms at a time.
-            common.wait_for(lambda: status()[0]["all"]["count"] > before["all"]["count"], "more of them")
+            common.wait_for(lambda: status()[0]["all"]["count"] > before["all"]["count"],
+                            "more of them")
             self.end(session)
         summary = session.summary["all"]
         self.assertEqual(before["session"], "a.b-C_1")
         self.assertTrue(before["alive"])
         self.assertEqual(before["threshold_ns"], 3600 * 10**9)
-        self.assertEqual([before[key] for key in ("function", "recorder", "freeze", "workload", "output", "last_capture")],
-                         ["hrtimer_wakeup", "events", None, "cyclic", os.path.realpath(self.output), None])
-        self.assertEqual([before[key] for key in ("captures", "failed", "pending", "max_captures", "targets", "pokes")],
-                         [0, 0, 0, 100000, [], 0])
+        self.assertEqual([
+            before[key]
+            for key in ("function", "recorder", "freeze", "workload", "output", "last_capture")
+        ], ["hrtimer_wakeup", "events", None, "cyclic",
+            os.path.realpath(self.output), None])
+        self.assertEqual([
+            before[key]
+            for key in ("captures", "failed", "pending", "max_captures", "targets", "pokes")
+        ], [0, 0, 0, 100000, [], 0])
         self.assertEqual([cpu["cpu"] for cpu in before["cpus"]], [self.cpu])
         # They are read one after the other.
         self.assertTrue(0 < before["cpus"][0]["count"] <= before["all"]["count"], before)
@@ -108,18 +117,20 @@ class Status(SessionTest):
             seen = status()[0]
             self.assertGreaterEqual(seen["all"]["spikes"], 2)
             self.assertEqual(seen["failed"], 0)
-            self.assertEqual(os.path.dirname(seen["last_capture"]), os.path.dirname(os.path.realpath(capture["path"])))
+            self.assertEqual(os.path.dirname(seen["last_capture"]),
+                             os.path.dirname(os.path.realpath(capture["path"])))
             self.assertTrue(os.path.exists(os.path.join(seen["last_capture"], "capture.json")))
             text = common.run_ctl("status").stdout
-            for part in (session.name, "alive", "CPU %d" % self.cpu, "5ms", "events", "p99.9", "spikes", "of 100000"):
+            for part in (session.name, "alive", "CPU %d" % self.cpu, "5ms", "events", "p99.9",
+                         "spikes", "of 100000"):
                 self.assertIn(part, text)
             self.end(session, 0)
         self.assertEqual(session.summary["failed"], 0)
 
     def test_watch(self):
         with self.session() as session:
-            watch = subprocess.Popen([common.CTL, "status", "--watch", "--json"], stdin=subprocess.DEVNULL,
-                                     stdout=subprocess.PIPE, text=True)
+            watch = subprocess.Popen([common.CTL, "status", "--watch", "--json"],
+                                     stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
             first, second = (common.parse_lines(watch.stdout.readline())[0] for _ in range(2))
             watch.send_signal(signal.SIGINT)
             watch.communicate(timeout=common.PATIENCE)
@@ -153,7 +164,8 @@ class Poke(SessionTest):
             self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
             capture = session.read_capture()
             self.assertTrue(capture["poked"])
-            self.assertEqual((capture["cpu"], capture["latency_ns"], capture["comm"]), (-1, 0, "perf-poke-ctl"))
+            self.assertEqual((capture["cpu"], capture["latency_ns"], capture["comm"]),
+                             (-1, 0, "perf-poke-ctl"))
             self.assertEqual(len(self.samples(capture["path"])), capture["events"])
             result = common.run_ctl("poke", session.name, "--wait")
             self.assertEqual((result.returncode, result.stderr), (0, ""))
@@ -164,7 +176,8 @@ class Poke(SessionTest):
 
     def test_waits_for_its_own(self):
         """While spikes are being captured."""
-        with common.busy(self.cpu), common.late(self.cpu, every_ms=200), self.session(quiet=False) as session:
+        with common.busy(self.cpu), common.late(self.cpu,
+                                                every_ms=200), self.session(quiet=False) as session:
             for _ in range(3):
                 common.wait_for(lambda: self.poke_wait(session), "it is armed")
                 spike = common.facts(self.path)["spike"]
@@ -172,8 +185,9 @@ class Poke(SessionTest):
             self.end(session, 0)
 
     def poke_wait(self, session):
-        with subprocess.Popen([common.CTL, "poke", session.name, "--wait"], stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as poke:
+        with subprocess.Popen([common.CTL, "poke", session.name, "--wait"],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True) as poke:
             out, err = poke.communicate(timeout=common.PATIENCE)
         if poke.returncode:
             self.assertIn("not armed", err)
@@ -193,11 +207,15 @@ class Stop(SessionTest):
     def test_one_that_cannot_be_stopped(self):
         """The others have ended when `stop --all` returns."""
         one, other = common.find_cpus(2)
-        with self.session("--session", "deaf", cpus=[one]) as deaf, self.session("--session", "last", cpus=[other]) as last:
+        with self.session("--session", "deaf",
+                          cpus=[one]) as deaf, self.session("--session", "last",
+                                                            cpus=[other]) as last:
             pin = os.path.join(PINS, "deaf", "stop")
             os.remove(pin)
-            subprocess.run([common.find_bpftool(), "map", "create", pin, "type", "array", "key", "4", "value", "4",
-                            "entries", "1", "name", "none"], check=True)
+            subprocess.run([
+                common.find_bpftool(), "map", "create", pin, "type", "array", "key", "4", "value",
+                "4", "entries", "1", "name", "none"
+            ], check=True)
             result = common.run_ctl("stop", "--all")
             self.assertEqual(pins(), ["deaf"])
             self.assert_fails(result, FAILED, "'deaf'", "cannot stop it")
@@ -211,13 +229,16 @@ class Stop(SessionTest):
             session.process.send_signal(signal.SIGSTOP)
             self.assertEqual(common.run_ctl("poke").returncode, 0)
             self.assert_fails(common.run_ctl("poke"), FAILED, session.name, "not armed")
-            self.assert_fails(common.run_ctl("stop", "--timeout", "100ms"), FAILED, session.name, "100ms")
+            self.assert_fails(common.run_ctl("stop", "--timeout", "100ms"), FAILED, session.name,
+                              "100ms")
             self.assertEqual(self.folders(), self.partial())
             session.process.send_signal(signal.SIGCONT)
             common.wait_for(lambda: not pins(), "the session has ended")
             self.assertEqual(len(self.folders()), 1)
             self.assertEqual(self.partial(), [])
-            self.assertTrue(os.path.exists(os.path.join(self.output, self.folders()[0], "capture.json")))
+            self.assertTrue(
+                os.path.exists(os.path.join(self.output,
+                                            self.folders()[0], "capture.json")))
             self.assertEqual(session.finish(), 0)
         self.assertEqual(len(session.captures), 1)
 
@@ -240,10 +261,12 @@ class Killed(SessionTest):
             objects = common.bpf_objects(session.pid)
             links = {each for each in objects if each[0] == "link"}
             self.kill(session)
-        self.assertEqual([(each["session"], each["alive"]) for each in status()], [("victim", False)])
+        self.assertEqual([(each["session"], each["alive"]) for each in status()],
+                         [("victim", False)])
         self.assertIn("victim  dead", common.run_ctl("status").stdout)
         # Only pins are left, and nothing is attached.
-        common.wait_for(lambda: not [each for each in links if common.bpf_exists(*each)], "its links are gone")
+        common.wait_for(lambda: not [each for each in links if common.bpf_exists(*each)],
+                        "its links are gone")
         count = status()[0]["all"]["count"]
         time.sleep(0.1)
         self.assertEqual(status()[0]["all"]["count"], count)
@@ -252,7 +275,8 @@ class Killed(SessionTest):
         # The next start removes it, whatever its name.
         with self.session("--session", "next") as session:
             self.assertEqual(pins(), ["next"])
-            common.wait_for(lambda: not [each for each in objects if common.bpf_exists(*each)], "all of it is gone")
+            common.wait_for(lambda: not [each for each in objects if common.bpf_exists(*each)],
+                            "all of it is gone")
             self.end(session)
         self.assertEqual(pins(), [])
 
@@ -273,7 +297,8 @@ class Killed(SessionTest):
 
     def test_stop_all(self):
         one, other = common.find_cpus(2)
-        with self.session("--session", "living", cpus=[one]) as living, self.session(cpus=[other]) as session:
+        with self.session("--session", "living",
+                          cpus=[one]) as living, self.session(cpus=[other]) as session:
             self.kill(session)
             self.assertEqual(common.run_ctl("stop", "--all").returncode, 0)
             self.assertEqual(living.finish(), NO_SPIKE)
@@ -307,11 +332,13 @@ class Pins(SessionTest):
         os.chmod(PINS, 0o777)
         with self.session() as session:
             folder = os.path.join(PINS, session.name)
-            self.assertEqual(sorted(os.listdir(folder)), ["arming", "cpus", "cpus_more", "poke", "session", "stop", "targets"])
+            self.assertEqual(sorted(os.listdir(folder)),
+                             ["arming", "cpus", "cpus_more", "poke", "session", "stop", "targets"])
             for path in (PINS, folder):
                 self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o700, path)
             for name in os.listdir(folder):
-                self.assertEqual(stat.S_IMODE(os.stat(os.path.join(folder, name)).st_mode), 0o600, name)
+                self.assertEqual(stat.S_IMODE(os.stat(os.path.join(folder, name)).st_mode), 0o600,
+                                 name)
             self.end(session)
         self.assertFalse(os.path.exists(PINS))
 
@@ -324,11 +351,13 @@ class Pins(SessionTest):
             except OSError as error:
                 self.skipTest("no cpuset can be made: %s" % error)
             enter = ["sh", "-c", 'echo $$ >"$0" && exec "$@"', entrance]
-            self.assert_fails(self.start("--workload", "cyclic", cpu=outside, prefix=enter), USAGE, "cpuset")
+            self.assert_fails(self.start("--workload", "cyclic", cpu=outside, prefix=enter), USAGE,
+                              "cpuset")
         self.assertFalse(os.path.exists(PINS))
 
     def test_folder_of_somebody_else(self):
-        """If any user may write to bpffs: a folder of another user is no session, and root replaces it."""
+        """If any user may write to bpffs: a folder of another user is no session, and root replaces
+        it."""
         os.makedirs(os.path.join(PINS, "\033[31mred", "below"))
         for path in (os.path.join(PINS, "\033[31mred"), PINS):
             os.chown(path, 65534, 65534)
@@ -382,7 +411,8 @@ class Pins(SessionTest):
             self.skipTest("nobody cannot run programs of this build folder")
         with self.session() as session:
             for command in ("status", "stop", "poke"):
-                self.assert_fails(common.run_ctl(command, session.name, prefix=become), FAILED, "needs root")
+                self.assert_fails(common.run_ctl(command, session.name, prefix=become), FAILED,
+                                  "needs root")
             self.end(session)
 
 
@@ -395,7 +425,8 @@ class Bpffs(SessionTest):
         result = self.start(prefix=common.unshared(self.AWAY))
         self.assertEqual(result.returncode, NO_SPIKE, result.stderr)
         self.assertIn("mounted bpffs on /sys/fs/bpf", result.stderr)
-        self.assertIn("session", next(line for line in result.stderr.splitlines() if "armed" in line))
+        self.assertIn("session",
+                      next(line for line in result.stderr.splitlines() if "armed" in line))
 
     def test_cannot_be_mounted(self):
         result = self.start(prefix=common.unshared("mount -t tmpfs tmpfs /sys/fs"))
@@ -407,14 +438,17 @@ class Bpffs(SessionTest):
 
 class Namespace(SessionTest):
     def test_pid(self):
-        """In its own PID namespace the controller has a low PID; others see a PID valid for them."""
+        """In its own PID namespace the controller has a low PID; others see a PID valid for
+        them."""
         if subprocess.run(["unshare", "-p", "-f", "true"], stderr=subprocess.DEVNULL).returncode:
             self.skipTest("pid namespaces are not allowed here")
-        command = [common.CTL, "start", "--json", "--cpu", str(self.cpu), "--output", self.output, *common.NO_SPIKES,
-                   "--session", "inside"]
+        command = [
+            common.CTL, "start", "--json", "--cpu",
+            str(self.cpu), "--output", self.output, *common.NO_SPIKES, "--session", "inside"
+        ]
         with contextlib.ExitStack() as stack:
-            outer = subprocess.Popen(["unshare", "-p", "-f", "--kill-child", *command], stdin=subprocess.DEVNULL,
-                                     stdout=subprocess.PIPE, text=True)
+            outer = subprocess.Popen(["unshare", "-p", "-f", "--kill-child", *command],
+                                     stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
             stack.callback(outer.wait)
             stack.callback(outer.stdout.close)
             stack.callback(outer.kill)
@@ -438,14 +472,20 @@ class Namespace(SessionTest):
         if subprocess.run(["unshare", "-p", "-f", "true"], stderr=subprocess.DEVNULL).returncode:
             self.skipTest("pid namespaces are not allowed here")
         with common.busy(self.cpu), common.late(self.cpu):
-            result = common.run_ctl("start", "--cpu", str(self.cpu), "--output", self.output, *common.SPIKES, "--count", "1", "--json",
-                                    prefix=["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"])
+            result = common.run_ctl(
+                "start", "--cpu", str(self.cpu), "--output", self.output, *common.SPIKES, "--count",
+                "1", "--json",
+                prefix=["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"])
         folder = common.of_type(common.parse_lines(result.stdout), "capture")[0]["path"]
         report = common.parse_lines(common.run_ctl("report", "--json", folder).stdout)[0]
-        kinds, names = zip(*((row["kind"], row["name"]) for row in report["budget"] if row["kind"] in ("thread", "idle")))
+        kinds, names = zip(*((row["kind"], row["name"]) for row in report["budget"]
+                             if row["kind"] in ("thread", "idle")))
         # The task that the timer's interrupt hit
-        hit = ("idle", f"swapper/{self.cpu}") if report["spike"]["idle"] else ("thread", report["spike"]["tid"])
-        self.assertIn(hit, [(kind, int(name.split()[-1]) if kind == "thread" else name) for kind, name in zip(kinds, names)])
+        hit = ("idle",
+               f"swapper/{self.cpu}") if report["spike"]["idle"] else ("thread",
+                                                                       report["spike"]["tid"])
+        self.assertIn(hit, [(kind, int(name.split()[-1]) if kind == "thread" else name)
+                            for kind, name in zip(kinds, names)])
         self.assertEqual(len(set(names)), len(names), names)
 
 

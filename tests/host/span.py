@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""A long time from an entry to an exit is a spike: system calls, functions of the kernel, of a library and of Redis, made slow by its
-own client, and a probe of PostgreSQL. Incomplete spans are counted."""
+"""A long time from an entry to an exit is a spike: system calls, functions of the kernel, of a
+library and of Redis, made slow by its own client, and a probe of PostgreSQL. Incomplete spans are
+counted."""
 import contextlib
 import functools
 import os
@@ -27,15 +28,16 @@ def span_kinds():
 
 
 def python_sleeps(cpu, *seconds):
-    code = "import os, sys, time\nos.sched_setaffinity(0, [%d])\nfor word in sys.argv[1:]: time.sleep(float(word))" % cpu
+    code = "import os, sys, time\nos.sched_setaffinity(0, [%d])\n" \
+           "for word in sys.argv[1:]: time.sleep(float(word))" % cpu
     subprocess.run(["python3", "-c", code, *map(str, seconds)], check=True)
 
 
 class SpanTest(common.HostTest):
     def session(self, span, threshold, *args):
         workload = [] if "--workload" in args else ["--workload", "auto"]
-        return common.Session([self.cpu], self.output, "--span", "it=" + span, "--trigger", "it=" + threshold, "--recorder", "none",
-                              *workload, *args)
+        return common.Session([self.cpu], self.output, "--span", "it=" + span, "--trigger",
+                              "it=" + threshold, "--recorder", "none", *workload, *args)
 
     def need(self, kind):
         if kind not in span_kinds():
@@ -45,7 +47,8 @@ class SpanTest(common.HostTest):
         """The only capture is that of the long span."""
         self.assertEqual(session.finish(), 0, session.__dict__)
         capture, = session.captures
-        self.assertEqual((capture["trigger"], capture["label"], capture["cpu"]), ("span", "it", self.cpu))
+        self.assertEqual((capture["trigger"], capture["label"], capture["cpu"]),
+                         ("span", "it", self.cpu))
         self.assertGreater(capture["latency_ns"], threshold_ns)
         facts = common.facts(capture["path"])
         spike = facts["spike"]
@@ -95,7 +98,8 @@ class Kernel(SpanTest):
         self.assertLessEqual(span["not_entered"] + span["reentered"], os.cpu_count())
 
     def test_by_field(self):
-        with self.session("tp:sched:sched_wakeup..tp:sched:sched_switch,by=pid:next_pid", NEVER) as session:
+        with self.session("tp:sched:sched_wakeup..tp:sched:sched_switch,by=pid:next_pid",
+                          NEVER) as session:
             python_sleeps(self.cpu, *[SHORT_S] * 10)
             session.finish(signal.SIGINT)
         self.assertGreaterEqual(session.summary["triggers"]["span"]["all"]["count"], 10)
@@ -105,8 +109,10 @@ class Kernel(SpanTest):
         programs = [os.path.join(self.folder, name) for name in ("wanted", "other")]
         for path in programs:
             shutil.copy(shutil.which("true"), path)
-        with self.session('tp:sched:sched_process_exec/filename ~ "*/wanted"/..tp:sched:sched_process_exit/comm == "wanted"/',
-                          NEVER) as session:
+        with self.session(
+                'tp:sched:sched_process_exec/filename ~ '
+                '"*/wanted"/..tp:sched:sched_process_exit/comm == "wanted"/',
+                NEVER) as session:
             for path in programs * 3:
                 subprocess.run(["taskset", "-c", str(self.cpu), path], check=True)
             session.finish(signal.SIGINT)
@@ -115,9 +121,12 @@ class Kernel(SpanTest):
 
     def test_filter_of_a_system_call(self):
         """With a field as key, too. Python sleeps on another clock."""
-        call = 'tp:syscalls:sys_enter_clock_nanosleep/which_clock == %d/..tp:syscalls:sys_exit_clock_nanosleep%s'
+        call = 'tp:syscalls:sys_enter_clock_nanosleep/which_clock == %d/..' \
+               'tp:syscalls:sys_exit_clock_nanosleep%s'
         code = "import ctypes, os\nos.sched_setaffinity(0, [%d])\n" \
-            "for clock in (0, 1, 7, 7): ctypes.CDLL(None).clock_nanosleep(clock, 0, (ctypes.c_long * 2)(0, 1000), None)" % self.cpu
+            "for clock in (0, 1, 7, 7):\n" \
+            "    ctypes.CDLL(None).clock_nanosleep(clock, 0, (ctypes.c_long * 2)(0, 1000), None)"
+        code %= self.cpu
         for clock, count in ((7, 2), (9, 0)):
             with self.subTest(clock), self.session(call % (clock, ""), NEVER) as session:
                 subprocess.run(["python3", "-c", code], check=True)
@@ -125,8 +134,10 @@ class Kernel(SpanTest):
                 self.assertEqual(session.summary["triggers"]["span"]["all"]["count"], count)
 
     def test_by_field_of_a_system_call(self):
-        span = 'tp:syscalls:sys_enter_lseek/offset == %d/..tp:syscalls:sys_exit_lseek/ret == %d/,by=offset:ret' % (2 * (54321,))
-        code = "import os, tempfile\nos.sched_setaffinity(0, [%d])\nfile = tempfile.TemporaryFile()\n" \
+        span = 'tp:syscalls:sys_enter_lseek/offset == 54321/..' \
+               'tp:syscalls:sys_exit_lseek/ret == 54321/,by=offset:ret'
+        code = "import os, tempfile\nos.sched_setaffinity(0, [%d])\n" \
+            "file = tempfile.TemporaryFile()\n" \
             "for offset in (54321, 12345) * 3: os.lseek(file.fileno(), offset, 0)" % self.cpu
         with self.session(span, NEVER) as session:
             subprocess.run(["python3", "-c", code], check=True)
@@ -140,12 +151,15 @@ class Kernel(SpanTest):
             session.finish(signal.SIGINT)
         span = session.summary["triggers"]["span"]["all"]
         self.assertEqual(sum(row[2] for row in span["histogram"]), span["count"])
-        self.assertGreaterEqual(sum(number for low, _, number in span["histogram"] if low >= SHORT_S * 1e9 * 63 / 64), 10)
+        self.assertGreaterEqual(
+            sum(number for low, _, number in span["histogram"] if low >= SHORT_S * 1e9 * 63 / 64),
+            10)
 
     def test_top(self):
         with common.python_on(self.cpu, "import time\nwhile True: time.sleep(%g)\n" % SHORT_S):
-            result = common.run_ctl("start", "--cpu", str(self.cpu), "--output", self.output, "--span", "it=" + NANOSLEEP,
-                                    "--trigger", "it=" + NEVER, "--recorder", "none", "--top", "--duration", "2.5s")
+            result = common.run_ctl("start", "--cpu", str(self.cpu), "--output", self.output,
+                                    "--span", "it=" + NANOSLEEP, "--trigger", "it=" + NEVER,
+                                    "--recorder", "none", "--top", "--duration", "2.5s")
         lines = result.stdout.splitlines()
         # The last table; columns of a kind: current, minimum, average, p99, maximum, spikes.
         at = max(i for i, line in enumerate(lines) if "| span" in line)
@@ -173,10 +187,14 @@ class User(SpanTest):
         return session.summary["triggers"]["span"]
 
     def counts(self, span):
-        return [span["all"]["count"], *(span[name] for name in ("not_entered", "reentered", "thread_died", "no_room"))]
+        return [
+            span["all"]["count"],
+            *(span[name] for name in ("not_entered", "reentered", "thread_died", "no_room"))
+        ]
 
     def test_counts(self):
-        """Those that are complete, not entered, entered again, of a thread that died, and beyond the room; the longest in ms."""
+        """Those that are complete, not entered, entered again, of a thread that died, and beyond
+        the room; the longest in ms."""
         pairs = "uprobe:%s:enter..uprobe:%s:leave,by=" % (SPANNED, SPANNED)
         for mode, span, counts, more_ms, less_ms in (
                 ("pairs", pairs + "arg1", [2, 0, 0, 0, 0], 20, NEVER_MS),
@@ -189,18 +207,22 @@ class User(SpanTest):
             with self.subTest(mode=mode, span=span):
                 seen = self.run_spanned(span, mode)
                 self.assertEqual(self.counts(seen), counts)
-                self.assertTrue(more_ms * 10**6 <= seen["all"]["max_ns"] < less_ms * 10**6, seen["all"])
-        count, not_entered, reentered, died, no_room = self.counts(self.run_spanned(pairs + "arg1", "many"))
+                self.assertTrue(more_ms * 10**6 <= seen["all"]["max_ns"] < less_ms * 10**6,
+                                seen["all"])
+        count, not_entered, reentered, died, no_room = self.counts(
+            self.run_spanned(pairs + "arg1", "many"))
         self.assertGreaterEqual(no_room, 17000 - 16384)
         self.assertEqual((count + no_room, not_entered, reentered, died), (17000, no_room, 0, 0))
 
     def test_overrun(self):
-        """A span that never ends, of a running thread and of a sleeping one. The workload's timer notices it."""
+        """A span that never ends, of a running thread and of a sleeping one. The workload's timer
+        notices it."""
         span = "uprobe:%s:enter..uprobe:%s:leave,overrun" % (SPANNED, SPANNED)
         for mode in ("spins", "sleeps"):
             workload = ["--workload", "cyclic", "--period", "10ms"]
             shutil.rmtree(self.output, ignore_errors=True)
-            with self.subTest(mode), self.session(span, LONG, "--count", "1", *workload) as session, \
+            with self.subTest(mode), \
+                    self.session(span, LONG, "--count", "1", *workload) as session, \
                     subprocess.Popen(["taskset", "-c", str(self.cpu), SPANNED, mode]) as process:
                 try:
                     capture = self.assert_long(session)
@@ -210,15 +232,19 @@ class User(SpanTest):
                 self.assertEqual(session.summary["triggers"]["span"]["all"]["count"], 0)
 
     def test_function_of_a_library(self):
-        library = next(line.split()[2] for line in subprocess.run(["ldd", shutil.which("sleep")], capture_output=True, text=True,
-                                                                  check=True).stdout.splitlines() if "libc.so" in line)
+        library = next(
+            line.split()[2]
+            for line in subprocess.run(["ldd", shutil.which("sleep")], capture_output=True,
+                                       text=True, check=True).stdout.splitlines()
+            if "libc.so" in line)
         # The library has two versions of this function.
         for name in (library, os.path.basename(library)):
             function = "clock_nanosleep" if "/" in name else "nanosleep"
-            with self.subTest(name), self.session("uprobe:%s:%s" % (name, function), NEVER) as session:
+            with self.subTest(name), self.session("uprobe:%s:%s" % (name, function),
+                                                  NEVER) as session:
                 code = "import ctypes, os\nos.sched_setaffinity(0, [%d])\nctypes.CDLL(None).%s"
-                call = "clock_nanosleep(1, 0, (ctypes.c_long * 2)(0, 1000), None)" if "clock" in function else \
-                    "nanosleep((ctypes.c_long * 2)(0, 1000), None)"
+                first = "1, 0, " if "clock" in function else ""
+                call = f"{function}({first}(ctypes.c_long * 2)(0, 1000), None)"
                 subprocess.run(["python3", "-c", code % (self.cpu, call)], check=True)
                 session.finish(signal.SIGINT)
                 self.assertGreaterEqual(session.summary["triggers"]["span"]["all"]["count"], 1)
@@ -226,11 +252,15 @@ class User(SpanTest):
     @contextlib.contextmanager
     def redis(self):
         socket = os.path.join(self.folder, "redis")
-        server = ["taskset", "-c", str(self.cpu), REDIS, "--port", "0", "--unixsocket", socket, "--save", "", "--dir", self.folder,
-                  "--enable-debug-command", "yes"]
+        server = [
+            "taskset", "-c",
+            str(self.cpu), REDIS, "--port", "0", "--unixsocket", socket, "--save", "", "--dir",
+            self.folder, "--enable-debug-command", "yes"
+        ]
 
         def ask(*words):
-            return subprocess.run(["redis-cli", "-s", socket, *words], capture_output=True, text=True, check=False).stdout
+            return subprocess.run(["redis-cli", "-s", socket, *words], capture_output=True,
+                                  text=True, check=False).stdout
 
         with subprocess.Popen(server, stdout=subprocess.DEVNULL) as process:
             try:
@@ -242,7 +272,8 @@ class User(SpanTest):
     def test_redis(self):
         if not os.path.exists(REDIS) or not shutil.which("redis-cli"):
             self.skipTest("needs redis-server and redis-tools")
-        with self.redis() as ask, self.session("uprobe:%s:call" % REDIS, LONG, "--count", "1") as session:
+        with self.redis() as ask, self.session("uprobe:%s:call" % REDIS, LONG, "--count",
+                                               "1") as session:
             self.assertIn("OK", ask("set", "key", "value"))
             ask("debug", "sleep", str(LONG_S))
             capture = self.assert_long(session, LONG_S * 1e9)
@@ -256,13 +287,17 @@ class User(SpanTest):
         os.mkdir(data)
         shutil.chown(data, "postgres")
         run = ["runuser", "-u", "postgres", "--"]
-        subprocess.run([*run, programs + "initdb", "-D", data, "--no-sync", "-A", "trust"], stdout=subprocess.DEVNULL, check=True)
+        subprocess.run([*run, programs + "initdb", "-D", data, "--no-sync", "-A", "trust"],
+                       stdout=subprocess.DEVNULL, check=True)
 
         def ask(query):
-            return subprocess.run([*run, programs + "psql", "-h", data, "-Atc", query], capture_output=True, text=True,
-                                  check=False).stdout
+            return subprocess.run([*run, programs + "psql", "-h", data, "-Atc", query],
+                                  capture_output=True, text=True, check=False).stdout
 
-        server = [*run, "taskset", "-c", str(self.cpu), programs + "postgres", "-D", data, "-k", data, "-c", "listen_addresses="]
+        server = [
+            *run, "taskset", "-c",
+            str(self.cpu), programs + "postgres", "-D", data, "-k", data, "-c", "listen_addresses="
+        ]
         with subprocess.Popen(server, stderr=subprocess.DEVNULL) as process:
             try:
                 common.wait_for(lambda: ask("select 1") == "1\n", "an answer of PostgreSQL")
@@ -273,11 +308,15 @@ class User(SpanTest):
     def test_postgres(self):
         if common.EMULATED:
             self.skipTest("a database takes minutes to make in an emulator")
-        found = [POSTGRES % version for version in range(13, 20) if os.path.exists(POSTGRES % version + "postgres")]
+        found = [
+            POSTGRES % version for version in range(13, 20)
+            if os.path.exists(POSTGRES % version + "postgres")
+        ]
         if not found:
             self.skipTest("needs postgresql")
         probe = "usdt:%spostgres:postgresql:query__" % found[0]
-        with self.postgres(found[0]) as ask, self.session("%sstart..%sdone" % (probe, probe), LONG, "--count", "1") as session:
+        with self.postgres(found[0]) as ask, self.session("%sstart..%sdone" % (probe, probe), LONG,
+                                                          "--count", "1") as session:
             self.assertEqual(ask("select 2"), "2\n")
             ask("select pg_sleep(%g)" % LONG_S)
             capture = self.assert_long(session, LONG_S * 1e9)
@@ -290,19 +329,17 @@ class Refused(SpanTest):
         self.assert_fails(result, code, *words)
 
     def test_what_there_is_not(self):
-        rows = [
-            (2, ["it", "no tracepoint nothing:such"], "tp:nothing:such..tp:sched:sched_switch"),
-            (2, ["it", "by=such", "no such field"], "tp:sched:sched_switch..tp:sched:sched_switch,by=such"),
-            (2, ["it", "/no/such", "No such file"], "uprobe:/no/such:f"),
-            (2, ["it", "no_such_function", "no such function"], "fn:no_such_function"),
-            (2, ["it", "'tp'", "tp:SYS:NAME"], "tp:sched"),
-            (2, ["it", "no EXIT"], "tp:sched:sched_switch"),
-        ]
+        rows = [(2, ["it", "no tracepoint nothing:such"], "tp:nothing:such..tp:sched:sched_switch"),
+                (2, ["it", "by=such",
+                     "no such field"], "tp:sched:sched_switch..tp:sched:sched_switch,by=such"),
+                (2, ["it", "/no/such", "No such file"], "uprobe:/no/such:f"),
+                (2, ["it", "no_such_function", "no such function"], "fn:no_such_function"),
+                (2, ["it", "'tp'", "tp:SYS:NAME"], "tp:sched"),
+                (2, ["it", "no EXIT"], "tp:sched:sched_switch"), ]
         if "uprobe, usdt: yes" in span_kinds():
-            rows += [
-                (2, ["it", "'no_such'", "no such function"], "uprobe:%s:no_such" % SPANNED),
-                (2, ["it", "'no:such'", "no such probe"], "usdt:%s:no:such..tp:sched:sched_switch" % SPANNED),
-            ]
+            rows += [(2, ["it", "'no_such'", "no such function"], "uprobe:%s:no_such" % SPANNED),
+                     (2, ["it", "'no:such'",
+                          "no such probe"], "usdt:%s:no:such..tp:sched:sched_switch" % SPANNED), ]
         for code, words, span in rows:
             with self.subTest(span):
                 self.refuse(code, words, "--trigger", "it=1ms", "--span", "it=" + span)

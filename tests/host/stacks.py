@@ -11,7 +11,8 @@ import unittest
 import common
 
 # It is nearly always in one kernel function, called from libc.
-READER = "import os\nfd = os.open('/dev/zero', os.O_RDONLY)\nos.sched_setaffinity(0, {%d})\nb = bytearray(1 << 20)\nwhile True: os.readv(fd, [b])"
+READER = "import os\nfd = os.open('/dev/zero', os.O_RDONLY)\n" \
+         "os.sched_setaffinity(0, {%d})\nb = bytearray(1 << 20)\nwhile True: os.readv(fd, [b])"
 
 
 # With the default events, which include senders.
@@ -26,7 +27,8 @@ class Stacks(common.HostTest):
             try:
                 for line in iter(session.read_capture, None):
                     spike = common.facts(line["path"])["spike"]
-                    if spike["tid"] == reader.pid and spike["stack"] and "symbol" in spike["stack"][0]:
+                    if spike["tid"] == reader.pid and spike["stack"] and "symbol" in spike["stack"][
+                            0]:
                         return line["path"], spike
             finally:
                 reader.kill()
@@ -36,12 +38,16 @@ class Stacks(common.HostTest):
         folder, spike = self.capture(common.find_cpus(1)[0])
         symbols = [frame["symbol"] for frame in spike["stack"] if not frame["user"]]
         files = [frame["file"] for frame in spike["stack"] if frame["user"]]
-        # The interrupt's frames are left out; the stack is that of the system call, up to its entry.
-        self.assertFalse([name for name in symbols if name and "hrtimer" in name or name and "sysvec" in name], symbols)
+        # The interrupt's frames are left out; the stack is that of the system call, up to its
+        # entry.
+        self.assertFalse(
+            [name for name in symbols if name and "hrtimer" in name or name and "sysvec" in name],
+            symbols)
         self.assertIn("entry_SYSCALL_64_after_hwframe", symbols)
         self.assertTrue(files and "libc" in files[0], files)
         self.assertEqual(len(spike["stack"][len(symbols)]["build_id"]), 40)
-        self.assertEqual((spike["policy"], spike["priority"], spike["nice"]), ("other", 0, os.nice(0)))
+        self.assertEqual((spike["policy"], spike["priority"], spike["nice"]),
+                         ("other", 0, os.nice(0)))
         report = json.loads(common.run_ctl("report", "--json", folder).stdout)
         self.assertEqual([frame["name"] for frame in report["stack"]][:len(symbols)], symbols)
 
@@ -50,12 +56,14 @@ class Stacks(common.HostTest):
         """Stock perf has the same frames in the sample of the event `spike`."""
         folder, spike = self.capture(common.find_cpus(1)[0])
         data = os.path.join(folder, "perf.data")
-        out = subprocess.run(["perf", "script", "-i", data, "-F", "event,ip,sym"], capture_output=True, text=True, check=True).stdout
+        out = subprocess.run(["perf", "script", "-i", data, "-F", "event,ip,sym"],
+                             capture_output=True, text=True, check=True).stdout
         seen = out.split("spike:")[1].split("\n\n")[0].split("\n")[1:]
         expected = [frame["symbol"] for frame in spike["stack"] if not frame["user"]]
         self.assertEqual([line.split()[1] for line in seen][:len(expected)], expected)
         self.assertEqual(len(seen), len(spike["stack"]))
-        out = subprocess.run(["perf", "report", "-i", data, "--stdio", "-g", "none"], capture_output=True, text=True, check=True).stdout
+        out = subprocess.run(["perf", "report", "-i", data, "--stdio", "-g", "none"],
+                             capture_output=True, text=True, check=True).stdout
         self.assertIn("of event 'spike'", out)
         self.assertIn(expected[0], out.split("of event 'spike'")[1])
 
@@ -76,22 +84,29 @@ def ask_all_cpus():
 
 
 class Senders(common.HostTest):
-    @unittest.skipUnless(shutil.which("perf") and os.path.exists(SWITCH), "no perf, or not this kernel's")
+    @unittest.skipUnless(
+        shutil.which("perf") and os.path.exists(SWITCH), "no perf, or not this kernel's")
     def test_records_what_is_sent(self):
         """Who called a function on one CPU, or on several; with --event too."""
         cpu = common.find_cpus(1)[0]
         os.sched_setaffinity(0, os.sched_getaffinity(0) - {cpu})
         self.addCleanup(os.sched_setaffinity, 0, os.sched_getaffinity(0) | {cpu})
         # A polling CPU needs no interrupt.
-        with common.busy(cpu), common.Session([cpu], self.output, "--recorder", "events", "--threshold", "1h", "--count", "1",
-                                              "-e", "irq_vectors:call_function*", "-e", "workqueue:workqueue_execute_start") as session:
+        with common.busy(cpu), common.Session([cpu], self.output, "--recorder", "events",
+                                              "--threshold", "1h", "--count", "1", "-e",
+                                              "irq_vectors:call_function*", "-e",
+                                              "workqueue:workqueue_execute_start") as session:
             ask_all_cpus()
             common.read(STAT_REFRESH)
             self.assertEqual(common.run_ctl("poke", session.name).returncode, 0)
             data = os.path.join(session.read_capture()["path"], "perf.data")
-        out = subprocess.run(["perf", "script", "-i", data, "-F", "tid,event,trace,ip,sym"], capture_output=True, text=True, check=True).stdout
+        out = subprocess.run(["perf", "script", "-i", data, "-F", "tid,event,trace,ip,sym"],
+                             capture_output=True, text=True, check=True).stdout
         mine = re.findall(rf"^ *{os.getpid()} +(\S+): (.*)\n((?:\t.*\n)*)", out, re.MULTILINE)
-        queued = [stack for name, fields, stack in mine if name == "workqueue:workqueue_queue_work" and fields.endswith(f" cpu={cpu}")]
+        queued = [
+            stack for name, fields, stack in mine
+            if name == "workqueue:workqueue_queue_work" and fields.endswith(f" cpu={cpu}")
+        ]
         self.assertTrue(queued, mine[-3:])
         self.assertIn("schedule_on_each_cpu", queued[0])
         if os.path.exists("/sys/kernel/tracing/events/ipi/ipi_send_cpu"):
@@ -100,14 +115,17 @@ class Senders(common.HostTest):
             self.assertTrue(calls, mine[-3:])
             self.assertIn("ksys_write", calls[0])
 
-    @unittest.skipUnless(os.path.exists("/sys/kernel/tracing/events/csd/csd_queue_cpu"), "this kernel does not tell of calls between CPUs (Linux 6.4)")
+    @unittest.skipUnless(os.path.exists("/sys/kernel/tracing/events/csd/csd_queue_cpu"),
+                         "this kernel does not tell of calls between CPUs (Linux 6.4)")
     def test_names_the_sender(self):
         """The timer was late because of a call from another CPU: from which task and function."""
         cpu = common.find_cpus(1)[0]
-        with common.late(cpu), common.Session([cpu], self.output, *SPIKES, "--count", "100000") as session:
+        with common.late(cpu), common.Session([cpu], self.output, *SPIKES, "--count",
+                                              "100000") as session:
             for line in iter(session.read_capture, None):
                 cause = json.loads(common.run_ctl("report", "--json", line["path"]).stdout)["cause"]
-                if cause["name"].startswith("call_function") and cause["time_ns"] > common.SPIN_US * 500:
+                if cause["name"].startswith(
+                        "call_function") and cause["time_ns"] > common.SPIN_US * 500:
                     break
             self.assertTrue(cause["sender"], cause)
             self.assertEqual(cause["sender"]["comm"], "late")
@@ -130,14 +148,17 @@ while os.read(0, 1):
 @unittest.skipUnless(shutil.which("perf"), "no perf")
 class Wakers(common.HostTest):
     def capture(self, cpu):
-        """The capture of a wakeup, and the process that was woken. The CPU is never idle, where the kernel may drop events."""
-        with subprocess.Popen(["python3", "-c", WAITER % cpu], stdin=subprocess.PIPE, bufsize=0) as waiter, common.busy(cpu):
+        """The capture of a wakeup, and the process that was woken. The CPU is never idle, where the
+        kernel may drop events."""
+        with subprocess.Popen(["python3", "-c", WAITER % cpu], stdin=subprocess.PIPE,
+                              bufsize=0) as waiter, common.busy(cpu):
             def waits():
                 return "(pp-waiter) S " in common.read("/proc/%d/stat" % waiter.pid)
 
             common.wait_for(waits, "the waiter waits")
-            with common.Session([cpu], self.output, "--recorder", "events", "--workload", "none", "--trigger", "wakeup=1us",
-                                "--task", str(waiter.pid), "--count", "2") as session:
+            with common.Session([cpu], self.output, "--recorder", "events",
+                                "--workload", "none", "--trigger", "wakeup=1us", "--task",
+                                str(waiter.pid), "--count", "2") as session:
                 # When the session began, it slept already.
                 for _ in range(2):
                     common.wait_for(waits, "the waiter waits again")
@@ -153,14 +174,22 @@ class Wakers(common.HostTest):
         os.sched_setaffinity(0, {other})
         path, pid = self.capture(cpu)
         thread = common.facts(path)["spike"]["thread"]
-        self.assertEqual(thread, {"pid": pid, "tid": pid, "comm": "pp-waiter", "policy": "other", "priority": 0, "nice": os.nice(0)})
+        self.assertEqual(
+            thread, {
+                "pid": pid, "tid": pid, "comm": "pp-waiter", "policy": "other", "priority": 0,
+                "nice": os.nice(0)
+            })
         data = os.path.join(path, "perf.data")
         out = self.perf("script", "-i", data, "-F", "trace:comm,tid,event,trace,ip,sym")
-        waking = re.findall(rf"^ *\S+ +(\d+) +sched:sched_waking: (?=.*pid={pid} ).*\n((?:\t.*\n)*)", out, re.MULTILINE)[-1]
+        waking = re.findall(
+            rf"^ *\S+ +(\d+) +sched:sched_waking: (?=.*pid={pid} ).*\n((?:\t.*\n)*)", out,
+            re.MULTILINE)[-1]
         self.assertEqual(waking[0], str(os.getpid()))
         self.assertIn("pipe_write", waking[1])
         self.assertIn("ksys_write", waking[1])
-        sleep = re.findall(rf"^pp-waiter +{pid} +sched:sched_switch: .*prev_state=S .*\n((?:\t.*\n)*)", out, re.MULTILINE)
+        sleep = re.findall(
+            rf"^pp-waiter +{pid} +sched:sched_switch: .*prev_state=S .*\n((?:\t.*\n)*)", out,
+            re.MULTILINE)
         self.assertTrue(sleep, re.findall(rf"^.*{pid}.*$", out, re.MULTILINE))
         self.assertIn("pipe_read", sleep[-1])
         self.assertRegex(sleep[-1], r"entry_SYSCALL.*\n.* (__libc_|__)?read\b")

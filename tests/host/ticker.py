@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""ticker.py CPU PERIOD_US [CLOCK]: sleeps to each multiple of the period, so tickers of several CPUs wake together."""
+"""ticker.py CPU PERIOD_US [CLOCK]: sleeps to each multiple of the period, so tickers of several
+CPUs wake together."""
 import ctypes
 import os
 import sys

@@ -52,7 +52,8 @@ class Spikes(common.HostTest):
         cpu = common.find_cpus(1)[0]
         with common.busy(cpu) as task, common.late(cpu), \
                 common.Session([cpu], self.output, *common.SPIKES, "--count", "100000") as session:
-            capture = next(each for each in iter(session.read_capture, None) if each["tid"] == task.pid)
+            capture = next(each for each in iter(session.read_capture, None)
+                           if each["tid"] == task.pid)
             self.assertEqual(session.finish(signal.SIGINT), 0, session.__dict__)
         self.assertEqual(capture["pid"], task.pid)
         self.assertTrue(capture["comm"].startswith("python"), capture["comm"])
@@ -80,7 +81,8 @@ class Watching(common.HostTest):
 
 class OtherCpus(common.HostTest):
     def session(self, watched, *limits):
-        return common.Session(watched, self.output, *common.SPIKES, "--workload", "none", "--count", "100000", *limits)
+        return common.Session(watched, self.output, *common.SPIKES, "--workload", "none", "--count",
+                              "100000", *limits)
 
     def test_they_are_not_watched(self):
         watched, other = common.find_cpus(2)
@@ -143,7 +145,8 @@ class Functions(Watching):
         """A kernel function that is no timer's callback, and the address behind one."""
         for function in ("schedule", hex(int(common.symbol_address("hrtimer_wakeup"), 16) + 1)):
             found = self.watch(common.find_cpus(1), "--function", function)["all"]
-            self.assertEqual((found["count"], found["histogram"], found["max_ns"]), (0, [], 0), function)
+            self.assertEqual((found["count"], found["histogram"], found["max_ns"]), (0, [], 0),
+                             function)
 
     @unittest.skipIf(common.EMULATED, "this machine is emulated")
     def test_any_sees_more_than_one_function(self):
@@ -152,9 +155,9 @@ class Functions(Watching):
         names = set()
         with common.busy(cpu), common.ticker(cpu, 1000):
             for _ in range(5):
-                session = common.run_ctl("start", "--json", "--cpu", str(cpu), "--output", self.output,
-                                         "--threshold", "1ns", *common.EVENTS, "--workload", "none", "--function",
-                                         "any", "--count", "20")
+                session = common.run_ctl("start", "--json", "--cpu", str(cpu), "--output",
+                                         self.output, "--threshold", "1ns", *common.EVENTS,
+                                         "--workload", "none", "--function", "any", "--count", "20")
                 self.assertEqual(session.returncode, 0, session.stderr)
                 captures = common.of_type(common.parse_lines(session.stdout), "capture")
                 names |= {capture["function_name"] for capture in captures}

@@ -6,7 +6,11 @@ import subprocess
 
 NOBODY = 65534
 # If the tests do not run as root, the guest's user must not be root either.
-AS_NOBODY = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups", "--inh-caps=-all", "--bounding-set=-all"]
+AS_NOBODY = [
+    "setpriv", "--reuid",
+    str(NOBODY), "--regid",
+    str(NOBODY), "--clear-groups", "--inh-caps=-all", "--bounding-set=-all"
+]
 if os.geteuid():
     AS_NOBODY = []
 NAMES = ("pt", "events")
@@ -16,10 +20,12 @@ FIELDS = "comm,tid,cpu,time,flags,ip,sym,symoff,addr"
 
 
 def run(command, folder, before):
-    result = subprocess.run([*before, *map(str, command)], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, check=False,
+    result = subprocess.run([*before, *map(str, command)], cwd=folder, stdin=subprocess.DEVNULL,
+                            capture_output=True, check=False,
                             env={**os.environ, "HOME": str(folder), "TMPDIR": str(folder)})
     if result.returncode:
-        raise SystemExit(f"FAILED: {command}: exit status {result.returncode}: {result.stderr.decode()}")
+        raise SystemExit(
+            f"FAILED: {command}: exit status {result.returncode}: {result.stderr.decode()}")
     return result.stdout
 
 
@@ -32,7 +38,10 @@ def stock_perf(folder, name):
 
 def shown(ctl, folder, name, before=()):
     """Output of each command for the capture `name` in the folder."""
-    commands = {"report": [ctl, "report", name], "script": [ctl, "script", name, "--quiet", "--all"], "perf": stock_perf(folder, name)}
+    commands = {
+        "report": [ctl, "report", name], "script": [ctl, "script", name, "--quiet", "--all"],
+        "perf": stock_perf(folder, name)
+    }
     found = {kind: run(command, folder, before) for kind, command in commands.items()}
     kind, option = ("fxt", "-o") if name == "pt" else ("html", "--html")
     run([ctl, "export", name, "--quiet", option, f"{name}.{kind}"], folder, before)
@@ -53,6 +62,7 @@ def opened(ctl, archives, folder):
     found = {}
     for name in NAMES:
         with open(archives / f"{name}.tar.zst", "rb") as file:
-            subprocess.run([*AS_NOBODY, ctl, "open", "-", "-o", name, "-q"], stdin=file, cwd=folder, stdout=subprocess.DEVNULL, check=True)
+            subprocess.run([*AS_NOBODY, ctl, "open", "-", "-o", name, "-q"], stdin=file, cwd=folder,
+                           stdout=subprocess.DEVNULL, check=True)
         found[name] = shown(ctl, folder, name, AS_NOBODY)
     return found

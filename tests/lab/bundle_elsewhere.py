@@ -17,7 +17,8 @@ TAKEN_ON, OPENED_ON, SECONDS, CTL = *sys.argv[1:4], os.path.realpath(sys.argv[4]
 HERE = pathlib.Path(__file__).resolve().parent
 LIBRARY = """
 volatile unsigned long %(name)s_sum;
-__attribute__((noinline)) void %(name)s_work(void) { for (int i = 0; i < 500; i++) %(name)s_sum += i; }
+__attribute__((noinline)) void %(name)s_work(void)
+{ for (int i = 0; i < 500; i++) %(name)s_sum += i; }
 """
 ACME = """
 #include <time.h>
@@ -56,14 +57,18 @@ def build(folder):
     compiler = ["gcc", "-O1", "-x", "c", "-"]
     names = ("touched", "untouched")
     for name in names:
-        subprocess.run([*compiler, "-shared", "-fPIC", "-o", folder / f"lib{name}.so"], input=LIBRARY % {"name": name}, text=True, check=True)
-    subprocess.run([*compiler, "-o", folder / "acme", f"-L{folder}", *(f"-l{name}" for name in names), "-Wl,-rpath,$ORIGIN"],
-                   input=ACME, text=True, check=True)
+        subprocess.run([*compiler, "-shared", "-fPIC", "-o", folder / f"lib{name}.so"],
+                       input=LIBRARY % {"name": name}, text=True, check=True)
+    subprocess.run([
+        *compiler, "-o", folder / "acme", f"-L{folder}", *(f"-l{name}"
+                                                           for name in names), "-Wl,-rpath,$ORIGIN"
+    ], input=ACME, text=True, check=True)
 
 
 def guest(kernel, script, options, *args):
-    ran = subprocess.run([HERE / "run-test", kernel, SECONDS, "python3", HERE / "guest" / script, CTL, *args], check=False,
-                         env={**os.environ, "LAB_OPTIONS": options})
+    ran = subprocess.run(
+        [HERE / "run-test", kernel, SECONDS, "python3", HERE / "guest" / script, CTL, *args],
+        check=False, env={**os.environ, "LAB_OPTIONS": options})
     if ran.returncode:
         sys.exit(ran.returncode)
 
@@ -73,12 +78,16 @@ def compare(here, there, where):
     for file in sorted(here.iterdir()):
         name, _, kind = file.name.partition(".")
         data = there[name][kind] if isinstance(there, dict) else (there / file.name).read_bytes()
-        check(file.stat().st_size and data == file.read_bytes(), f"{file.name} {where} is another than where it was taken")
+        check(file.stat().st_size and data == file.read_bytes(),
+              f"{file.name} {where} is another than where it was taken")
 
 
 def check_names(here):
     """Checks that code of all kinds has symbols."""
-    wanted = ["acme_leaf", "acme_outer", "touched_work", "clock_gettime", "asm_sysvec_apic_timer_interrupt", "bpf_prog_"]
+    wanted = [
+        "acme_leaf", "acme_outer", "touched_work", "clock_gettime",
+        "asm_sysvec_apic_timer_interrupt", "bpf_prog_"
+    ]
     for kind in ("script", "perf", "fxt"):
         data = (here / f"pt.{kind}").read_bytes()
         missing = [name for name in wanted if name.encode() not in data]
@@ -96,14 +105,16 @@ def check_binaries(opened):
 if not emulator.is_here():
     print(f"skipped: no QEMU that can do it; this fetches it: {HERE}/lab qemu")
     sys.exit(77)
-if subprocess.run([*bundle.AS_NOBODY, CTL, "--version"], capture_output=True, check=False).returncode:
+if subprocess.run([*bundle.AS_NOBODY, CTL, "--version"], capture_output=True,
+                  check=False).returncode:
     print("skipped: needs a build that others than root can run")
     sys.exit(77)
 with tempfile.TemporaryDirectory(prefix="perf-poke-bundle-") as scratch:
     folder = pathlib.Path(scratch)
     folder.chmod(0o755)
     build(folder / "programs")
-    guest(TAKEN_ON, "bundle_take.py", f"--pt emulated --share {folder}", folder, folder / "programs")
+    guest(TAKEN_ON, "bundle_take.py", f"--pt emulated --share {folder}", folder,
+          folder / "programs")
     check_names(folder / "here")
     guest(OPENED_ON, "bundle_open.py", f"--share {folder}", folder)
     compare(folder / "here", folder / "there", f"on {OPENED_ON}")

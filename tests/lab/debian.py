@@ -10,11 +10,17 @@ import time
 from store import LabError, cache, locked, need, run_logged, say
 
 # Archives that apt reads besides the suite
-ALSO = {"bookworm": ["bookworm-security"], "trixie": ["trixie-security"], "trixie-backports": ["trixie", "trixie-security"]}
+ALSO = {
+    "bookworm": ["bookworm-security"], "trixie": ["trixie-security"],
+    "trixie-backports": ["trixie", "trixie-security"]
+}
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 # Merged-/usr links, which bookworm leaves to the installer, and alternatives
-LINKS = {"bin": "usr/bin", "sbin": "usr/sbin", "lib": "usr/lib", "lib64": "usr/lib64", "usr/bin/awk": "mawk"}
+LINKS = {
+    "bin": "usr/bin", "sbin": "usr/sbin", "lib": "usr/lib", "lib64": "usr/lib64",
+    "usr/bin/awk": "mawk"
+}
 UNUSED = ("doc", "man", "locale", "info", "lintian", "bug")
 # Kernel packages depend on an initramfs generator.
 STATUS = """\
@@ -31,10 +37,12 @@ Description: no package
 
 def mirrors():
     """Mirrors of the system's apt, by label."""
-    out = subprocess.run(["apt-get", "indextargets", "--format", "$(LABEL)|$(REPO_URI)"], capture_output=True, text=True, check=True).stdout
+    out = subprocess.run(["apt-get", "indextargets", "--format", "$(LABEL)|$(REPO_URI)"],
+                         capture_output=True, text=True, check=True).stdout
     found = dict(line.split("|", 1) for line in reversed(out.splitlines()))
     if "Debian" not in found:
-        raise LabError("apt knows no mirror of Debian: run apt-get update first, or name one in its sources")
+        raise LabError(
+            "apt knows no mirror of Debian: run apt-get update first, or name one in its sources")
     return found
 
 
@@ -47,9 +55,12 @@ class Suite:
 
     def options(self):
         """apt options that use this folder instead of the system's."""
-        options = {"Dir::Etc::sourcelist": self.apt / "sources.list", "Dir::Etc::sourceparts": "/dev/null",
-                   "Dir::State": self.apt, "Dir::State::status": self.apt / "status", "Dir::Cache": self.apt,
-                   "Debug::NoLocking": 1, "APT::Sandbox::User": "root", "Acquire::Languages": "none"}
+        options = {
+            "Dir::Etc::sourcelist": self.apt / "sources.list", "Dir::Etc::sourceparts": "/dev/null",
+            "Dir::State": self.apt, "Dir::State::status": self.apt / "status",
+            "Dir::Cache": self.apt, "Debug::NoLocking": 1, "APT::Sandbox::User": "root",
+            "Acquire::Languages": "none"
+        }
         if self.name.endswith("-backports"):
             options["APT::Default-Release"] = self.name
         return [word for item in options.items() for word in ("-o", "{}={}".format(*item))]
@@ -68,10 +79,15 @@ class Suite:
         if updated.exists() and time.time() - updated.stat().st_mtime < 3600:
             return
         known = mirrors()
-        lines = [f"deb [signed-by={KEYRING}] {known[label]} {suite} main\n" for suite in [*ALSO[self.name], self.name]
-                 if (label := "Debian-Security" if suite.endswith("-security") else "Debian") in known]
+        lines = [
+            f"deb [signed-by={KEYRING}] {known[label]} {suite} main\n"
+            for suite in [*ALSO[self.name], self.name]
+            if (label := "Debian-Security" if suite.endswith("-security") else "Debian") in known
+        ]
         (self.apt / "sources.list").write_text("".join(lines))
-        (self.apt / "status").write_text(STATUS + "".join(p.read_text() for p in sorted((self.apt / "packages").iterdir())))
+        (self.apt /
+         "status").write_text(STATUS + "".join(p.read_text()
+                                               for p in sorted((self.apt / "packages").iterdir())))
         run_logged(["apt-get", *self.options(), "update"], self.log)
         updated.touch()
 
@@ -79,7 +95,8 @@ class Suite:
         """The package with the highest version in its name among those that match the pattern."""
         with locked(self.folder.name):
             self.update()
-            names = subprocess.run(["apt-cache", *self.options(), "pkgnames"], capture_output=True, text=True, check=True).stdout.split()
+            names = subprocess.run(["apt-cache", *self.options(), "pkgnames"], capture_output=True,
+                                   text=True, check=True).stdout.split()
         found = [name for name in names if re.fullmatch(pattern, name)]
         if not found:
             raise LabError(f"{self.name} has no package {pattern}")
@@ -88,7 +105,8 @@ class Suite:
     def version(self, package):
         """Version of an unpacked package, or None."""
         with_version = self.apt / "packages" / package
-        return re.search(r"(?m)^Version: (?:\d+:)?(.*)", with_version.read_text())[1] if with_version.exists() else None
+        return re.search(r"(?m)^Version: (?:\d+:)?(.*)",
+                         with_version.read_text())[1] if with_version.exists() else None
 
     def unpack(self, *packages):
         """Unpacks missing packages and their dependencies."""
@@ -97,30 +115,46 @@ class Suite:
                 return
             self.update()
             say(f"downloading {' '.join(packages)} of {self.name}")
-            run_logged(["apt-get", *self.options(), "install", "-y", "--download-only", "--no-install-recommends", *packages], self.log)
+            run_logged([
+                "apt-get", *self.options(), "install", "-y", "--download-only",
+                "--no-install-recommends", *packages
+            ], self.log)
             for deb in (self.apt / "archives").glob("*.deb"):
                 self.unpack_one(deb)
-            (self.apt / "status").write_text(STATUS + "".join(p.read_text() for p in sorted((self.apt / "packages").iterdir())))
+            (self.apt /
+             "status").write_text(STATUS +
+                                  "".join(p.read_text()
+                                          for p in sorted((self.apt / "packages").iterdir())))
 
     def unpack_one(self, deb):
         without = [f"--exclude=./usr/share/{name}" for name in UNUSED]
         with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", deb], stdout=subprocess.PIPE) as data:
-            subprocess.run(["tar", "-x", "-C", self.folder, "--keep-directory-symlink", "--no-same-owner", *without],
-                           stdin=data.stdout, check=True)
+            subprocess.run([
+                "tar", "-x", "-C", self.folder, "--keep-directory-symlink", "--no-same-owner",
+                *without
+            ], stdin=data.stdout, check=True)
         if data.returncode:
             raise LabError(f"{deb}: is damaged")
-        fields = subprocess.run(["dpkg-deb", "-f", deb], capture_output=True, text=True, check=True).stdout
+        fields = subprocess.run(["dpkg-deb", "-f", deb], capture_output=True, text=True,
+                                check=True).stdout
         name = re.search(r"(?m)^Package: (.*)", fields)[1]
-        (self.apt / "packages" / name).write_text(f"{fields.strip()}\nStatus: install ok installed\n\n")
+        (self.apt / "packages" /
+         name).write_text(f"{fields.strip()}\nStatus: install ok installed\n\n")
         deb.unlink()
 
     def run(self, argv, log):
         """Runs a program of the suite with the folder as its root."""
         alone = ["unshare", "--mount", *(["--map-root-user"] if os.geteuid() else [])]
-        script = 'for f in dev proc; do mkdir -p "$0/$f" && mount --rbind "/$f" "$0/$f" || exit; done; exec chroot "$0" "$@"'
-        run_logged([*alone, "sh", "-c", script, self.folder, *argv], log, env={"PATH": "/usr/sbin:/usr/bin", "LC_ALL": "C.UTF-8"})
+        script = 'for f in dev proc; do mkdir -p "$0/$f" && mount --rbind "/$f" "$0/$f" || ' \
+            'exit; done; exec chroot "$0" "$@"'
+        run_logged([*alone, "sh", "-c", script, self.folder, *argv], log,
+                   env={"PATH": "/usr/sbin:/usr/bin", "LC_ALL": "C.UTF-8"})
 
     def program(self, path):
         """The command line that runs a program of the suite with its own loader and libraries."""
         libraries = self.folder / LIBRARIES
-        return [str(libraries / "ld-linux-x86-64.so.2"), "--library-path", str(libraries), str(self.folder / path)]
+        return [
+            str(libraries / "ld-linux-x86-64.so.2"), "--library-path",
+            str(libraries),
+            str(self.folder / path)
+        ]

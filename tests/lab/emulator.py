@@ -11,8 +11,11 @@ PACKAGE = "qemu-system-x86"
 SUITE = Suite("trixie-backports")
 HERE = pathlib.Path(__file__).resolve().parent
 # The plugin and ptsim share the packet writer.
-SOURCES = sorted((HERE / "ptemu").glob("*.c")) + [HERE / "ptsim" / name for name in ("packets.c", "psb.c")]
-HEADERS = sorted((HERE / "ptemu").rglob("*.h")) + [HERE / "ptsim" / name for name in ("packets.h", "psb.h", "ptemu.h")]
+SOURCES = sorted(
+    (HERE / "ptemu").glob("*.c")) + [HERE / "ptsim" / name for name in ("packets.c", "psb.c")]
+HEADERS = sorted(
+    (HERE /
+     "ptemu").rglob("*.h")) + [HERE / "ptsim" / name for name in ("packets.h", "psb.h", "ptemu.h")]
 
 
 def is_here():
@@ -38,8 +41,11 @@ def plugin(folder):
     with locked("ptemu"):
         if not built.exists():
             temporary = built.with_suffix(f".{os.getpid()}")
-            run_logged(["gcc", "-std=gnu11", "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-fvisibility=hidden",
-                        f"-I{HERE}/ptemu/include", f"-I{HERE}/ptsim", "-o", temporary, *SOURCES], folder / "log")
+            run_logged([
+                "gcc", "-std=gnu11", "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC",
+                "-fvisibility=hidden", f"-I{HERE}/ptemu/include", f"-I{HERE}/ptsim", "-o",
+                temporary, *SOURCES
+            ], folder / "log")
             os.rename(temporary, built)
     return built
 
@@ -49,8 +55,11 @@ def command(folder, log, single, icount):
     options = [f"log={log}"] if log else []
     if single:
         options.append("single=on" if icount is None else f"icount={icount}")
-    return [*SUITE.program("usr/bin/qemu-system-x86_64"), "-L", str(folder / "usr/share/seabios"), "-L", str(folder / "usr/share/qemu"),
-            "-plugin", ",".join([str(plugin(folder)), *options])]
+    return [
+        *SUITE.program("usr/bin/qemu-system-x86_64"), "-L",
+        str(folder / "usr/share/seabios"), "-L",
+        str(folder / "usr/share/qemu"), "-plugin", ",".join([str(plugin(folder)), *options])
+    ]
 
 
 def environment(folder):

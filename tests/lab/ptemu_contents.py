@@ -11,8 +11,11 @@ ENTRIES = {
     "int3": "asm_exc_int3",
 }
 # The kernel switches static keys of its own too.
-KINDS = [*ENTRIES, "sleep", "REP interrupted", "static calls patched", "ftrace patched", "module", "BPF",
-         "static keys patched", "late_timer's that jump", "late_timer's that do not", "late_timer's of two bytes"]
+KINDS = [
+    *ENTRIES, "sleep", "REP interrupted", "static calls patched", "ftrace patched", "module", "BPF",
+    "static keys patched", "late_timer's that jump", "late_timer's that do not",
+    "late_timer's of two bytes"
+]
 MODULE = "[late_timer]"
 HLT, IRET = b"\xf4", b"\x48\xcf"
 REP = re.compile(rb"[\xf2\xf3][\x40-\x4f]?[\xa4-\xa7\xaa-\xaf]")
@@ -40,7 +43,8 @@ def targets(recording, keys):
     found = collections.defaultdict(set)
     for _, address, _, new in recording.pokes:
         # What is back at the end was there in the beginning.
-        if len(new) == 5 and new[0] in JUMPS and address not in keys and recording.kcore.bytes(address, 5) != new:
+        if len(new) == 5 and new[0] in JUMPS and address not in keys and recording.kcore.bytes(
+                address, 5) != new:
             found[address].add(target(address, new))
     return found
 
@@ -64,15 +68,18 @@ def count(ips, recording):
     wanted = irets | patched.keys() | keys.keys()
     steps = collections.Counter((a, b) for a, b in zip(ips, ips[1:]) if a in wanted)
     # Back to the REP, which so has been interrupted
-    found["REP interrupted"] = sum(n for (a, b), n in steps.items() if a in irets and REP.match(recording.kcore.bytes(b, 3)))
+    found["REP interrupted"] = sum(n for (a, b), n in steps.items()
+                                   if a in irets and REP.match(recording.kcore.bytes(b, 3)))
     for kind in ("static calls patched", "ftrace patched"):
         found[kind] = sum(n for (a, b), n in steps.items() if a in patched and b in patched[a] and
                           is_ftrace(recording.symbols, a) == (kind == "ftrace patched"))
-    own = [(n, b - a, b, *keys[a]) for (a, b), n in steps.items() if a in keys and recording.symbols.of(a)[1] == MODULE]
+    own = [(n, b - a, b, *keys[a]) for (a, b), n in steps.items()
+           if a in keys and recording.symbols.of(a)[1] == MODULE]
     found.update(zip(KINDS[-4:], (len(switched), sum(n for n, _, b, _, to in own if b == to),
                             sum(n for n, length, _, size, _ in own if length == size),
                             sum(n for n, _, _, size, _ in own if size == 2))))
     modules = [(n, *recording.symbols.of(ip)[:2]) for ip, n, _ in kernel]
     found["module"] = sum(n for n, _, module in modules if module == MODULE)
-    found["BPF"] = sum(n for n, name, module in modules if module == "[bpf]" and name.startswith("bpf_prog_"))
+    found["BPF"] = sum(n for n, name, module in modules
+                       if module == "[bpf]" and name.startswith("bpf_prog_"))
     return found

@@ -22,14 +22,17 @@ def words_at(data, *offsets):
 
 
 def as_capture(data, buildid, cpu=1):
-    """Makes a capture of perf's recording, in a folder beside it, with a spike behind its end. perf wrote a stream, and only
-    snapshots are read."""
+    """Makes a capture of perf's recording, in a folder beside it, with a spike behind its end. perf
+    wrote a stream, and only snapshots are read."""
     dense.join(data / "data")
     capture = data.parent / "as_capture"
     capture.mkdir()
     (capture / "perf.data").symlink_to(data)
     (capture / "buildid").symlink_to(buildid)
-    about = {"schema": 1, "spike": {"time_ns": 1 << 62, "cpu": cpu}, "recorder": {"kind": "pt", "clock": {"monotonic_ns": 1, "perf_ns": 1}}}
+    about = {
+        "schema": 1, "spike": {"time_ns": 1 << 62, "cpu": cpu},
+        "recorder": {"kind": "pt", "clock": {"monotonic_ns": 1, "perf_ns": 1}}
+    }
     (capture / "capture.json").write_text(json.dumps(about))
     return capture
 
@@ -103,6 +106,6 @@ class Recording:
         for kind, _, record, _ in self.records():
             if kind == TEXT_POKE:
                 address, old, new = struct.unpack_from("<QHH", record, 8)
-                found.append((self.tsc(SAMPLE_ID.unpack(record[-SAMPLE_ID.size:])[2]), address, record[20:20 + old],
-                              record[20 + old:20 + old + new]))
+                found.append((self.tsc(SAMPLE_ID.unpack(record[-SAMPLE_ID.size:])[2]), address,
+                              record[20:20 + old], record[20 + old:20 + old + new]))
         return sorted(found)

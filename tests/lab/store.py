@@ -24,7 +24,8 @@ def say(text):
 def cache():
     path = os.environ.get("PERF_POKE_LAB_CACHE")
     if not path:
-        path = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "perf-poke-lab")
+        path = os.path.join(
+            os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "perf-poke-lab")
     folder = pathlib.Path(path)
     folder.mkdir(parents=True, exist_ok=True)
     return folder
@@ -53,13 +54,15 @@ def run_logged(argv, log, **kwargs):
         if subprocess.run(argv, stdout=out, stderr=out, stdin=subprocess.DEVNULL, check=False,
                           preexec_fn=die_with_parent, **kwargs).returncode:
             tail = pathlib.Path(log).read_text(errors="replace").splitlines()[-15:]
-            raise LabError(f"{shlex.join(map(str, argv[:4]))} ... failed, see {log}:\n" + "\n".join(tail))
+            raise LabError(f"{shlex.join(map(str, argv[:4]))} ... failed, see {log}:\n" +
+                           "\n".join(tail))
 
 
 def need(*programs):
     missing = [p for p in programs if not shutil.which(p)]
     if missing:
-        raise LabError(f"missing: {' '.join(missing)} (tests/install-deps --lab installs what the lab needs)")
+        raise LabError(
+            f"missing: {' '.join(missing)} (tests/install-deps --lab installs what the lab needs)")
 
 
 def die_with_parent():

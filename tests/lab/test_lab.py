@@ -13,8 +13,8 @@ KERNEL = os.environ["LAB_KERNEL"]
 
 
 def lab(*args, timeout=120):
-    return subprocess.run([LAB, *args], capture_output=True, text=True, timeout=timeout, check=False,
-                          stdin=subprocess.DEVNULL)
+    return subprocess.run([LAB, *args], capture_output=True, text=True, timeout=timeout,
+                          check=False, stdin=subprocess.DEVNULL)
 
 
 def guest(*command, options=()):
@@ -37,7 +37,8 @@ def processes():
 def leftovers():
     mounts = pathlib.Path("/proc/self/mountinfo").read_text(encoding="utf-8").count("\n")
     folder = pathlib.Path(tempfile.gettempdir())
-    return mounts, {p.name for p in folder.glob("perf-poke-lab-*")} | {p.name for p in folder.glob("perf-poke-scratch-*")}
+    return mounts, {p.name for p in folder.glob("perf-poke-lab-*")
+                    } | {p.name for p in folder.glob("perf-poke-scratch-*")}
 
 
 class Run(unittest.TestCase):
@@ -46,12 +47,14 @@ class Run(unittest.TestCase):
         self.assertEqual((result.returncode, result.stdout, result.stderr), (3, "out\n", "err\n"))
 
     def test_binary_output(self):
-        result = subprocess.run([LAB, "run", KERNEL, "--", "head", "-c", "3000000", "/dev/zero"], capture_output=True,
-                                timeout=120, check=False, stdin=subprocess.DEVNULL)
+        result = subprocess.run([LAB, "run", KERNEL, "--", "head", "-c", "3000000", "/dev/zero"],
+                                capture_output=True, timeout=120, check=False,
+                                stdin=subprocess.DEVNULL)
         self.assertEqual((result.returncode, len(result.stdout)), (0, 3000000))
 
     def test_is_the_kernel_and_root(self):
-        result = guest("sh", "-c", "uname -r; id -u; nproc; cat /proc/cmdline", options=("--cpus", "3", "--append", "lab.x=1"))
+        result = guest("sh", "-c", "uname -r; id -u; nproc; cat /proc/cmdline",
+                       options=("--cpus", "3", "--append", "lab.x=1"))
         lines = result.stdout.splitlines()
         self.assertTrue(lines[0].startswith(KERNEL.removesuffix("-rt")), lines)
         self.assertEqual(lines[1:3], ["0", "3"])
@@ -64,7 +67,9 @@ class Run(unittest.TestCase):
 
     def test_scratch_is(self):
         with tempfile.TemporaryDirectory() as scratch:
-            self.assertEqual(guest("sh", "-c", "echo kept >$LAB_SCRATCH/file", options=("--scratch", scratch)).returncode, 0)
+            self.assertEqual(
+                guest("sh", "-c", "echo kept >$LAB_SCRATCH/file",
+                      options=("--scratch", scratch)).returncode, 0)
             self.assertEqual(pathlib.Path(scratch, "file").read_text(encoding="utf-8"), "kept\n")
 
     def test_panic(self):
@@ -84,7 +89,10 @@ class Run(unittest.TestCase):
         self.assertIn("'no-such-kernel'", result.stderr)
 
     def test_several_at_once(self):
-        running = [subprocess.Popen([LAB, "run", KERNEL, "--", "sh", "-c", f"exit {i}"], stdin=subprocess.DEVNULL) for i in (11, 12)]
+        running = [
+            subprocess.Popen([LAB, "run", KERNEL, "--", "sh", "-c", f"exit {i}"],
+                             stdin=subprocess.DEVNULL) for i in (11, 12)
+        ]
         self.assertEqual([process.wait(120) for process in running], [11, 12])
 
 
@@ -100,8 +108,8 @@ class Leaves(unittest.TestCase):
 
     def test_nothing_when_killed(self):
         before = processes()
-        running = subprocess.Popen([LAB, "run", KERNEL, "--", "sh", "-c", "echo up; sleep 100"], stdout=subprocess.PIPE,
-                                   stdin=subprocess.DEVNULL)
+        running = subprocess.Popen([LAB, "run", KERNEL, "--", "sh", "-c", "echo up; sleep 100"],
+                                   stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
         self.assertEqual(running.stdout.readline(), b"up\n")
         running.kill()
         running.wait()
@@ -110,7 +118,8 @@ class Leaves(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if subprocess.run([LAB, "run", KERNEL, "--", "true"], stdin=subprocess.DEVNULL, check=False, capture_output=True).returncode == 125:
+    if subprocess.run([LAB, "run", KERNEL, "--", "true"], stdin=subprocess.DEVNULL, check=False,
+                      capture_output=True).returncode == 125:
         print(f"kernel {KERNEL} is not built, or does not start: {LAB} build {KERNEL}")
         sys.exit(77)
     unittest.main(verbosity=2)

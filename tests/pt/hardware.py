@@ -28,7 +28,10 @@ BUFFER = "128K" if SIMULATED else "1M"
 CLOCK_NS = 10000
 
 ERROR = re.compile(r"instruction trace error")
-LINE = re.compile(r"\s*\[(?P<cpu>\d+)\]\s+(?P<s>\d+)\.(?P<ns>\d{9}):\s+(?P<flags>[a-z][a-z ]*?)\s+(?P<rest>[0-9a-f]+ .*)")
+LINE = re.compile(
+    r"\s*\[(?P<cpu>\d+)\]\s+(?P<s>\d+)\.(?P<ns>\d{9}):\s+(?P<flags>[a-z][a-z "
+    r"]*?)\s+(?P<rest>[0-9a-f]+ .*)"
+)
 
 
 def main():
@@ -50,8 +53,12 @@ class Trace:
         clock = about["recorder"]["clock"]
         self.branches, self.errors = 0, []
         self.first_ns = self.last_ns = None
-        argv = ["perf", "script", "-i", data, "--itrace=be", "--ns", "-C", str(cpu), "-F", "hw:cpu,time,flags,ip,sym,addr"]
-        with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        argv = [
+            "perf", "script", "-i", data, "--itrace=be", "--ns", "-C",
+            str(cpu), "-F", "hw:cpu,time,flags,ip,sym,addr"
+        ]
+        with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True,
                               env={**os.environ, "LC_ALL": "C"}) as perf:
             for line in perf.stdout:
                 self.add(line, clock["monotonic_ns"] - clock["perf_ns"])
@@ -82,8 +89,9 @@ class PtTest(common.HostTest):
         cpu = str(common.find_cpus(1)[0])
         accepted = []
         for way in WAYS:
-            result = common.run_ctl("start", "--cpu", cpu, "--output", self.output,
-                                    *self.options("--freeze", way, "--duration", "1ms", threshold="1h"))
+            result = common.run_ctl(
+                "start", "--cpu", cpu, "--output", self.output,
+                *self.options("--freeze", way, "--duration", "1ms", threshold="1h"))
             if result.returncode == 3:
                 accepted.append(way)
             else:
@@ -94,7 +102,8 @@ class PtTest(common.HostTest):
     def take(self, cpus, late_cpu, count, *args):
         """Takes exactly `count` captures; returns each one's capture.json."""
         with common.late(late_cpu, SPIN_US, EVERY_MS):
-            with common.Session(cpus, self.output, *self.options("--count", str(count), *args)) as session:
+            with common.Session(cpus, self.output, *self.options("--count", str(count),
+                                                                 *args)) as session:
                 self.assertEqual(session.finish(timeout=300), 0, session.__dict__)
         self.assertEqual(len(session.captures), count, session.lines)
         self.assertEqual(len(self.folders()), count)
@@ -108,7 +117,9 @@ class PtTest(common.HostTest):
         """The trace of a CPU, with at least so many branches and at most so many errors."""
         trace = Trace(about, cpu, os.path.join(about["path"], "perf.data"))
         self.assertEqual((trace.status, trace.stderr), (0, ""))
-        print("  CPU %d: %d branches, %d errors of the decoder" % (cpu, trace.branches, len(trace.errors)), flush=True)
+        print(
+            "  CPU %d: %d branches, %d errors of the decoder" %
+            (cpu, trace.branches, len(trace.errors)), flush=True)
         self.assertLessEqual(len(trace.errors), errors_max, trace.errors[:5])
         self.assertGreaterEqual(trace.branches, branches_min)
         return trace

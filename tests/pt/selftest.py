@@ -7,7 +7,8 @@ import common  # the path is set by hardware
 
 # The culprit is not in the program that ptsim traces.
 NOT_SEEN = ["culprit", "perf"] if hardware.SIMULATED else []
-OPTIONS = ["--threshold", hardware.THRESHOLD, "--buffer", hardware.BUFFER] if hardware.SIMULATED else []
+OPTIONS = ["--threshold", hardware.THRESHOLD, "--buffer", hardware.BUFFER
+           ] if hardware.SIMULATED else []
 
 
 def failed(row):
@@ -21,7 +22,8 @@ def failed(row):
 class SelfTest(hardware.PtTest):
     def test_all(self):
         archive = os.path.join(self.folder, "selftest.tar.zst")
-        result = common.run_ctl("selftest", "--json", "--recorder", "pt", "--output", archive, *OPTIONS, timeout=540)
+        result = common.run_ctl("selftest", "--json", "--recorder", "pt", "--output", archive,
+                                *OPTIONS, timeout=540)
         *rows, last = common.parse_lines(result.stdout)
         print(result.stdout, flush=True)
         self.assertEqual((result.returncode, result.stderr), (1 if NOT_SEEN else 0, ""))
@@ -29,7 +31,8 @@ class SelfTest(hardware.PtTest):
         self.assertEqual(sorted({row["freeze"] for row in rows}), sorted(self.ways()))
         for row in rows:
             self.assertEqual(failed(row), NOT_SEEN, row)
-            self.assertEqual([name for name, verdict in row["checks"].items() if verdict["ok"] is None], [], row)
+            self.assertEqual(
+                [name for name, verdict in row["checks"].items() if verdict["ok"] is None], [], row)
         self.assertTrue(any(row["checks"]["re-armed"]["ok"] for row in rows), rows)
 
 

@@ -35,7 +35,8 @@ class Sessions(hardware.PtTest):
             if not trace.branches:
                 continue
             self.assertGreater(trace.first_ns, end_ns)
-            self.assertLessEqual(trace.last_ns, about["spike"]["time_ns"] + about["skid_ns"] + hardware.CLOCK_NS)
+            self.assertLessEqual(trace.last_ns,
+                                 about["spike"]["time_ns"] + about["skid_ns"] + hardware.CLOCK_NS)
             end_ns = trace.last_ns
             with_trace += 1
         self.assertGreater(with_trace, 5)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What `perf-poke-ctl report --json` says of a late thread, as (part, what, who), and whether that is the truth."""
+"""What `perf-poke-ctl report --json` says of a late thread, as (part, what, who), and whether that
+is the truth."""
 import collections
 import re
 
@@ -17,7 +18,8 @@ def join(*words):
 def waker_of(wait):
     """Who ended a sleep: a task, or the interrupt or timer that did."""
     waker = wait.get("waker") or {}
-    name = waker.get("comm") if waker.get("context") == "task" else join(waker.get("context"), waker.get("function"), waker.get("comm"))
+    name = waker.get("comm") if waker.get("context") == "task" else join(
+        waker.get("context"), waker.get("function"), waker.get("comm"))
     return name or None
 
 
@@ -25,8 +27,12 @@ def functions(report):
     """All functions that the report blames. The name of a task is none."""
     cause, samples = report["cause"], report.get("samples") or {}
     task = re.fullmatch(r".+ \d+", cause.get("name") or "")
-    names = [None if task else cause.get("name"), cause.get("culprit"), cause.get("mostly"), *cause.get("callers", []), samples.get("function"),
-             *samples.get("callers", [])]
+    names = [
+        None if task else cause.get("name"),
+        cause.get("culprit"),
+        cause.get("mostly"), *cause.get("callers", []),
+        samples.get("function"), *samples.get("callers", [])
+    ]
     return join(*names) or None
 
 
@@ -38,7 +44,8 @@ def verdict(report):
         return Verdict()
     if kind == "asleep":
         waits = sorted((thread or {}).get("waits") or [], key=lambda wait: -wait["time_ns"])
-        return Verdict("asleep", waits[0].get("place"), waker_of(waits[0])) if waits else Verdict("asleep")
+        return Verdict("asleep", waits[0].get("place"), waker_of(
+            waits[0])) if waits else Verdict("asleep")
     if kind in INTERRUPTS:
         sender = cause.get("sender") or {}
         return Verdict("irq", functions(report), sender.get("comm"))
@@ -53,7 +60,8 @@ def verdict(report):
     if "quota" in ((thread or {}).get("runnable_why") or ""):
         # Whoever ran then is none of the reason.
         return Verdict("runnable", thread["runnable_why"], None, sure)
-    return Verdict("runnable", (thread or {}).get("runnable_why"), rivals[0]["comm"] if rivals else name, sure)
+    return Verdict("runnable", (thread or {}).get("runnable_why"),
+                   rivals[0]["comm"] if rivals else name, sure)
 
 
 def judge(said, truth):
@@ -62,7 +70,8 @@ def judge(said, truth):
         return NOT_KNOWN
     if said.part != truth.part:
         return WRONG
-    pairs = [(wanted, got) for wanted, got in ((truth.what, said.what), (truth.who, said.who)) if wanted]
+    pairs = [(wanted, got) for wanted, got in ((truth.what, said.what), (truth.who, said.who))
+             if wanted]
     if any(got and not re.search(wanted, got) for wanted, got in pairs):
         return WRONG
     return RIGHT if said.sure and all(got or wanted == "^$" for wanted, got in pairs) else NOT_KNOWN

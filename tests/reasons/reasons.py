@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Makes requests late for reasons that are known, captures them, and judges what the report says. A verdict is right, not known or
-wrong; one wrong fails, and so do less than 90 % right.
+"""Makes requests late for reasons that are known, captures them, and judges what the report says. A
+verdict is right, not known or wrong; one wrong fails, and so do less than 90 % right.
 
-In the environment: PERF_POKE_CTL, PERF_POKE_LATE_REQUEST, PERF_POKE_LATE (examples/late).
-With --single, each capture is of a session of its own: none lacks the events that were lost while the one before was copied.
-usage: reasons.py [--count N] [--single] [--short] [--rows NAME,...] [--results FILE] [--keep FOLDER] [--cpu N]
-       reasons.py --table RESULTS..."""
+In the environment: PERF_POKE_CTL, PERF_POKE_LATE_REQUEST, PERF_POKE_LATE (examples/late). With
+--single, each capture is of a session of its own: none lacks the events that were lost while the
+one before was copied.
+usage: reasons.py [--count N] [--single] [--short] [--rows NAME,...] [--results FILE] [--keep
+FOLDER] [--cpu N] reasons.py --table RESULTS..."""
 import argparse
 import contextlib
 import json
@@ -27,31 +28,38 @@ import timehist  # pylint: disable=wrong-import-position
 CTL = os.environ.get("PERF_POKE_CTL")
 SKIP = 77
 ROW_SECONDS = 60
-# Until there are as many captures without noise as wanted: so many sessions, or captures of a session each
+# Until there are as many captures without noise as wanted: so many sessions, or captures of a
+# session each
 SESSIONS_MAX = 3
 RIGHT_PERCENT = 90
 # For scripts of rows: a cgroup of either version with a CPU quota.
 PRELUDE = """
 set_quota() {
 	if [ -e /sys/fs/cgroup/cgroup.controllers ]; then
-		echo +cpu >/sys/fs/cgroup/cgroup.subtree_control; mkdir -p $CGROUP2; echo "$1 $2" >$CGROUP2/cpu.max && echo $CGROUP2
+		echo +cpu >/sys/fs/cgroup/cgroup.subtree_control;
+		mkdir -p $CGROUP2; echo "$1 $2" >$CGROUP2/cpu.max && echo $CGROUP2
 	else
-		mkdir -p $CGROUP1 && echo $2 >$CGROUP1/cpu.cfs_period_us && echo $1 >$CGROUP1/cpu.cfs_quota_us && echo $CGROUP1
+		mkdir -p $CGROUP1 && echo $2 >$CGROUP1/cpu.cfs_period_us &&
+		echo $1 >$CGROUP1/cpu.cfs_quota_us && echo $CGROUP1
 	fi
 }
 """
-CGROUPS = {"CGROUP1": "/sys/fs/cgroup/cpu/perf-poke-reasons", "CGROUP2": "/sys/fs/cgroup/perf-poke-reasons"}
+CGROUPS = {
+    "CGROUP1": "/sys/fs/cgroup/cpu/perf-poke-reasons", "CGROUP2": "/sys/fs/cgroup/perf-poke-reasons"
+}
 
 
 def has_quota():
     v2 = "/sys/fs/cgroup/cgroup.controllers"
-    return os.path.exists("/sys/fs/cgroup/cpu/cpu.cfs_quota_us") or os.path.exists("/sys/fs/cgroup/cpu/tasks") or (
-        os.path.exists(v2) and "cpu" in open(v2).read().split())
+    return os.path.exists("/sys/fs/cgroup/cpu/cpu.cfs_quota_us") or os.path.exists(
+        "/sys/fs/cgroup/cpu/tasks") or (os.path.exists(v2) and "cpu" in open(v2).read().split())
 
 
 def has_disk():
     """Whether what is written to the temporary folder goes to a disk."""
-    kind = subprocess.run(["stat", "-f", "-c", "%T", tempfile.gettempdir()], capture_output=True, text=True, check=True).stdout.strip()
+    kind = subprocess.run(
+        ["stat", "-f", "-c", "%T", tempfile.gettempdir()], capture_output=True, text=True,
+        check=True).stdout.strip()
     return kind not in ("tmpfs", "ramfs", "overlayfs")
 
 
@@ -75,11 +83,14 @@ def kill_session(leader, number):
 
 @contextlib.contextmanager
 def made(row, words):
-    """Its scripts run in one session, because nice is among those of a session (autogroup), before the sessions of others."""
+    """Its scripts run in one session, because nice is among those of a session (autogroup), before
+    the sessions of others."""
     script = PRELUDE + "[ ! -e /proc/$$/autogroup ] || echo -15 >/proc/$$/autogroup\n"
     for part in row.make:
-        script += "(%s\n) &\n[ $# -gt 0 ] || set -- $!\nsleep .3\n" % re.sub(r"\{(\w+)\}", lambda m: words[m[1]], part)
-    with subprocess.Popen(["sh", "-c", script + "wait"], start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        script += "(%s\n) &\n[ $# -gt 0 ] || set -- $!\nsleep .3\n" % re.sub(
+            r"\{(\w+)\}", lambda m: words[m[1]], part)
+    with subprocess.Popen(["sh", "-c", script + "wait"], start_new_session=True,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL, env={**os.environ, **CGROUPS}) as process:
         time.sleep(0.3 * len(row.make))
         try:
@@ -102,33 +113,47 @@ def take(row, words, output, count):
     """Captures of a session, and why there are less than wanted."""
     options = [re.sub(r"\{(\w+)\}", lambda m: words[m[1]], word) for word in row.trigger]
     workload = [] if "--workload" in options else ["--workload", "none"]
-    argv = [CTL, "start", "--json", "--cpu", words["cpu"], "--recorder", "events", "--output", output, "--count", str(count),
-            "--duration", "%ds" % ROW_SECONDS, *workload, *options]
+    argv = [
+        CTL, "start", "--json", "--cpu", words["cpu"], "--recorder", "events", "--output", output,
+        "--count",
+        str(count), "--duration",
+        "%ds" % ROW_SECONDS, *workload, *options
+    ]
     with made(row, words) as process:
         try:
-            result = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=ROW_SECONDS + 60, check=False)
+            result = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                                    timeout=ROW_SECONDS + 60, check=False)
         except subprocess.TimeoutExpired:
             return [], "the session did not end"
         ended = process.poll()
-    captures = [line for line in map(json.loads, result.stdout.splitlines()) if line["type"] == "capture" and line["error"] is None]
+    captures = [
+        line for line in map(json.loads, result.stdout.splitlines())
+        if line["type"] == "capture" and line["error"] is None
+    ]
     if len(captures) == count:
         return captures, None
-    return captures, "%d of %d captures; %s%s" % (len(captures), count, result.stderr.strip()[-300:], "" if ended is None else " all ended: %d" % ended)
+    return captures, "%d of %d captures; %s%s" % (len(captures), count,
+                                                  result.stderr.strip()[-300:],
+                                                  "" if ended is None else " all ended: %d" % ended)
 
 
 def noise(row, report, witness):
-    """Whether perf says that something else than what was made took most of the time; if so, what."""
+    """Whether perf says that something else than what was made took most of the time; if so,
+    what."""
     spike, truth = report["spike"], row.truth
     late = report.get("thread") or spike
-    if not report.get("thread") and any(word.startswith(("wakeup", "thread")) for word in row.trigger):
+    if not report.get("thread") and any(
+            word.startswith(("wakeup", "thread")) for word in row.trigger):
         # The spike's thread is the one that had the CPU.
         return None
     begin_ns, end_ns = spike["expected_ns"], spike["actual_ns"]
     sums = witness.sums(late["tid"], begin_ns, end_ns)
     part = "running" if truth.part == "irq" else truth.part
     # Without its switch-out in the recording, perf says nothing of a thread.
-    if sums and 2 * sums[part] < end_ns - begin_ns and sum(sums.values()) * 10 > 9 * (end_ns - begin_ns):
-        return "by perf: " + ", ".join("%s %.1f ms" % (state, ns / 1e6) for state, ns in sums.most_common())
+    if sums and 2 * sums[part] < end_ns - begin_ns and sum(
+            sums.values()) * 10 > 9 * (end_ns - begin_ns):
+        return "by perf: " + ", ".join("%s %.1f ms" % (state, ns / 1e6)
+                                       for state, ns in sums.most_common())
     if part == "runnable" and truth.who not in (None, rows.NOBODY):
         rivals = witness.rivals(late["tid"], begin_ns, end_ns)
         made_ns = sum(ns for comm, ns in rivals.items() if re.search(truth.who, comm))
@@ -147,23 +172,32 @@ def noise(row, report, witness):
 
 def look_at(row, capture):
     """One capture: what was said of it, and what perf says."""
-    out = subprocess.run([CTL, "report", "--json", capture["path"]], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=True).stdout
+    out = subprocess.run([CTL, "report", "--json", capture["path"]], capture_output=True, text=True,
+                         stdin=subprocess.DEVNULL, check=True).stdout
     report = json.loads(out)
     witness = timehist.Timehist(capture["path"])
     said = judge.verdict(report)
-    found = {"row": row.name, "path": capture["path"], "sentence": report["sentence"], "said": said._asdict(), "truth": row.truth._asdict(),
-             "fingerprint": report["fingerprint"]["id"], "noise": noise(row, report, witness), "verdict": judge.judge(said, row.truth)}
+    found = {
+        "row": row.name, "path": capture["path"], "sentence": report["sentence"],
+        "said": said._asdict(), "truth": row.truth._asdict(),
+        "fingerprint": report["fingerprint"]["id"], "noise": noise(row, report, witness),
+        "verdict": judge.judge(said, row.truth)
+    }
     if report.get("thread") and not report["events_lost"]:
         spike = report["spike"]
-        found["differences"] = timehist.differences(witness, report["thread"], spike["expected_ns"], spike["actual_ns"])
+        found["differences"] = timehist.differences(witness, report["thread"], spike["expected_ns"],
+                                                    spike["actual_ns"])
     return found
 
 
 def run_row(row, options, folder):
     allowed = sorted(os.sched_getaffinity(0))
     cpu = options.cpu if options.cpu is not None else allowed[-1]
-    words = {"cpu": str(cpu), "other": str(next(number for number in allowed if number != cpu)), "tmp": folder,
-             "late": os.environ["PERF_POKE_LATE_REQUEST"], "ipi": os.environ.get("PERF_POKE_LATE", "")}
+    words = {
+        "cpu": str(cpu), "other": str(next(number for number in allowed if number != cpu)),
+        "tmp": folder, "late": os.environ["PERF_POKE_LATE_REQUEST"],
+        "ipi": os.environ.get("PERF_POKE_LATE", "")
+    }
     output = os.path.join(folder, "captures")
     found = []
     number = 1 if options.single else options.count
@@ -175,17 +209,23 @@ def run_row(row, options, folder):
     if options.keep:
         for number, one in enumerate(found):
             if one["verdict"] != judge.RIGHT or one["noise"]:
-                one["kept"] = os.path.join(options.keep, "%s-%d" % (re.sub(r"\W+", "-", row.name), number))
+                one["kept"] = os.path.join(options.keep,
+                                           "%s-%d" % (re.sub(r"\W+", "-", row.name), number))
                 shutil.copytree(one["path"], one["kept"], dirs_exist_ok=True)
     return found, short
 
 
 def print_row(row, found, short):
     judged = [one for one in found if not one["noise"]]
-    counts = {word: sum(one["verdict"] == word for one in judged) for word in (judge.RIGHT, judge.NOT_KNOWN, judge.WRONG)}
+    counts = {
+        word: sum(one["verdict"] == word for one in judged)
+        for word in (judge.RIGHT, judge.NOT_KNOWN, judge.WRONG)
+    }
     differ = sum(bool(one.get("differences")) for one in found)
-    print("%-22s right %2d  not known %2d  wrong %2d  noise %2d  perf differs %2d%s" % (
-        row.name, *counts.values(), len(found) - len(judged), differ, "  (%s)" % short if short else ""), flush=True)
+    print(
+        "%-22s right %2d  not known %2d  wrong %2d  noise %2d  perf differs %2d%s" %
+        (row.name, *counts.values(), len(found) - len(judged), differ,
+         "  (%s)" % short if short else ""), flush=True)
     for one in found:
         if one["noise"]:
             print("    noise: %s: %s" % (one["noise"], one["sentence"]))
@@ -200,14 +240,21 @@ def print_table(paths):
     """The table of README.md, of results: right / not known / wrong on each kernel."""
     found = [json.loads(line) for path in paths for line in open(path)]
     kernels = sorted({one["kernel"] for one in found})
-    print("| reason | truth | trigger | " + " | ".join(kernels) + " |\n|" + " --- |" * (3 + len(kernels)))
+    print("| reason | truth | trigger | " + " | ".join(kernels) + " |\n|" + " --- |" *
+          (3 + len(kernels)))
     for row in rows.ROWS:
         truth = ", ".join(str(word).replace("|", " or ") for word in row.truth if word)
-        trigger = next(word for i, word in enumerate(row.trigger) if i and row.trigger[i - 1] == "--trigger")
+        trigger = next(word for i, word in enumerate(row.trigger)
+                       if i and row.trigger[i - 1] == "--trigger")
         cells = []
         for kernel in kernels:
-            judged = [one["verdict"] for one in found if (one["row"], one["kernel"]) == (row.name, kernel) and not one["noise"]]
-            cells.append(" / ".join(str(judged.count(word)) for word in (judge.RIGHT, judge.NOT_KNOWN, judge.WRONG)) if judged else "")
+            judged = [
+                one["verdict"] for one in found
+                if (one["row"], one["kernel"]) == (row.name, kernel) and not one["noise"]
+            ]
+            cells.append(" / ".join(
+                str(judged.count(word))
+                for word in (judge.RIGHT, judge.NOT_KNOWN, judge.WRONG)) if judged else "")
         print("| %s | %s | `%s` | %s |" % (row.name, truth, trigger, " | ".join(cells)))
 
 
@@ -248,14 +295,16 @@ def main():
         judged_rows += 1
         for word, number in counts.items():
             total[word] += number
-        if counts[judge.WRONG] or not sum(counts.values()) or any(one.get("differences") for one in found):
+        if counts[judge.WRONG] or not sum(counts.values()) or any(
+                one.get("differences") for one in found):
             bad.append(row.name)
         if options.results:
             with open(options.results, "a") as file:
                 for one in found:
                     print(json.dumps({"kernel": os.uname().release, **one}), file=file)
     whole = sum(total.values())
-    print("%d rows: right %d, not known %d, wrong %d; bad: %s" % (judged_rows, *total.values(), bad))
+    print("%d rows: right %d, not known %d, wrong %d; bad: %s" %
+          (judged_rows, *total.values(), bad))
     if not judged_rows:
         sys.exit(SKIP)
     sys.exit(bool(bad) or 100 * total[judge.RIGHT] < RIGHT_PERCENT * whole)

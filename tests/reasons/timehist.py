@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The outside witness: how `perf sched timehist -w -n --state` of stock perf divides the time of the late thread."""
+"""The outside witness: how `perf sched timehist -w -n --state` of stock perf divides the time of
+the late thread."""
 import collections
 import os
 import re
 import subprocess
 
 # The idle task has no number.
-LINE = re.compile(r"\s*(\d+)\.(\d{6}) \[(\d+)\]\s+(?:(<idle>|swapper)\s|(\S.*?)\[(\d+)(?:/\d+)?\]\s)\s*(.*)")
+LINE = re.compile(
+    r"\s*(\d+)\.(\d{6}) \[(\d+)\]\s+(?:(<idle>|swapper)\s|(\S.*?)\[(\d+)(?:/\d+)?\]\s)\s*(.*)")
 SWITCH = re.compile(r"([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+(\S)\s+next: (.*?)\[(\d+)(?:/\d+)?\]")
 AWAKENED = re.compile(r"awakened: (.*?)\[(\d+)(?:/\d+)?\]")
 IDLE = "<idle>"
@@ -22,9 +24,12 @@ Part = collections.namedtuple("Part", "begin_ns end_ns state")
 
 class Timehist:
     def __init__(self, capture):
-        env = {name: value for name, value in os.environ.items() if name != "MALLOC_PERTURB_"} | {"LC_ALL": "C"}
-        out = subprocess.run(["perf", "sched", "timehist", "-w", "-n", "--state", "-i", os.path.join(capture, "perf.data")],
-                             capture_output=True, text=True, check=True, env=env, stdin=subprocess.DEVNULL).stdout
+        env = {name: value for name, value in os.environ.items() if name != "MALLOC_PERTURB_"
+               } | {"LC_ALL": "C"}
+        out = subprocess.run([
+            "perf", "sched", "timehist", "-w", "-n", "--state", "-i",
+            os.path.join(capture, "perf.data")
+        ], capture_output=True, text=True, check=True, env=env, stdin=subprocess.DEVNULL).stdout
         self.stays, self.wakeups, self.nexts = [], [], []
         for line in out.splitlines():
             match = LINE.match(line)
@@ -37,27 +42,38 @@ class Timehist:
                 self.wakeups.append(Wakeup(time_ns, comm, int(awakened[2])))
             elif switch:
                 wait_ns, delay_ns, run_ns = (round(float(switch[i]) * 10**6) for i in (1, 2, 3))
-                self.stays.append(Stay(time_ns - run_ns, time_ns, comm, tid, int(match[3]), switch[4], delay_ns, wait_ns))
+                self.stays.append(
+                    Stay(time_ns - run_ns, time_ns, comm, tid, int(match[3]), switch[4], delay_ns,
+                         wait_ns))
                 self.nexts.append((time_ns, int(switch[6])))
 
     def parts(self, tid, begin_ns, end_ns):
-        """Running, runnable and asleep of the thread, in order, from its first switch to the last that the recording has."""
+        """Running, runnable and asleep of the thread, in order, from its first switch to the last
+        that the recording has."""
         found = []
         stays = [stay for stay in self.stays if stay.tid == tid]
         last = stays[-1].end_ns if stays else 0
         # It still runs: perf prints a stay when it ends.
         found_in = [time_ns for time_ns, other in self.nexts if other == tid and time_ns >= last]
         if found_in:
-            woken = [w.time_ns for w in self.wakeups if w.tid == tid and last <= w.time_ns <= found_in[0]]
+            woken = [
+                w.time_ns for w in self.wakeups if w.tid == tid and last <= w.time_ns <= found_in[0]
+            ]
             delay_ns = found_in[0] - woken[0] if woken else 0
-            stays = [*stays, Stay(found_in[0], end_ns, "", tid, -1, "R", delay_ns, found_in[0] - last)]
+            stays = [
+                *stays,
+                Stay(found_in[0], end_ns, "", tid, -1, "R", delay_ns, found_in[0] - last)
+            ]
         for number, stay in enumerate(stays):
-            # Some kernels drop the switch from the idle task. Then perf takes the idle time for that of the thread.
-            if not any(other == tid and abs(time_ns - stay.begin_ns) <= 2 * ROUNDING_NS for time_ns, other in self.nexts):
+            # Some kernels drop the switch from the idle task. Then perf takes the idle time for
+            # that of the thread.
+            if not any(other == tid and abs(time_ns - stay.begin_ns) <= 2 * ROUNDING_NS
+                       for time_ns, other in self.nexts):
                 continue
             if number:
                 before = stays[number - 1]
-                awake_ns = before.end_ns if before.state in RUNNABLE else stay.begin_ns - stay.delay_ns
+                runnable = before.state in RUNNABLE
+                awake_ns = before.end_ns if runnable else stay.begin_ns - stay.delay_ns
                 found.append(Part(before.end_ns, awake_ns, "asleep"))
                 found.append(Part(awake_ns, stay.begin_ns, "runnable"))
             found.append(Part(stay.begin_ns, stay.end_ns, "running"))
@@ -97,5 +113,7 @@ def differences(witness, thread, begin_ns, end_ns):
         inside = shared[part.state]
         # What the report says not to know is no difference.
         if abs(inside + shared["unknown"] - (part.end_ns - part.begin_ns)) > 3 * ROUNDING_NS:
-            found.append("%s %d to %d ns: %d ns by perf, %d by the report" % (part.state, part.begin_ns, part.end_ns, part.end_ns - part.begin_ns, inside))
+            found.append(
+                "%s %d to %d ns: %d ns by perf, %d by the report" %
+                (part.state, part.begin_ns, part.end_ns, part.end_ns - part.begin_ns, inside))
     return found

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""packaging/daemonset.yaml has no field that Kubernetes does not have, and none of another type: compared with the API's schema as
-Debian's Python client carries it. Usage: daemonset.py TREE"""
+"""packaging/daemonset.yaml has no field that Kubernetes does not have, and none of another type:
+compared with the API's schema as Debian's Python client carries it. Usage: daemonset.py TREE"""
 import pathlib
 import re
 import sys
@@ -25,7 +25,8 @@ def check(value, kind, path):
             check(one, (of_list or of_dict)[1], f"{path}[{key}]")
     elif kind in PLAIN:
         # YAML takes `yes` and `1` for what they look like.
-        assert isinstance(value, PLAIN[kind]) and (kind == "bool" or not isinstance(value, bool)), f"{path}: {value!r} is no {kind}"
+        assert isinstance(value, PLAIN[kind]) and (
+            kind == "bool" or not isinstance(value, bool)), f"{path}: {value!r} is no {kind}"
     else:
         model = getattr(client, kind)
         names = {name: attribute for attribute, name in model.attribute_map.items()}
@@ -40,7 +41,8 @@ found = yaml.safe_load((pathlib.Path(sys.argv[1]) / "packaging/daemonset.yaml").
 check(found, f"V1{found['kind']}", found["kind"])
 # The client does not check what the API server does.
 labels, template = found["spec"]["selector"]["matchLabels"], found["spec"]["template"]
-assert labels.items() <= template["metadata"]["labels"].items(), "the selector does not match the template"
+assert labels.items() <= template["metadata"]["labels"].items(
+), "the selector does not match the template"
 volumes = {one["name"] for one in template["spec"]["volumes"]}
 mounted = {mount["name"] for one in template["spec"]["containers"] for mount in one["volumeMounts"]}
 assert mounted == volumes, f"mounts {mounted}, has {volumes}"

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-"""The manual page has each field of the table of captures, and a field costs as few files as CONTRIBUTING says.
+"""The manual page has each field of the table of captures, and a field costs as few files as
+CONTRIBUTING says.
 
 Usage: fields.py TREE
 """
@@ -18,7 +19,8 @@ OTHERS = "tests/unit/lib/perf_poke.abi", "tests/unit/fields.py"
 
 def rows_of(page):
     """Each entry with its text."""
-    for words, text in re.findall(r"^\.It Va ([^\n]*)\n(.*?)(?=^\.It |^\.El)", page, re.MULTILINE | re.DOTALL):
+    for words, text in re.findall(r"^\.It Va ([^\n]*)\n(.*?)(?=^\.It |^\.El)", page,
+                                  re.MULTILINE | re.DOTALL):
         for name in words.split(" , "):
             yield name, text
 
@@ -34,13 +36,22 @@ def undescribed(table, page):
 
 def main():
     tree = pathlib.Path(sys.argv[1])
-    lacks = [*undescribed((tree / "src/lib/capture/fields.c").read_text(), (tree / "src/ctl/man/perf-poke-capture.5").read_text())]
-    assert not lacks, f"src/ctl/man/perf-poke-capture.5 lacks {', '.join(lacks)}: add an entry `.It Va {lacks[0]}`"
-    named = [path for folder in FOLDERS for path in (tree / folder).rglob("*") if path.is_file() and str(path.relative_to(tree)) not in OTHERS
-             and re.search(rf"\b{EXAMPLE}\b".encode(), path.read_bytes())]
+    lacks = [
+        *undescribed((tree / "src/lib/capture/fields.c").read_text(),
+                     (tree / "src/ctl/man/perf-poke-capture.5").read_text())
+    ]
+    assert not lacks, f"src/ctl/man/perf-poke-capture.5 lacks {', '.join(lacks)}: " \
+        f"add an entry `.It Va {lacks[0]}`"
+    named = [
+        path for folder in FOLDERS for path in (tree / folder).rglob("*")
+        if path.is_file() and str(path.relative_to(tree)) not in OTHERS
+        and re.search(rf"\b{EXAMPLE}\b".encode(), path.read_bytes())
+    ]
     assert len(named) <= FILES_MAX, (
-        f"a field of a capture such as {EXAMPLE} is named by {len(named)} files, more than {FILES_MAX}: let them use the table of "
-        "src/lib/capture/fields.c, as CONTRIBUTING says: " + ", ".join(str(path.relative_to(tree)) for path in sorted(named)))
+        f"a field of a capture such as {EXAMPLE} is named by {len(named)} files, more than "
+        f"{FILES_MAX}: let them use the table of "
+        "src/lib/capture/fields.c, as CONTRIBUTING says: " +
+        ", ".join(str(path.relative_to(tree)) for path in sorted(named)))
     assert len(named) > 4, "the example is no field that goes from BPF to the report"
 
 

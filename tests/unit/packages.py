@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""docs/requirements.md names the packages that tests/install-deps installs. Usage: packages.py TREE"""
+"""docs/requirements.md names the packages that tests/install-deps installs. Usage: packages.py
+TREE"""
 import pathlib
 import re
 import shlex
@@ -28,7 +29,10 @@ def main():
     for name, row in ROWS.items():
         wanted, found = installed(script, name), named(text, row)
         if wanted != found or not wanted:
-            print(f"docs/requirements.md, {row}: {' '.join(found)}\ntests/install-deps: {' '.join(wanted)}")
+            print(
+                f"docs/requirements.md, {row}: {' '.join(found)}\ntests/install-deps: "
+                f"{' '.join(wanted)}"
+            )
             failed = 1
     return failed
 

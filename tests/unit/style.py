@@ -27,9 +27,11 @@ LINES_MAX = 600
 # The public header is one, and mostly documentation.
 HEADER_LINES_MAX = 1100
 
+# What clang-format does not lay out, and documentation.
+WIDTH_MAX = 100
+
 # Documentation.
 DOCS = re.compile(r"(README|CONTRIBUTING|docs/[^/]+)\.md")
-DOC_WIDTH_MAX = 100
 README_LINES_MAX = 200
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
 
@@ -57,6 +59,11 @@ def is_marked(path):
         return True
     with path.open("rb") as file:
         return file.read(2) == b"#!"
+
+
+def is_python(path):
+    with path.open("rb") as file:
+        return path.suffix == ".py" or re.match(rb"#!.*python", file.readline())
 
 
 def licence_problem(path, relative):
@@ -89,8 +96,8 @@ def doc_problems(tree):
         if relative == "README.md" and len(lines) > README_LINES_MAX:
             yield f"{relative}: {len(lines)} lines, more than {README_LINES_MAX}"
         for number, line in enumerate(lines, 1):
-            if len(line) > DOC_WIDTH_MAX:
-                yield f"{relative}:{number}: {len(line)} characters, more than {DOC_WIDTH_MAX}"
+            if len(line) > WIDTH_MAX:
+                yield f"{relative}:{number}: {len(line)} characters, more than {WIDTH_MAX}"
             for link in LINK.findall(line):
                 if not (path.parent / link).exists():
                     yield f"{relative}:{number}: no {link}"
@@ -102,6 +109,10 @@ def problems(tree, paths):
         found = licence_problem(path, relative)
         if found:
             yield f"{relative}: {found}"
+        if is_python(path):
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                if len(line) > WIDTH_MAX:
+                    yield f"{relative}:{number}: {len(line)} characters, more than {WIDTH_MAX}"
         if relative.startswith(("src/", "bpf/")):
             found = size_problem(path)
             if found:

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 """Catch what is late, and keep what the CPU did before.
 
-    import perf_poke
+import perf_poke
 
-    for capture in perf_poke.Session(cpus="3", threshold="50us"):
-        print(capture.path, capture.spike.latency_ns, capture.spike.comm)
+for capture in perf_poke.Session(cpus="3", threshold="50us"): print(capture.path,
+capture.spike.latency_ns, capture.spike.comm)
 
-Options are those of `perf-poke-ctl start` that concern the session, with _ for -: options() lists them. Messages of the
-library go to the logger "perf_poke". What reads captures needs no privileges; a session needs root.
+Options are those of `perf-poke-ctl start` that concern the session, with _ for -: options() lists
+them. Messages of the library go to the logger "perf_poke". What reads captures needs no privileges;
+a session needs root.
 """
 from __future__ import annotations
 
@@ -23,7 +24,10 @@ from typing import Any, Callable, Iterator, NamedTuple, Union
 
 from . import _library as lib
 
-__all__ = ["Bucket", "Capture", "Error", "Frame", "Holder", "Option", "Session", "Spike", "Stats", "captures", "options", "read", "version"]
+__all__ = [
+    "Bucket", "Capture", "Error", "Frame", "Holder", "Option", "Session", "Spike", "Stats",
+    "captures", "options", "read", "version"
+]
 
 Value = Union[str, int, float, bool, "list[str]", None]
 _LEVELS = {lib.LOG_ERROR: logging.ERROR, lib.LOG_WARN: logging.WARNING, lib.LOG_INFO: logging.INFO}
@@ -57,7 +61,8 @@ class Bucket:
 
 
 class Holder(NamedTuple):
-    """Who had the CPU when a late thread was to run; `interrupted`: at the timer's interrupt, else where it gave up the CPU."""
+    """Who had the CPU when a late thread was to run; `interrupted`: at the timer's interrupt, else
+    where it gave up the CPU."""
 
     pid: int
     tid: int
@@ -66,22 +71,25 @@ class Holder(NamedTuple):
 
 
 class Spike(types.SimpleNamespace):
-    """What was late: the fields `spike` of perf_poke__capture_json(), such as latency_ns. Times are CLOCK_MONOTONIC."""
+    """What was late: the fields `spike` of perf_poke__capture_json(), such as latency_ns. Times are
+    CLOCK_MONOTONIC."""
 
     stack: tuple[Frame, ...]
     holder: Holder | None
 
 
 class Capture(types.SimpleNamespace):
-    """A capture: the fields of perf_poke__capture_json(), such as recorder and skid_ns. None: not known."""
+    """A capture: the fields of perf_poke__capture_json(), such as recorder and skid_ns. None: not
+    known."""
 
     path: str
     spike: Spike
     buckets: tuple[Bucket, ...]  # of a capture on disk: latencies up to the spike
 
     def number(self, path: str) -> int | None:
-        """Of capture.json, which it reads again: names joined by dots, such as "hardware.idle_states.0.exit_latency_ns",
-        as in perf-poke-capture(5). None: missing, or not known.
+        """Of capture.json, which it reads again: names joined by dots, such as
+        "hardware.idle_states.0.exit_latency_ns", as in perf-poke-capture(5). None: missing, or not
+        known.
         """
         value = ctypes.c_uint64()
         with _opened(self.path) as found:
@@ -91,7 +99,8 @@ class Capture(types.SimpleNamespace):
         return None if code else value.value
 
     def text(self, path: str) -> str | None:
-        """A text, as number(). None: missing, or not a text. It is not trusted: it may have control characters."""
+        """A text, as number(). None: missing, or not a text. It is not trusted: it may have control
+        characters."""
         with _opened(self.path) as found:
             return lib.text_of("capture_text", found, path.encode())
 
@@ -128,8 +137,10 @@ def _raise(code: int, prefix: str = "") -> None:
 
 
 def _stack(frames: list[dict[str, Any]] | None) -> tuple[Frame, ...]:
-    return tuple(Frame(int(frame["address"], 16), frame.get("symbol"), frame["file" if frame["user"] else "module"],
-                       frame["offset"] or 0, frame["user"]) for frame in frames or ())
+    return tuple(
+        Frame(int(frame["address"], 16), frame.get("symbol"),
+              frame["file" if frame["user"] else "module"], frame["offset"] or 0, frame["user"])
+        for frame in frames or ())
 
 
 def _capture(found: ctypes._Pointer[lib.Capture]) -> Capture:
@@ -181,7 +192,10 @@ def options() -> list[Option]:
     """What Session takes, in the order of --help."""
     found: list[Option] = []
     while row := lib.option(len(found)):
-        found.append(Option(lib.text(row.name) or "", lib.text(row.metavar), lib.text(row.help) or "", row.repeatable))
+        found.append(
+            Option(
+                lib.text(row.name) or "", lib.text(row.metavar),
+                lib.text(row.help) or "", row.repeatable))
     return found
 
 
@@ -192,9 +206,11 @@ def read(path: str | os.PathLike[str]) -> Capture:
 
 
 def captures(folder: str | os.PathLike[str] = "perf-poke.data") -> Iterator[Capture]:
-    """Those of a folder, oldest first; what cannot be read is left out, with a message to the logger."""
+    """Those of a folder, oldest first; what cannot be read is left out, with a message to the
+    logger."""
     paths: list[bytes] = []
-    code = lib.call("captures", os.fsencode(folder), lib.PathFn(lambda _, path: paths.append(path)), None)
+    code = lib.call("captures", os.fsencode(folder), lib.PathFn(lambda _, path: paths.append(path)),
+                    None)
     if code < 0:
         raise Error(-code, os.strerror(-code), os.fspath(folder))
     for path in paths:
@@ -207,8 +223,9 @@ def captures(folder: str | os.PathLike[str] = "perf-poke.data") -> Iterator[Capt
 class Session:
     """One armed run: an iterator of its captures, and a context manager.
 
-    Iterating starts it, and stops it at the end: after `count` captures, or where the loop is left. Within `with`, poll()
-    may be called instead. One thread at a time, but for report(), poke(), arm() and disarm().
+    Iterating starts it, and stops it at the end: after `count` captures, or where the loop is left.
+    Within `with`, poll() may be called instead. One thread at a time, but for report(), poke(),
+    arm() and disarm().
     """
 
     def __init__(self, cpus: str, **options: Value) -> None:
@@ -218,7 +235,8 @@ class Session:
         self._taken = 0
         opts = lib.Opts()
         opts.head.sz = lib.OPTS_SIZE
-        opts.head.log, opts.head.on_capture = callbacks = lib.LogFn(_log), lib.CaptureFn(_collector(self._found))
+        opts.head.log, opts.head.on_capture = callbacks = lib.LogFn(_log), lib.CaptureFn(
+            _collector(self._found))
         try:
             chosen: dict[str, Value] = {"cpu": cpus, **options}
             for name, value in chosen.items():
@@ -228,7 +246,8 @@ class Session:
                 _raise(code)
         finally:
             lib.do("opts_release", ctypes.byref(opts))
-        # Also where the program ends: kernel settings are to be put back. The library calls the callbacks until then.
+        # Also where the program ends: kernel settings are to be put back. The library calls the
+        # callbacks until then.
         weakref.finalize(self, _free, self._pp, callbacks)
 
     def _set(self, opts: lib.Opts, name: str, value: Value) -> None:
@@ -261,8 +280,8 @@ class Session:
         return taken
 
     def poll(self, timeout: float | None = None) -> list[Capture]:
-        """Wait, at most so many seconds, and return what captures there are. Another process may have ended the session:
-        Error with errno.ECANCELED.
+        """Wait, at most so many seconds, and return what captures there are. Another process may
+        have ended the session: Error with errno.ECANCELED.
         """
         code = lib.call("poll", self._pp, -1 if timeout is None else int(timeout * 1000))
         if code < 0 and code not in (-errno.EINTR, -errno.EIO):
@@ -290,9 +309,10 @@ class Session:
         """Take no spikes until arm(). Any thread."""
         lib.do("disarm", self._pp)
 
-    def report(self, expected_ns: int, actual_ns: int = 0, *, label: str | None = None, cpu: int = -1, tid: int = 0) -> bool:
-        """Report what was late, for trigger="report=TIME": times are time.monotonic_ns(), 0 is now. Returns whether it is a
-        spike that is captured. Any thread.
+    def report(self, expected_ns: int, actual_ns: int = 0, *, label: str | None = None,
+               cpu: int = -1, tid: int = 0) -> bool:
+        """Report what was late, for trigger="report=TIME": times are time.monotonic_ns(), 0 is now.
+        Returns whether it is a spike that is captured. Any thread.
         """
         report = lib.Report(ctypes.sizeof(lib.Report), expected_ns, actual_ns, tid, cpu,
                             None if label is None else os.fsencode(label))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 """libperfpoke as ctypes sees it: perf_poke.h documents each function and struct.
 
-Structs of the library may be longer than here, never shorter: tests/unit/python.py compares them. Of the options only the
-head is known; the rest are zero bytes that perf_poke__opts_set() fills.
+Structs of the library may be longer than here, never shorter: tests/unit/python.py compares them.
+Of the options only the head is known; the rest are zero bytes that perf_poke__opts_set() fills.
 """
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Choice(ctypes.Structure):
 
 
 class Option(ctypes.Structure):
-    _fields_ = [("name", c_char_p), ("letter", c_char), ("metavar", c_char_p), ("help", c_char_p), ("axis", c_int),
-                ("required", c_bool), ("repeatable", c_bool)]
+    _fields_ = [("name", c_char_p), ("letter", c_char), ("metavar", c_char_p), ("help", c_char_p),
+                ("axis", c_int), ("required", c_bool), ("repeatable", c_bool)]
 
 
 class Capture(ctypes.Structure):
@@ -33,14 +33,15 @@ class Capture(ctypes.Structure):
 
 
 class Stats(ctypes.Structure):
-    _fields_ = [("sz", c_size_t), ("count", c_uint64), ("min_ns", c_uint64), ("max_ns", c_uint64), ("sum_ns", c_uint64),
-                ("spikes", c_uint64), ("unarmed", c_uint64), ("missed", c_uint64), ("last_ns", c_uint64), ("not_entered", c_uint64),
+    _fields_ = [("sz", c_size_t), ("count", c_uint64), ("min_ns", c_uint64), ("max_ns", c_uint64),
+                ("sum_ns", c_uint64), ("spikes", c_uint64), ("unarmed", c_uint64),
+                ("missed", c_uint64), ("last_ns", c_uint64), ("not_entered", c_uint64),
                 ("reentered", c_uint64), ("thread_died", c_uint64), ("no_room", c_uint64)]
 
 
 class Report(ctypes.Structure):
-    _fields_ = [("sz", c_size_t), ("expected_ns", c_uint64), ("actual_ns", c_uint64), ("tid", c_int), ("cpu", c_int),
-                ("label", c_char_p)]
+    _fields_ = [("sz", c_size_t), ("expected_ns", c_uint64), ("actual_ns", c_uint64),
+                ("tid", c_int), ("cpu", c_int), ("label", c_char_p)]
 
 
 LogFn = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_char_p)
@@ -49,8 +50,8 @@ PathFn = ctypes.CFUNCTYPE(None, c_void_p, c_char_p)
 
 
 class OptsHead(ctypes.Structure):
-    _fields_ = [("sz", c_size_t), ("log", LogFn), ("log_ctx", c_void_p), ("on_capture", CaptureFn), ("on_removed", PathFn),
-                ("capture_ctx", c_void_p), ("owned", c_void_p)]
+    _fields_ = [("sz", c_size_t), ("log", LogFn), ("log_ctx", c_void_p), ("on_capture", CaptureFn),
+                ("on_removed", PathFn), ("capture_ctx", c_void_p), ("owned", c_void_p)]
 
 
 class Opts(ctypes.Structure):

@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 """A pytest plugin: a test whose loop overran fails, and has the capture.
 
-    pytest_plugins = ["perf_poke.fixture"]
+pytest_plugins = ["perf_poke.fixture"]
 
-    def test_control_loop(overruns):
-        watched = overruns(cpus="3", threshold="500us")
-        while running:
-            expected_ns = wait_for_the_next_period()
-            control()
-            watched.report(expected_ns)
+def test_control_loop(overruns): watched = overruns(cpus="3", threshold="500us") while running:
+expected_ns = wait_for_the_next_period() control() watched.report(expected_ns)
 
-The fixture starts a session with the trigger `report`, whose captures are in tmp_path, and ends it when the test has. Where a
-report reached the threshold the test fails with its latency; the report of the first capture is a section of the failure, and
-the paths of all are properties of the test (`perf-poke-capture` in JUnit XML). Without root, the test is skipped.
+The fixture starts a session with the trigger `report`, whose captures are in tmp_path, and ends it
+when the test has. Where a report reached the threshold the test fails with its latency; the report
+of the first capture is a section of the failure, and the paths of all are properties of the test
+(`perf-poke-capture` in JUnit XML). Without root, the test is skipped.
 """
 from __future__ import annotations
 
@@ -32,7 +29,8 @@ _POLL_S = 0.1
 
 
 class _Watch:
-    """A session, and the thread that polls it: only then are rings copied while they still have the overrun."""
+    """A session, and the thread that polls it: only then are rings copied while they still have the
+    overrun."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -62,7 +60,8 @@ def _explain(capture: Capture) -> str:
     tool = os.environ.get("PERF_POKE_CTL") or shutil.which("perf-poke-ctl")
     if not tool:
         return "perf-poke-ctl is not installed: it reports what the CPU did"
-    result = subprocess.run([tool, "report", capture.path], capture_output=True, text=True, check=False)
+    result = subprocess.run([tool, "report", capture.path], capture_output=True, text=True,
+                            check=False)
     return result.stdout or result.stderr
 
 
@@ -74,7 +73,9 @@ def overruns(request: pytest.FixtureRequest, tmp_path: pathlib.Path) -> Iterator
     watches = request.node.stash.setdefault(_WATCHES, [])
 
     def watch(cpus: str, threshold: str, **options: Value) -> Session:
-        defaults: dict[str, Value] = {"output": str(tmp_path / f"perf-poke-{len(watches)}"), "workload": "none"}
+        defaults: dict[str, Value] = {
+            "output": str(tmp_path / f"perf-poke-{len(watches)}"), "workload": "none"
+        }
         session = Session(cpus, trigger=f"report={threshold}", **{**defaults, **options})
         watches.append(_Watch(session))
         return session
@@ -94,5 +95,7 @@ def pytest_runtest_call(item: pytest.Item) -> None:
         item.user_properties.append(("perf-poke-capture", capture.path))
     item.add_report_section("call", "perf-poke", _explain(captures[0]))
     worst = max(capture.spike.latency_ns for capture in captures)
-    pytest.fail(f"{len(captures)} overrun{'s'[:len(captures) > 1]}, the longest {worst / 1000:g} us: {captures[0].path}",
-                pytrace=False)
+    pytest.fail(
+        f"{len(captures)} overrun{'s'[:len(captures) > 1]}, the longest {worst / 1000:g} us: "
+        f"{captures[0].path}",
+        pytrace=False)

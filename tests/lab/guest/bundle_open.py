@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Opens what bundle_take.py has archived on another kernel, without any right. usage: bundle_open.py PERF_POKE_CTL FOLDER"""
+"""Opens what bundle_take.py has archived on another kernel, without any right. usage:
+bundle_open.py PERF_POKE_CTL FOLDER"""
 import os
 import pathlib
 import sys

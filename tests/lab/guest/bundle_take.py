@@ -18,13 +18,20 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import bundle  # noqa: E402  # pylint: disable=wrong-import-position
 
 HERE = pathlib.Path("/var/tmp/taken")
-RECORDERS = {"pt": ["--recorder", "pt", "-e", "intel_pt/cyc/", "--buffer", "32K"], "events": ["--recorder", "events", "--buffer", "64K"]}
+RECORDERS = {
+    "pt": ["--recorder", "pt", "-e", "intel_pt/cyc/", "--buffer", "32K"],
+    "events": ["--recorder", "events", "--buffer", "64K"]
+}
 
 
 def take(name):
     # The first timer is late enough; until then the program ran.
-    argv = [CTL, "start", "--json", "--cpu", str(guest.CPU), "--threshold", "1us", "--function", "hrtimer_wakeup", "--workload", "cyclic",
-            "--period", "20ms", "--duration", "100s", "--output", HERE / "captures", *RECORDERS[name]]
+    argv = [
+        CTL, "start", "--json", "--cpu",
+        str(guest.CPU), "--threshold", "1us", "--function", "hrtimer_wakeup", "--workload",
+        "cyclic", "--period", "20ms", "--duration", "100s", "--output", HERE / "captures",
+        *RECORDERS[name]
+    ]
     lines = subprocess.run(argv, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
     taken = next(line for line in map(json.loads, lines) if line["type"] == "capture")
     guest.check(taken["error"] is None, f"the capture failed: {taken}")

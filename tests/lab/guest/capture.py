@@ -76,11 +76,15 @@ class Late(threading.Thread):
         self.join()
 
 
-def take(ctl, output, *options, cpu=str(guest.CPU), count=1, buffer="128K", late=None, recorder="pt", each=None, threshold_us=THRESHOLD_US):
+def take(ctl, output, *options, cpu=str(guest.CPU), count=1, buffer="128K", late=None,
+         recorder="pt", each=None, threshold_us=THRESHOLD_US):
     """Captures timers that are late on purpose. Calls `each` with the session's pid at each
     capture."""
-    argv = [ctl, "start", "--json", "--cpu", cpu, "--threshold", f"{threshold_us}us", "--count", str(count), "--duration", "100s",
-            "--recorder", recorder, "--buffer", buffer, "--output", output, *options]
+    argv = [
+        ctl, "start", "--json", "--cpu", cpu, "--threshold", f"{threshold_us}us", "--count",
+        str(count), "--duration", "100s", "--recorder", recorder, "--buffer", buffer, "--output",
+        output, *options
+    ]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as session:
         armed = json.loads(session.stdout.readline())
         equal(armed["type"], "armed", "first line")
@@ -113,4 +117,3 @@ def check_perfs_agree(one):
 
 def perfs():
     return ["perf"] + sorted(p for p in os.environ.get("LAB_PERFS", "").split(":") if p)
-

@@ -40,8 +40,11 @@ BUSY = "import os\nos.sched_setaffinity(0, [%d])\nprint(flush=True)\nwhile True:
 
 def deliveries():
     """Deliveries of this kernel; prints why others are missing."""
-    out = subprocess.run([CTL, "check", "--json"], capture_output=True, text=True, check=False).stdout
-    rows = {row["name"]: row for row in map(json.loads, out.splitlines()) if row["type"] == "capability"}
+    out = subprocess.run([CTL, "check", "--json"], capture_output=True, text=True,
+                         check=False).stdout
+    rows = {
+        row["name"]: row for row in map(json.loads, out.splitlines()) if row["type"] == "capability"
+    }
     found = []
     for delivery in DELIVERIES:
         row = rows.get(delivery.replace("-", "_"))
@@ -83,15 +86,19 @@ def kind_of(line):
     """What the spike interrupted."""
     if line["idle"]:
         return "idle"
-    return "user task" if line["comm"].startswith("python") else "kernel thread" if line["comm"].startswith("kworker") else line["comm"]
+    return "user task" if line["comm"].startswith(
+        "python") else "kernel thread" if line["comm"].startswith("kworker") else line["comm"]
 
 
 class Session:
     """perf-poke-ctl with a perf record of its own."""
 
     def __init__(self, output, options, record):
-        argv = [CTL, "start", "--json", "--cpu", str(guest.CPU), "--threshold", f"{capture.THRESHOLD_US}us", "--count", "1000000",
-                "--output", output, *options, "--", "perf", "record", "-q", *record]
+        argv = [
+            CTL, "start", "--json", "--cpu",
+            str(guest.CPU), "--threshold", f"{capture.THRESHOLD_US}us", "--count", "1000000",
+            "--output", output, *options, "--", "perf", "record", "-q", *record
+        ]
         self.process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
         self.lines = []
         armed = self.read()
@@ -110,7 +117,8 @@ class Session:
         return line
 
     def status(self):
-        out = subprocess.run([CTL, "status", "--json", self.name], capture_output=True, text=True, check=True).stdout
+        out = subprocess.run([CTL, "status", "--json", self.name], capture_output=True, text=True,
+                             check=True).stdout
         return json.loads(out)
 
     def end(self):
@@ -157,7 +165,9 @@ def check_kinds(delivery, lines):
     print(f"  from others: {dict(others)}")
     for kind in KINDS:
         of_kind = [line for line in lines if kind_of(line) == kind]
-        check(len(of_kind) >= OF_KIND, f"{delivery}: {len(of_kind)} of {len(lines)} spikes from {kind}")
+        check(
+            len(of_kind) >= OF_KIND,
+            f"{delivery}: {len(of_kind)} of {len(lines)} spikes from {kind}")
         # A spike right after another is not reported.
         ways = list(filter(None, (target_of(line)["delivery"] for line in of_kind)))
         counts = {way: ways.count(way) for way in sorted(set(ways))}
@@ -174,7 +184,8 @@ def wait_accounted(delivery, session):
         taken = seen["all"]["spikes"] - seen["all"]["unarmed"]
         if seen["pokes"] + seen["merged"] == taken:
             return seen
-        check(time.monotonic() < end, f"{delivery}: {taken} spikes were taken, and are not as many signals: {seen}")
+        check(time.monotonic() < end,
+              f"{delivery}: {taken} spikes were taken, and are not as many signals: {seen}")
         time.sleep(0.02)
 
 
@@ -182,7 +193,9 @@ def check_deliveries(delivery):
     """All spikes became signals, and all signals that perf was ready for became snapshots."""
     data, output = f"/tmp/{delivery}.data", f"/tmp/deliveries-{delivery}"
     record = ["-S", "-e", "intel_pt//k", "-C", str(guest.CPU), "-m", ",16K", "-o", data]
-    session = Session(output, ["--delivery", delivery, "--period", f"{PERIOD_US}us", "--housekeeping", "0"], record)
+    session = Session(output,
+                      ["--delivery", delivery, "--period", f"{PERIOD_US}us", "--housekeeping", "0"],
+                      record)
     for kind in KINDS:
         make_spikes(session, kind, COUNT // 3)
     status = wait_accounted(delivery, session)
@@ -195,9 +208,13 @@ def check_deliveries(delivery):
     # perf drops these itself; nothing else lies between a pending signal and its handler.
     dropped = spikes - status["merged"] - snapshots
     gaps = sorted((b["time_ns"] - a["time_ns"]) / 1e6 for a, b in zip(lines, lines[1:]))
-    print(f"{delivery}: {spikes} spikes, {gaps[0]:.0f} to {gaps[-1]:.0f} ms apart, {statistics.median(gaps):.0f} at the median; "
-          f"{status['pokes']} signals pending, {status['merged']} merged with one, {snapshots} snapshots, "
-          f"{dropped} dropped by perf while it wrote; sent {last['sent']}, refused {last['refused']}", flush=True)
+    print(
+        f"{delivery}: {spikes} spikes, {gaps[0]:.0f} to {gaps[-1]:.0f} ms apart, "
+        f"{statistics.median(gaps):.0f} at the median; "
+        f"{status['pokes']} signals pending, {status['merged']} merged with one, {snapshots} "
+        f"snapshots, "
+        f"{dropped} dropped by perf while it wrote; sent {last['sent']}, refused {last['refused']}",
+        flush=True)
     # Lost deliveries are repeated; in idle the task may not even be tried again.
     again = sum(last["refused"].get(way, 0) for way in ("fasync", "tracepoint"))
     sent = sum(last["sent"].values())

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Helpers for tests inside a lab guest, beside those of the suite host. Exit status: 0 passed, 1 failed, 77 skipped."""
+"""Helpers for tests inside a lab guest, beside those of the suite host. Exit status: 0 passed, 1
+failed, 77 skipped."""
 import collections
 import contextlib
 import os
@@ -74,7 +75,7 @@ def program_counts(name):
     return {f.name: int(f.read_text()) for f in (PTSIM / "programs" / name).iterdir()}
 
 
-# -- perf -------------------------------------------------------------------------------------------------------------
+# -- perf ------------------------------------------------------------------------------------------
 
 class Record:
     """The distribution's `perf record` of one or several CPUs ("0,1"), running; it writes to
@@ -85,9 +86,12 @@ class Record:
         self.cpu = cpu
         self.data = data
         before = counter("start", cpu)
-        self.process = subprocess.Popen(["perf", "record", "-e", event, "--kcore", "-C", cpus, "-o", data, *args])
-        wait_for(lambda: counter("start", cpu) > before or self.process.poll() is not None, "start of the trace", 120)
-        check(self.process.poll() is None, f"perf record ended with {self.process.returncode}: {self.process.args}")
+        self.process = subprocess.Popen(
+            ["perf", "record", "-e", event, "--kcore", "-C", cpus, "-o", data, *args])
+        wait_for(lambda: counter("start", cpu) > before or self.process.poll() is not None,
+                 "start of the trace", 120)
+        check(self.process.poll() is None,
+              f"perf record ended with {self.process.returncode}: {self.process.args}")
 
     def snapshot(self):
         """Takes a snapshot and returns the log entry of its stop."""
@@ -119,11 +123,15 @@ def in_folder(path):
 
 
 Branch = collections.namedtuple("Branch", "flags from_ip from_symbol to_ip to_symbol")
-LINE = re.compile(r"^ *((?P<time>[\d.]+): +)?(?P<flags>[a-z][a-z ]*?) +(?P<from>[0-9a-f]+) (?P<from_sym>\S+) => +(?P<to>[0-9a-f]+) (?P<to_sym>\S+)\s*$")
+LINE = re.compile(
+    r"^ *((?P<time>[\d.]+): +)?(?P<flags>[a-z][a-z ]*?) +(?P<from>[0-9a-f]+) (?P<from_sym>\S+) => "
+    r"+(?P<to>[0-9a-f]+) (?P<to_sym>\S+)\s*$"
+)
 
-
-EVENT = re.compile(r"(bpf_trace:bpf_trace_printk|ipi:ipi_send_cpu(mask)?|csd:csd_queue_cpu|workqueue:workqueue_queue_work|sched:\w+): "
-                   r"|cpu=\d+ callsite=|work struct=|comm=.* (prev_)?pid=\d+ ")
+EVENT = re.compile(
+    r"(bpf_trace:bpf_trace_printk|ipi:ipi_send_cpu(mask)?|csd:csd_queue_cpu|"
+    r"workqueue:workqueue_queue_work|sched:\w+): "
+    r"|cpu=\d+ callsite=|work struct=|comm=.* (prev_)?pid=\d+ ")
 
 
 def is_sample(line):
@@ -140,8 +148,10 @@ class Decoded:
         self.times = []  # in ns, of all lines
         self.edges = []  # begins and ends of the trace: flags, number of branches before
         self.errors = []
-        out = subprocess.run([perf, "script", "-i", data, f"--itrace={itrace}", "--ns", "-F", "hw:time,flags,ip,sym,addr"],
-                             capture_output=True, text=True, check=False)
+        out = subprocess.run([
+            perf, "script", "-i", data, f"--itrace={itrace}", "--ns", "-F",
+            "hw:time,flags,ip,sym,addr"
+        ], capture_output=True, text=True, check=False)
         equal(out.returncode, 0, f"exit status of perf script ({out.stderr[-300:]})")
         self.said = out.stderr
         for line in out.stdout.splitlines():
@@ -151,10 +161,12 @@ class Decoded:
             if not match:
                 self.errors.append(line)
                 continue
-            self.times.append(int((match["time"] or "0").replace(".", "")))  # none in a trace without
+            self.times.append(int((match["time"] or "0").replace(".",
+                                                                 "")))  # none in a trace without
             # perf 7.3 reports the begin of a trace as a jump.
             flags = match["flags"].strip().removesuffix(" jmp")
-            branch = Branch(flags, int(match["from"], 16), match["from_sym"], int(match["to"], 16), match["to_sym"])
+            branch = Branch(flags, int(match["from"], 16), match["from_sym"], int(match["to"], 16),
+                            match["to_sym"])
             if flags.startswith("tr "):
                 self.edges.append((flags, len(self.branches)))
             else:
@@ -190,8 +202,8 @@ def check_whole_iterations(decoded, program="mixed", errors=0):
     first = iterations[0]
     kinds = collections.Counter(b.flags for b in first)
     equal(len(first), counts["branches"], "branches of an iteration")
-    for flags, name in (("call", "calls"), ("return", "returns"), ("jmp", "jumps"), ("jcc", "taken"),
-                        ("hw int", "interrupts"), ("iret", "irets")):
+    for flags, name in (("call", "calls"), ("return", "returns"), ("jmp", "jumps"),
+                        ("jcc", "taken"), ("hw int", "interrupts"), ("iret", "irets")):
         equal(kinds[flags], counts[name], f"{name} of an iteration")
     for number, iteration in enumerate(iterations):
         equal(iteration, first, f"iteration {number}")

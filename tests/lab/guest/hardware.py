@@ -31,15 +31,20 @@ CPUIDLE = "/sys/devices/system/cpu/cpu{}/cpuidle/state{}/disable"
 def session(cause):
     """Reports of captures up to the first since the time that `cause` returns. The guest itself may
     be late before."""
-    argv = [CTL, "start", "--json", "--cpu", str(CPU), "--recorder", "events", "--workload", "cyclic", "--period", "5ms", "--threshold",
-            f"{THRESHOLD_US}us", "--output", "/tmp/hardware", "--count", "100"]
+    argv = [
+        CTL, "start", "--json", "--cpu",
+        str(CPU), "--recorder", "events", "--workload", "cyclic", "--period", "5ms", "--threshold",
+        f"{THRESHOLD_US}us", "--output", "/tmp/hardware", "--count", "100"
+    ]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as process:
         equal(json.loads(process.stdout.readline())["type"], "armed", "first line")
         begin_ns = cause()
         while True:
             line = json.loads(process.stdout.readline())
             check(line["error"] is None, f"the capture failed: {line}")
-            yield json.loads(subprocess.run([CTL, "report", "--json", line["path"]], capture_output=True, text=True, check=True).stdout)
+            yield json.loads(
+                subprocess.run([CTL, "report", "--json", line["path"]], capture_output=True,
+                               text=True, check=True).stdout)
             if line["time_ns"] >= begin_ns:
                 break
         process.terminate()
@@ -64,7 +69,8 @@ def smis():
     for found in reports:
         print(found["sentence"], flush=True)
         number = found["hardware"]["smis"]
-        check(f"; {number} SMI{'s' if number > 1 else ''} in the " in found["sentence"], "they are not told")
+        check(f"; {number} SMI{'s' if number > 1 else ''} in the " in found["sentence"],
+              "they are not told")
 
 
 def goes_deep():
@@ -80,11 +86,15 @@ def deep_idle():
     EXIT_US.write_text("0")
     for state in range(4):
         for cpu in range(os.cpu_count()):
-            pathlib.Path(CPUIDLE.format(cpu, state)).write_text(str(int((cpu == CPU) != (state == 3))))
+            pathlib.Path(CPUIDLE.format(cpu,
+                                        state)).write_text(str(int((cpu == CPU) != (state == 3))))
     for found in session(goes_deep):
         print(found["sentence"], flush=True)
-    check("; the CPU left LAB3 after " in found["sentence"] and f"(exit latency {INJECTED_US // 1000}ms)" in found["sentence"], "the state is not told")
-    equal((found["hardware"]["idle_state"], found["hardware"]["exit_latency_ns"]), ("LAB3", INJECTED_US * 1000), "idle state")
+    check(
+        "; the CPU left LAB3 after " in found["sentence"]
+        and f"(exit latency {INJECTED_US // 1000}ms)" in found["sentence"], "the state is not told")
+    equal((found["hardware"]["idle_state"], found["hardware"]["exit_latency_ns"]),
+          ("LAB3", INJECTED_US * 1000), "idle state")
     delay = next(row for row in found["analysis"] if row["term"] == "IRQ handler delay")
     equal(delay["name"], "(exit from idle)", "what rtla calls it")
 

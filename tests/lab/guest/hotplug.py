@@ -36,9 +36,12 @@ class Session:
     """A running `perf-poke-ctl start`, its messages and captures."""
 
     def __init__(self, name, *options, workload="none", cpu="0-1"):
-        argv = [CTL, "start", "--json", "--cpu", cpu, "--output", f"/tmp/hotplug_{name}", "--workload", workload, "--threshold",
-                THRESHOLD, "--count", "99", "--verbose", *options]
-        self.process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        argv = [
+            CTL, "start", "--json", "--cpu", cpu, "--output", f"/tmp/hotplug_{name}", "--workload",
+            workload, "--threshold", THRESHOLD, "--count", "99", "--verbose", *options
+        ]
+        self.process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                        text=True)
         self.lines, self.said = queue.Queue(), []
         for job in (self.read_lines, self.read_said):
             threading.Thread(target=job, daemon=True).start()
@@ -98,7 +101,8 @@ class Session:
         self.process.send_signal(signal.SIGINT)
         self.process.wait(60)
         equal(self.process.returncode, status, f"exit status ({self.said})")
-        equal(self.count("went offline"), self.count(WENT), f"other words about the CPU: {self.said}")
+        equal(self.count("went offline"), self.count(WENT),
+              f"other words about the CPU: {self.said}")
 
 
 @contextlib.contextmanager
@@ -118,27 +122,36 @@ def bytes_of(one, cpu):
 
 def shown(one, cpu, *args):
     """Times and symbols that perf shows for that CPU; decoder errors have no time."""
-    out = subprocess.run(["perf", "script", "-i", one.data, "--ns", "-C", str(cpu), "-F", "time,event", *args], capture_output=True, text=True,
-                         check=False)
+    out = subprocess.run(
+        ["perf", "script", "-i", one.data, "--ns", "-C",
+         str(cpu), "-F", "time,event", *args], capture_output=True, text=True, check=False)
     equal((out.returncode, out.stderr), (0, ""), "perf script")
     words = [line.split() for line in out.stdout.splitlines()]
-    return [(int(time.rstrip(":").replace(".", "")) - one.to_perf_ns, name) for time, name, *_ in words]
+    return [(int(time.rstrip(":").replace(".", "")) - one.to_perf_ns, name)
+            for time, name, *_ in words]
 
 
 def check_trace(one, cpu, since_ns=0):
     """The CPU's trace exists, decodes, and has nothing older."""
     sizes = bytes_of(one, cpu)
-    check(len(sizes) == 1 and sizes[0] > 0, f"traces of the capture of CPU {cpu}: {one.json['recorder']['traces']}")
-    branches = [branch for branch in shown(one, cpu, "--itrace=be") if branch[1].startswith("branches")]
+    check(
+        len(sizes) == 1 and sizes[0] > 0,
+        f"traces of the capture of CPU {cpu}: {one.json['recorder']['traces']}")
+    branches = [
+        branch for branch in shown(one, cpu, "--itrace=be") if branch[1].startswith("branches")
+    ]
     check(branches, f"nothing of CPU {cpu} was decoded")
-    check(min(branches)[0] > since_ns, f"CPU {cpu}: the trace begins at {min(branches)[0]}, before {since_ns}")
+    check(
+        min(branches)[0] > since_ns,
+        f"CPU {cpu}: the trace begins at {min(branches)[0]}, before {since_ns}")
 
 
 def gone_for_a_spike(one, way, everyone):
     one.goes()
     away = one.spike(0)
     check_trace(away, 0)
-    equal([t["cpu"] for t in away.json["recorder"]["traces"]], [0, 1] if everyone else [0], "CPUs with a trace")
+    equal([t["cpu"] for t in away.json["recorder"]["traces"]], [0, 1] if everyone else [0],
+          "CPUs with a trace")
     since_ns = one.comes()
     time.sleep(0.3)
     for _ in range(2):
@@ -169,7 +182,8 @@ def gone_before_rearming(one, verify, again=False):
 
 
 def pt(way, *options):
-    with session(f"{way}{len(options)}", "--recorder", "pt", "--buffer", "128K", "--freeze", way, *options) as one:
+    with session(f"{way}{len(options)}", "--recorder", "pt", "--buffer", "128K", "--freeze", way,
+                 *options) as one:
         check_trace(one.spike(1), 1)
         gone_for_a_spike(one, way, "--freeze-all" in options)
         gone_before_rearming(one, check_trace)
@@ -180,7 +194,8 @@ def pt(way, *options):
 
 def check_events(one, cpu, since_ns=0):
     found = shown(one, cpu)
-    check(any(name.startswith("timer:hrtimer") for _, name in found), f"no timer of CPU {cpu} among {len(found)} events")
+    check(any(name.startswith("timer:hrtimer") for _, name in found),
+          f"no timer of CPU {cpu} among {len(found)} events")
     check(found[0][0] > since_ns, f"CPU {cpu}: events from {found[0][0]}, before {since_ns}")
 
 
@@ -205,7 +220,8 @@ def only_cpu():
         time.sleep(0.5)
         equal(one.process.poll(), None, "exit status of a session without a CPU")
         since_ns = one.comes()
-        guest.wait_for(lambda: cyclic_affinity(one.process.pid) == "1", "affinity of the workload's thread")
+        guest.wait_for(lambda: cyclic_affinity(one.process.pid) == "1",
+                       "affinity of the workload's thread")
         check_trace(one.spike(1), 1, since_ns)
 
 
@@ -214,7 +230,8 @@ def targets():
     which gets nothing, then to nobody. The other target is still signalled."""
     with poked.Counter() as other, poked.Counter() as ends:
         pids = [word for pid in (ends.pid, other.pid) for word in ("--perf-pid", str(pid))]
-        with session("targets", "--recorder", "perf", "--any-process", "--delivery", "fasync", *pids) as one:
+        with session("targets", "--recorder", "perf", "--any-process", "--delivery", "fasync",
+                     *pids) as one:
             one.spike(1)
             ends.wait_signal()
             other.wait_signal()
@@ -231,7 +248,8 @@ def targets():
             one.comes()
             target = one.spike(1).json["poke"]["targets"][1]
             other.wait_signal()
-            equal((target["pid"], target["sent"]["fasync"]), (other.pid, 3), "the other target and its signals")
+            equal((target["pid"], target["sent"]["fasync"]), (other.pid, 3),
+                  "the other target and its signals")
     print("targets: well", flush=True)
 
 
@@ -250,7 +268,10 @@ def reopening_fails():
         one.process.send_signal(signal.SIGSTOP)
         before = guest.counter("start")
         ONLINE.write_text("1")
-        with subprocess.Popen(["perf", "record", "-q", "-e", "intel_pt//k", "-S", "-C", "1", "-o", "/tmp/hotplug_other"]) as other:
+        with subprocess.Popen([
+                "perf", "record", "-q", "-e", "intel_pt//k", "-S", "-C", "1", "-o",
+                "/tmp/hotplug_other"
+        ]) as other:
             guest.wait_for(lambda: guest.counter("start") > before, "start of the other's trace")
             one.process.send_signal(signal.SIGCONT)
             text = "CPU 1 is back, but cannot be watched again: Device or resource busy"
@@ -268,7 +289,8 @@ def reopening_fails():
 def offline_at_start():
     ONLINE.write_text("0")
     try:
-        result = subprocess.run([CTL, "start", "--cpu", "1", "--recorder", "pt"], capture_output=True, text=True, check=False)
+        result = subprocess.run([CTL, "start", "--cpu", "1", "--recorder", "pt"],
+                                capture_output=True, text=True, check=False)
     finally:
         ONLINE.write_text("1")
     equal(result.returncode, 2, "exit status")

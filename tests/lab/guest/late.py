@@ -16,12 +16,17 @@ INJECTED_US = 20000
 
 def worst_us(context):
     """The worst latency of a kind (irq or thread) in the tracer's output, in us."""
-    lines = [line for line in (TRACING / "trace").read_text().splitlines() if f"context {context:>6}" in line]
-    return max((int(re.search(r"timer_latency +(\d+) ns", line)[1]) for line in lines), default=0) // 1000
+    lines = [
+        line for line in (TRACING / "trace").read_text().splitlines()
+        if f"context {context:>6}" in line
+    ]
+    return max(
+        (int(re.search(r"timer_latency +(\d+) ns", line)[1]) for line in lines), default=0) // 1000
 
 
 def function_seen(function):
-    out = subprocess.run(["grep", "-c", f" {function}$", "/proc/kallsyms"], capture_output=True, text=True, check=False)
+    out = subprocess.run(["grep", "-c", f" {function}$", "/proc/kallsyms"], capture_output=True,
+                         text=True, check=False)
     return int(out.stdout or 0)
 
 
@@ -47,15 +52,16 @@ try:
     check(irq >= INJECTED_US - 1500, f"the timer was only {irq} us late")
     os.sched_setaffinity(0, [guest.CPU])
     # With PREEMPT_RT, threads run before softirqs.
-    for kind in ("preempt_off", "syscall") + (() if "PREEMPT_RT" in os.uname().version else ("softirqs",)):
+    for kind in ("preempt_off", "syscall") + (() if "PREEMPT_RT" in os.uname().version else
+                                              ("softirqs", )):
         _, thread = measure(kind)
         print(f"{INJECTED_US} us of {kind}: thread {thread} us late")
         check(thread >= INJECTED_US - 1500, f"the thread was only {thread} us late")
 finally:
     (TRACING / "current_tracer").write_text("nop")
     (TRACING / "osnoise/cpus").write_text(before)
-for name in ("late_timer_irqs_off", "late_timer_preempt_off", "late_timer_spin", "late_timer_softirqs", "late_timer_tasklet",
-             "late_timer_syscall"):
+for name in ("late_timer_irqs_off", "late_timer_preempt_off", "late_timer_spin",
+             "late_timer_softirqs", "late_timer_tasklet", "late_timer_syscall"):
     check(function_seen(f"{name}\t\\[late_timer\\]") == 1, f"{name} is not one symbol")
 os.sched_setaffinity(0, [0])
 (LATE / "keys").write_text(f"{guest.CPU} {INJECTED_US}\n")

@@ -13,7 +13,10 @@ from guest import check, equal
 
 CTL = sys.argv[1]
 OUTPUT = pathlib.Path("/tmp/one_command")
-RECORD = ["record", "-m", ",128K", "--cpu", str(guest.CPU), "--no-switch-events", "--kcore", "-e", "intel_pt/cyc,noretcomp/k", "-S"]
+RECORD = [
+    "record", "-m", ",128K", "--cpu",
+    str(guest.CPU), "--no-switch-events", "--kcore", "-e", "intel_pt/cyc,noretcomp/k", "-S"
+]
 
 
 def clock():
@@ -23,8 +26,11 @@ def clock():
 
 def run():
     """Returns its lines; perf.data is in the current folder."""
-    argv = [CTL, "start", "--json", "--cpu", str(guest.CPU), "--threshold", f"{capture.THRESHOLD_US}us", "--duration", "100s",
-            "--housekeeping", "0", "--output", OUTPUT, "--", "perf", *RECORD]
+    argv = [
+        CTL, "start", "--json", "--cpu",
+        str(guest.CPU), "--threshold", f"{capture.THRESHOLD_US}us", "--duration", "100s",
+        "--housekeeping", "0", "--output", OUTPUT, "--", "perf", *RECORD
+    ]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as session:
         lines = [json.loads(session.stdout.readline())]
         equal(lines[0]["type"], "armed", f"first line {lines[0]}")
@@ -38,14 +44,19 @@ def check_trace(data, spike_ns):
     decoded = guest.Decoded(data)
     iterations = guest.check_whole_iterations(decoded)
     times = decoded.times
-    check(times[0] < spike_ns < times[-1], f"the spike at {spike_ns} is not within the trace, {times[0]} to {times[-1]}")
-    print(f"{iterations} iterations decoded; the trace begins {(spike_ns - times[0]) / 1e6:.1f} ms before the spike, and ends "
-          f"{(times[-1] - spike_ns) / 1e6:.1f} ms after it")
+    check(times[0] < spike_ns < times[-1],
+          f"the spike at {spike_ns} is not within the trace, {times[0]} to {times[-1]}")
+    print(
+        f"{iterations} iterations decoded; the trace begins {(spike_ns - times[0]) / 1e6:.1f} ms "
+        f"before the spike, and ends "
+        f"{(times[-1] - spike_ns) / 1e6:.1f} ms after it")
 
 
 def check_shown(data):
-    out = subprocess.run(["perf", "script", "-i", data, "--deltatime", "--call-ret-trace", "-F", "-cpu,+flags,+callindent"],
-                         capture_output=True, text=True, check=False)
+    out = subprocess.run([
+        "perf", "script", "-i", data, "--deltatime", "--call-ret-trace", "-F",
+        "-cpu,+flags,+callindent"
+    ], capture_output=True, text=True, check=False)
     equal((out.returncode, out.stderr), (0, ""), "perf script")
     check(len(re.findall(r" call .*\sptsim_\w+", out.stdout)) > 10, f"calls in {out.stdout[:500]}")
 

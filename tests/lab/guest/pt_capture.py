@@ -29,27 +29,34 @@ def check_capture(one, freeze):
 def check_end(one, entry):
     """The trace ends where the PMU was held, and nothing before is missing."""
     first_ns, last_ns = one.times_ns()
-    check(last_ns <= entry["mono_ns"], f"the last branch is at {last_ns}, after the trace was held at {entry['mono_ns']}")
-    check(entry["mono_ns"] - last_ns < 5_000_000, f"the last branch is {entry['mono_ns'] - last_ns} ns before the end")
+    check(last_ns <= entry["mono_ns"],
+          f"the last branch is at {last_ns}, after the trace was held at {entry['mono_ns']}")
+    check(entry["mono_ns"] - last_ns < 5_000_000,
+          f"the last branch is {entry['mono_ns'] - last_ns} ns before the end")
     check(first_ns < one.line["time_ns"], "the trace begins after the spike")
 
 
 def check_begin(one, entry):
     """Only what precedes the ring's oldest PSB is missing: at most a period and an iteration."""
     least = min(entry["written"], RING - PSB_PERIOD - 1024)
-    check(one.line["trace_bytes"] >= least, f"{one.line['trace_bytes']} bytes of trace, of {entry['written']} written")
+    check(one.line["trace_bytes"] >= least,
+          f"{one.line['trace_bytes']} bytes of trace, of {entry['written']} written")
 
 
 def one_spike(freeze):
-    one = take(CTL, f"/tmp/pt_capture_{freeze}", "--freeze", freeze, buffer=str(RING), late=capture.Late(every_s=1))[0]
+    one = take(CTL, f"/tmp/pt_capture_{freeze}", "--freeze", freeze, buffer=str(RING),
+               late=capture.Late(every_s=1))[0]
     iterations = check_capture(one, freeze)
-    entry = capture.first_after({"pause": "pause", "sample": "snapshot", "signal": "stop"}[freeze], one.line["time_ns"])
+    entry = capture.first_after({"pause": "pause", "sample": "snapshot", "signal": "stop"}[freeze],
+                                one.line["time_ns"])
     if freeze != "sample":
         check_end(one, entry)
         check_begin(one, entry)
     skid_us = (entry["mono_ns"] - one.line["time_ns"]) / 1000
-    print(f"{freeze}: {iterations} iterations, {one.line['size_bytes']} bytes, by the PMU's clock held "
-          f"{skid_us:.0f} us after the spike; told: {one.line['skid_ns'] / 1000:.0f} us")
+    print(
+        f"{freeze}: {iterations} iterations, {one.line['size_bytes']} bytes, by the PMU's clock "
+        f"held "
+        f"{skid_us:.0f} us after the spike; told: {one.line['skid_ns'] / 1000:.0f} us")
     capture.check_perfs_agree(one)
     return one
 
@@ -67,4 +74,6 @@ for way in capture.ways():
     held = one_spike(way)
     if way == "pause":
         nothing_after_a_pause(held)
-equal(take(CTL, "/tmp/pt_capture_auto")[0].json["recorder"]["freeze"], capture.ways()[0], "the way that auto chooses")
+equal(
+    take(CTL, "/tmp/pt_capture_auto")[0].json["recorder"]["freeze"],
+    capture.ways()[0], "the way that auto chooses")

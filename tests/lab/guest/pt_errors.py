@@ -24,8 +24,10 @@ WITHOUT_IPC_LOCK = ("setpriv", "--bounding-set", "-ipc_lock", "--inh-caps", "-ip
 
 
 def start(*args, prefix=(), buffer="128K", output=OUTPUT, cpu=CPU):
-    return subprocess.run([*prefix, CTL, "start", "--cpu", cpu, "--recorder", "pt", "--buffer", buffer, "--output", output, *args],
-                          capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run([
+        *prefix, CTL, "start", "--cpu", cpu, "--recorder", "pt", "--buffer", buffer, "--output",
+        output, *args
+    ], capture_output=True, text=True, timeout=120, check=False)
 
 
 def fails(result, *parts):
@@ -81,21 +83,27 @@ def namespace():
     """perf knows no task outside of it: the trace would be of one task."""
     inside = ("unshare", "--pid", "--fork", "--mount-proc")
     fails(start(*NO_SPIKE, prefix=inside), "PID namespace", "--pid host", "recorder events")
-    found = subprocess.run([*inside, CTL, "check", "--json"], capture_output=True, text=True, timeout=60, check=False)
-    row = next(line for line in map(json.loads, found.stdout.splitlines()) if line.get("name") == "intel_pt")
+    found = subprocess.run([*inside, CTL, "check", "--json"], capture_output=True, text=True,
+                           timeout=60, check=False)
+    row = next(line for line in map(json.loads, found.stdout.splitlines())
+               if line.get("name") == "intel_pt")
     check(not row["have"], f"{row}")
 
 
 def busy():
     before = guest.counter("start")
-    with ended(["perf", "record", "-q", "-e", "intel_pt//k", "-S", "-C", CPU, "-o", "/tmp/other"]) as other:
+    with ended(["perf", "record", "-q", "-e", "intel_pt//k", "-S", "-C", CPU, "-o",
+                "/tmp/other"]) as other:
         guest.wait_for(lambda: guest.counter("start") > before, "start of the trace")
         fails(start(*NO_SPIKE), "intel_pt is in use", f"perf ({other.pid})")
     works()
 
 
 def second_session():
-    first = [CTL, "start", "--json", "--cpu", CPU, "--recorder", "pt", "--output", "/tmp/pt_errors_first", "--threshold", "1h"]
+    first = [
+        CTL, "start", "--json", "--cpu", CPU, "--recorder", "pt", "--output",
+        "/tmp/pt_errors_first", "--threshold", "1h"
+    ]
     with ended(first) as other:
         equal(json.loads(other.stdout.readline())["type"], "armed", "first line")
         fails(start(*NO_SPIKE), "intel_pt is in use", f"perf-poke-ctl ({other.pid})")
@@ -122,10 +130,12 @@ def no_kcore():
 def capture_without_kcore():
     """The folder of a capture that lacks only the kernel's code, and the warning."""
     with capture.Late():
-        result = start("--threshold", f"{capture.THRESHOLD_US}us", "--count", "1", "--duration", "60s")
+        result = start("--threshold", f"{capture.THRESHOLD_US}us", "--count", "1", "--duration",
+                       "60s")
     equal(result.returncode, 0, f"exit status ({result.stderr})")
     folder = next(OUTPUT.iterdir())
-    check(not json.loads((folder / "capture.json").read_text())["recorder"]["kcore"], "capture.json says kcore")
+    check(not json.loads((folder / "capture.json").read_text())["recorder"]["kcore"],
+          "capture.json says kcore")
     check(not (folder / "perf.data/kcore_dir/kcore").exists(), "there is a kcore")
     OUTPUT.rename("/tmp/pt_errors_done")
     return "/tmp/pt_errors_done", result.stderr
@@ -133,14 +143,19 @@ def capture_without_kcore():
 
 def limits():
     with sysctl("kernel.perf_event_mlock_kb", 516):
-        fails(start(*NO_SPIKE, prefix=("sh", "-c", 'ulimit -l 64; exec "$@"', "sh", *WITHOUT_IPC_LOCK), buffer="64M"),
-              "locked memory", "CAP_IPC_LOCK", "kernel.perf_event_mlock_kb")
-    free = int(subprocess.run(["free", "-m"], capture_output=True, text=True, check=True).stdout.splitlines()[1].split()[-1])
+        fails(
+            start(*NO_SPIKE,
+                  prefix=("sh", "-c", 'ulimit -l 64; exec "$@"', "sh", *WITHOUT_IPC_LOCK),
+                  buffer="64M"), "locked memory", "CAP_IPC_LOCK", "kernel.perf_event_mlock_kb")
+    free = int(
+        subprocess.run(["free", "-m"], capture_output=True, text=True,
+                       check=True).stdout.splitlines()[1].split()[-1])
     fails(start(*NO_SPIKE, buffer="2G"), "buffer 2147483648", "memory available", "MiB")
     # Of 1 GiB: the ring fits, its copy does not.
     fails(start(*NO_SPIKE, buffer="512M"), "memory available")
     # Two rings and a copy fit, two copies do not.
-    fails(start(*NO_SPIKE, "--freeze-all", buffer="256M", cpu="0-1"), "on 2 CPUs, and copies of 2", "memory available")
+    fails(start(*NO_SPIKE, "--freeze-all", buffer="256M", cpu="0-1"), "on 2 CPUs, and copies of 2",
+          "memory available")
     check(3 * 256 < free < 1024, f"a guest with {free} MiB")
     works(buffer="64M")
     works("--freeze-all", buffer="64M", cpu="0-1")
@@ -163,11 +178,16 @@ def late_on(cpu, session):
 def full_at_capture():
     """The disk has room for the kernel's code only."""
     with mounted("-t", "tmpfs", "-o", "size=64M", "tmpfs", "/tmp/small"):
-        argv = [CTL, "start", "--json", "--cpu", CPU, "--recorder", "pt", "--buffer", "128K", "--output", "/tmp/small/out",
-                "--threshold", "500ms", "--workload", "none", "--count", "9"]
-        with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as session:
+        argv = [
+            CTL, "start", "--json", "--cpu", CPU, "--recorder", "pt", "--buffer", "128K",
+            "--output", "/tmp/small/out", "--threshold", "500ms", "--workload", "none", "--count",
+            "9"
+        ]
+        with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              text=True) as session:
             equal(json.loads(session.stdout.readline())["type"], "armed", "first line")
-            with open("/tmp/small/filler", "wb", buffering=0) as filler, contextlib.suppress(OSError):
+            with open("/tmp/small/filler", "wb",
+                      buffering=0) as filler, contextlib.suppress(OSError):
                 while filler.write(bytes(4096)):
                     pass
             failed = late_on(guest.CPU, session)
@@ -197,8 +217,10 @@ def offline(*options):
     """A CPU goes offline in between: spikes of the other are captured, and the session ends
     normally."""
     output = f"/tmp/pt_errors_offline{len(options)}"
-    argv = [CTL, "start", "--json", "--cpu", "0-1", "--recorder", "pt", "--buffer", "128K", "--output", output, "--workload", "none",
-            "--threshold", "500ms", "--count", "9", *options]
+    argv = [
+        CTL, "start", "--json", "--cpu", "0-1", "--recorder", "pt", "--buffer", "128K", "--output",
+        output, "--workload", "none", "--threshold", "500ms", "--count", "9", *options
+    ]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as session:
         equal(json.loads(session.stdout.readline())["type"], "armed", "first line")
         OFFLINE.write_text("0")
@@ -216,7 +238,8 @@ def offline(*options):
     one = capture.Capture(line)
     equal(one.line["cpu"], 0, "CPU of the spike")
     check(one.decoded().branches, "nothing was decoded")
-    equal([t["cpu"] for t in one.json["recorder"]["traces"]], [0, 1] if "--freeze-all" in options else [0], "CPUs with a trace")
+    equal([t["cpu"] for t in one.json["recorder"]["traces"]],
+          [0, 1] if "--freeze-all" in options else [0], "CPUs with a trace")
     check_again(again)
     equal(session.returncode, 0, "exit status")
 

@@ -32,7 +32,8 @@ while time.monotonic() < end: pass
 
 
 def python_on(cpu, code):
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, preexec_fn=lambda: os.sched_setaffinity(0, [cpu]))
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE,
+                               preexec_fn=lambda: os.sched_setaffinity(0, [cpu]))
     process.stdout.readline()
     return process
 
@@ -62,16 +63,24 @@ def of_both(way, task, cpus):
     one = migrated(session, task)
     for cpu in cpus:
         is_recorded(cpu)
-    equal((one.json["spike"]["ran_cpu"], one.json["spike"]["ran_watched"]), (OTHER, OTHER in cpus), "where it ran")
+    equal((one.json["spike"]["ran_cpu"], one.json["spike"]["ran_watched"]), (OTHER, OTHER in cpus),
+          "where it ran")
     equal([trace["cpu"] for trace in one.json["recorder"]["traces"]], cpus, "traces in the capture")
     equal(one.decoded().errors, [], "errors of the decoder")
     if way == "pause" and OTHER in cpus:
-        paused, stopped = [capture.first_after(what, one.line["time_ns"], cpu)["mono_ns"] - one.line["time_ns"]
-                           for what, cpu in (("pause", OTHER), ("stop", TIMER_CPU))]
-        check(paused < stopped, f"where it ran was paused after {paused} ns, its own CPU stopped after {stopped} ns")
+        paused, stopped = [
+            capture.first_after(what, one.line["time_ns"], cpu)["mono_ns"] - one.line["time_ns"]
+            for what, cpu in (("pause", OTHER), ("stop", TIMER_CPU))
+        ]
+        check(paused < stopped,
+              f"where it ran was paused after {paused} ns, its own CPU stopped after {stopped} ns")
         check(one.line["skid_ns"] > paused, f"skid {one.line['skid_ns']}: of where it ran")
-        print(f"pause: where it ran after {paused // 1000} us, its own CPU after {stopped // 1000} us", flush=True)
-    said = subprocess.run([sys.argv[1], "report", one.line["path"], "--json"], capture_output=True, text=True, check=True).stdout
+        print(
+            f"pause: where it ran after {paused // 1000} us, its own CPU after {stopped // 1000} "
+            f"us",
+            flush=True)
+    said = subprocess.run([sys.argv[1], "report", one.line["path"], "--json"], capture_output=True,
+                          text=True, check=True).stdout
     equal(json.loads(said)["spike"]["cpu"], TIMER_CPU, "CPU that is reported on")
     session.end(status=0)
     print(f"{way}, CPUs {cpus}: well", flush=True)
@@ -87,7 +96,9 @@ def bpf(command, attr):
 def fill_ring(name):
     """Fills the ring with stop requests while the controller is stopped."""
     path = ctypes.create_string_buffer(f"/sys/fs/bpf/perf-poke/{name}/stop".encode())
-    program = bpf(BPF_OBJ_GET, ctypes.create_string_buffer(struct.pack("=QII", ctypes.addressof(path), 0, 0), 16))
+    program = bpf(
+        BPF_OBJ_GET,
+        ctypes.create_string_buffer(struct.pack("=QII", ctypes.addressof(path), 0, 0), 16))
     for _ in range(1000):
         attr = ctypes.create_string_buffer(struct.pack("=I", program), 80)
         bpf(BPF_PROG_TEST_RUN, attr)
@@ -97,7 +108,8 @@ def fill_ring(name):
 
 
 def untold():
-    session = Session("--workload", "cyclic", "--freeze", "pause", threshold=THRESHOLD, recorder=["pt"])
+    session = Session("--workload", "cyclic", "--freeze", "pause", threshold=THRESHOLD,
+                      recorder=["pt"])
     is_recorded(TIMER_CPU)
     session.process.send_signal(signal.SIGSTOP)
     fill_ring(session.armed["session"])
@@ -108,7 +120,8 @@ def untold():
     equal(counter("pause"), paused, "pauses that nobody was told of")
     session.process.send_signal(signal.SIGCONT)
     summary = session.end(how=None)[-1]
-    check(summary["all"]["unarmed"] > 0, f"spikes that were not told are not counted: {summary['all']['spikes']}")
+    check(summary["all"]["unarmed"] > 0,
+          f"spikes that were not told are not counted: {summary['all']['spikes']}")
     print("not told: well", flush=True)
 
 

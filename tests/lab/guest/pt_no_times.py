@@ -23,8 +23,9 @@ def check_said_before():
     row = next(r for r in rows if r.get("name") == "tsc")
     check(not row["have"] or row["have"] == "no", f"check says that TSC is perf's clock: {row}")
     check("tsc=unstable" in row["remedy"], f"check has no remedy: {row}")
-    said = run("start", "--cpu", "1", "--recorder", "pt", "--buffer", "128K", "--workload", "none", "--threshold", "100s",
-               "--duration", "100ms", "--output", "/tmp/pt_no_times_none", status=3)[1]
+    said = run("start", "--cpu", "1", "--recorder", "pt", "--buffer", "128K", "--workload", "none",
+               "--threshold", "100s", "--duration", "100ms", "--output", "/tmp/pt_no_times_none",
+               status=3)[1]
     check("without times" in said, f"start does not say what is lost: {said}")
 
 
@@ -38,22 +39,27 @@ def check_end(folder):
     """The trace is longer than what report decodes."""
     found = json.loads(run("report", folder, "--json")[0])
     check(found["path"], f"where the trace ended: {found}")
-    equal((found["window"]["instructions"], found["after_spike"], found["decoding_errors"]), (20000, None, 0), "contents of the report")
+    equal((found["window"]["instructions"], found["after_spike"], found["decoding_errors"]),
+          (20000, None, 0), "contents of the report")
 
 
 def check_report(folder):
     text = run("report", folder)[0]
     check("the trace has no times" in text.splitlines()[0], f"sentence of the report: {text}")
-    check("\nwhere the trace ended, which is at the spike\n" in text, f"the end of the trace: {text}")
+    check("\nwhere the trace ended, which is at the spike\n" in text,
+          f"the end of the trace: {text}")
     run("report", folder, "--window", "1ms", status=2)
     found = json.loads(run("report", folder, "--json", "--top", "1000")[0])
-    check(found["spike"]["latency_ns"] >= capture.THRESHOLD_US * 1000, f"the report's spike: {found['spike']}")
+    check(found["spike"]["latency_ns"] >= capture.THRESHOLD_US * 1000,
+          f"the report's spike: {found['spike']}")
     functions = {f["name"]: f for f in found["functions"]}
     for name in ("ptsim_outer", "ptsim_middle", "ptsim_leaf"):
-        check(name in functions and functions[name]["calls"] > 0 and functions[name]["self_instructions"] > 0,
-              f"{name} in the report: {functions}")
-    check(functions["ptsim_outer"]["total_instructions"] > functions["ptsim_outer"]["self_instructions"],
-          f"what ptsim_outer called: {functions}")
+        check(
+            name in functions and functions[name]["calls"] > 0
+            and functions[name]["self_instructions"] > 0, f"{name} in the report: {functions}")
+    check(
+        functions["ptsim_outer"]["total_instructions"] >
+        functions["ptsim_outer"]["self_instructions"], f"what ptsim_outer called: {functions}")
     check(set(found["path"]) & set(functions), f"where the trace ended: {found['path']}")
     equal((found["budget"], found["window"]["begin_ns"]), (None, None), "times that are not known")
 

@@ -25,7 +25,8 @@ ENV = {**os.environ, "HOME": "/nonexistent", "PERF_BUILDID_DIR": "/nonexistent"}
 
 
 def run(*argv):
-    return subprocess.run(argv, capture_output=True, text=True, check=False, env=ENV, stdin=subprocess.DEVNULL, errors="replace")
+    return subprocess.run(argv, capture_output=True, text=True, check=False, env=ENV,
+                          stdin=subprocess.DEVNULL, errors="replace")
 
 
 def text(*argv):
@@ -39,7 +40,9 @@ def injected(perf, data, number):
     output = f"/tmp/pt_readers_injected{number}"
     text(perf, "inject", "--itrace=i100usb", "-i", data, "-o", output)
     # Has samples instead of the trace: as many branches as the trace.
-    events = collections.Counter(re.findall(r"^ *([\w-]+):", text(perf, "script", "-i", output, "-F", "event"), re.MULTILINE))
+    events = collections.Counter(
+        re.findall(r"^ *([\w-]+):", text(perf, "script", "-i", output, "-F", "event"),
+                   re.MULTILINE))
     shutil.rmtree(output, ignore_errors=True)
     pathlib.Path(output).unlink(missing_ok=True)
     return events
@@ -48,18 +51,20 @@ def injected(perf, data, number):
 def check_readers(perf, data, number):
     machine = os.uname()
     head = text(perf, "report", "-i", data, "--header-only")
-    for fact in (f"hostname : {machine.nodename}", f"os release : {machine.release}", f"arch : {machine.machine}",
-                 f"nrcpus online : {os.cpu_count()}"):
+    for fact in (f"hostname : {machine.nodename}", f"os release : {machine.release}",
+                 f"arch : {machine.machine}", f"nrcpus online : {os.cpu_count()}"):
         check(fact in head, f"{perf}: no '{fact}' in the header: {head[:600]}")
     report = text(perf, "report", "-i", data, "--header", "--stdio", "--itrace=i100us")
-    check("ptsim_" in report, f"{perf}: nothing of the traced program in the report: {report[-600:]}")
+    check("ptsim_" in report,
+          f"{perf}: nothing of the traced program in the report: {report[-600:]}")
     check("kernel" in text(perf, "buildid-list", "-i", data), f"{perf}: no build id of the kernel")
     dump = text(perf, "script", "-i", data, "-D")
     check("PSB" in dump, f"{perf}: no trace in the dump")
     check("intel_pt" in text(perf, "evlist", "-i", data, "-v"), f"{perf}: no event intel_pt")
     events = injected(perf, data, number)
     branches = len(guest.Decoded(data, itrace="b", perf=perf).branches)
-    check(branches and events["branches"] >= branches, f"{perf}: {events} injected of {branches} branches")
+    check(branches and events["branches"] >= branches,
+          f"{perf}: {events} injected of {branches} branches")
     print(f"{perf}: {len(dump.splitlines())} lines of dump, {dict(events)} injected")
 
 
@@ -76,7 +81,9 @@ def check_moved(one, perfs):
     guest.unload("ptsim")
     for perf, expected in zip(perfs, before):
         check("ptsim_main" in expected, f"{perf}: no symbols of the traced module")
-        check(decoded_text(perf, f"{elsewhere}/perf.data") == expected, f"{perf}: another text of the copy than of the capture")
+        check(
+            decoded_text(perf, f"{elsewhere}/perf.data") == expected,
+            f"{perf}: another text of the copy than of the capture")
 
 
 def check_hidden(perfs):
@@ -87,17 +94,21 @@ def check_hidden(perfs):
         one = take(CTL, "/tmp/pt_readers_hidden")[0]
     finally:
         KPTR_RESTRICT.write_text("0")
-    equal(one.json["recorder"]["kcore"], False, "kernel code in a capture while addresses are hidden")
+    equal(one.json["recorder"]["kcore"], False,
+          "kernel code in a capture while addresses are hidden")
     for perf in perfs:
-        for argv in (["report", "--header-only"], ["script", "-D"], ["script", "--itrace=be"], ["evlist", "-v"], ["buildid-list"]):
+        for argv in (["report", "--header-only"], ["script", "-D"], ["script", "--itrace=be"],
+                     ["evlist", "-v"], ["buildid-list"]):
             out = run(perf, *argv, "-i", one.data)
-            equal(out.returncode, 0, f"{perf} {argv} of a capture without kernel code: {out.stderr[-300:]}")
+            equal(out.returncode, 0,
+                  f"{perf} {argv} of a capture without kernel code: {out.stderr[-300:]}")
 
 
 class Busy(capture.Late):
     """Programs that are gone, deleted, or in another mount namespace when a capture is written."""
 
-    SHORT, DELETED, ELSEWHERE = "/tmp/pt_readers_short", "/tmp/pt_readers_deleted", "/tmp/pt_readers_mount/program"
+    SHORT, DELETED = "/tmp/pt_readers_short", "/tmp/pt_readers_deleted"
+    ELSEWHERE = "/tmp/pt_readers_mount/program"
 
     def __init__(self):
         super().__init__()
@@ -107,11 +118,17 @@ class Busy(capture.Late):
             shutil.copy(shutil.which(program), path)
         self.programs = [
             subprocess.Popen([self.DELETED, "1000"]),
-            subprocess.Popen(["unshare", "-m", "sh", "-c", f"mount -t tmpfs tmpfs {folder} && cp $(which sleep) {folder}/program && "
-                                                           f"exec {folder}/program 1000"])]
+            subprocess.Popen([
+                "unshare", "-m", "sh", "-c",
+                f"mount -t tmpfs tmpfs {folder} && cp $(which sleep) {folder}/program && "
+                f"exec {folder}/program 1000"
+            ])
+        ]
         for program, path in zip(self.programs, (self.DELETED, self.ELSEWHERE)):
             # The other mount namespace is not below the guest's changed root.
-            guest.wait_for(lambda pid=program.pid, path=path: os.readlink(f"/proc/{pid}/exe").endswith(path), path)
+            guest.wait_for(
+                lambda pid=program.pid, path=path: os.readlink(f"/proc/{pid}/exe").endswith(path),
+                path)
         self.elsewhere = os.readlink(f"/proc/{self.programs[1].pid}/exe")
         os.unlink(self.DELETED)
         check(not os.path.exists(self.ELSEWHERE), "the other mount namespace is this one")
@@ -128,7 +145,11 @@ class Busy(capture.Late):
 
 
 def build_ids(perf, path):
-    return {name: build_id for build_id, name in (line.split(" ", 1) for line in text(perf, "buildid-list", "-i", path).splitlines())}
+    return {
+        name: build_id
+        for build_id, name in (line.split(" ", 1)
+                               for line in text(perf, "buildid-list", "-i", path).splitlines())
+    }
 
 
 def elf_build_id(perf, path):
@@ -140,28 +161,36 @@ def check_build_ids(perfs):
     busy = Busy()
     # The first capture may be of a timer that was late while the programs started.
     one = take(CTL, "/tmp/pt_readers_user", "-e", "intel_pt//ku", late=busy, count=3)[-1]
-    sleep, true = (elf_build_id(perfs[0], os.path.realpath(shutil.which(name))) for name in ("sleep", "true"))
+    sleep, true = (elf_build_id(perfs[0], os.path.realpath(shutil.which(name)))
+                   for name in ("sleep", "true"))
     expected = {Busy.SHORT: true, f"{Busy.DELETED} (deleted)": sleep, busy.elsewhere: sleep}
-    mapped = {line.split()[5] for line in pathlib.Path("/proc/self/maps").read_text().splitlines() if " r-xp " in line and "/" in line}
+    mapped = {
+        line.split()[5] for line in pathlib.Path("/proc/self/maps").read_text().splitlines()
+        if " r-xp " in line and "/" in line
+    }
     expected |= {path: elf_build_id(perfs[0], path) for path in mapped}
     for perf in perfs:
         ids = build_ids(perf, one.data)
         equal({name: ids.get(name) for name in expected}, expected, f"{perf}: build ids of files")
         for name in ("[kernel.kallsyms]", "[ptsim]", "[late_timer]", "[vdso]"):
-            check(re.fullmatch("[0-9a-f]{40}", ids.get(name, "")), f"{perf}: no build id of {name}: {ids}")
+            check(re.fullmatch("[0-9a-f]{40}", ids.get(name, "")),
+                  f"{perf}: no build id of {name}: {ids}")
         notes = pathlib.Path("/sys/module/ptsim/notes/.note.gnu.build-id").read_bytes()
         equal(ids["[ptsim]"], notes[-20:].hex(), f"{perf}: build id of the module")
         text(perf, "script", "-i", one.data)
-        check("ptsim_main" in decoded_text(perf, one.data), f"{perf}: no symbols of the traced module")
+        check("ptsim_main" in decoded_text(perf, one.data),
+              f"{perf}: no symbols of the traced module")
     print(f"{len(ids)} build ids")
 
 
-# -- Code of BPF programs ---------------------------------------------------------------------------------------------
+# -- Code of BPF programs --------------------------------------------------------------------------
 
 SYS_BPF, BPF_PROG_GET_NEXT_ID, BPF_PROG_GET_FD_BY_ID, BPF_OBJ_GET_INFO_BY_FD = 321, 11, 13, 15
 INFO = struct.Struct("<II8sIIQQQIIQ16sIIQQIIQQ")  # from linux/bpf.h
-InfoOf = collections.namedtuple("InfoOf", "type id tag code_len xlated_len code xlated load_time uid nr_maps maps name ifindex gpl "
-                                          "netns_dev netns_ino nr_symbols nr_lens symbols lens")
+InfoOf = collections.namedtuple(
+    "InfoOf",
+    "type id tag code_len xlated_len code xlated load_time uid nr_maps maps name ifindex gpl "
+    "netns_dev netns_ino nr_symbols nr_lens symbols lens")
 
 
 def bpf(command, attr):
@@ -173,8 +202,11 @@ def bpf(command, attr):
 
 
 def program_info(fd, **wanted):
-    info = ctypes.create_string_buffer(INFO.pack(*InfoOf(*[b"" if f in ("tag", "name") else 0 for f in InfoOf._fields])._replace(**wanted)))
-    bpf(BPF_OBJ_GET_INFO_BY_FD, ctypes.create_string_buffer(struct.pack("<IIQ", fd, INFO.size, ctypes.addressof(info)), 16))
+    info = ctypes.create_string_buffer(
+        INFO.pack(*InfoOf(*[b"" if f in ("tag", "name") else 0
+                            for f in InfoOf._fields])._replace(**wanted)))
+    bpf(BPF_OBJ_GET_INFO_BY_FD,
+        ctypes.create_string_buffer(struct.pack("<IIQ", fd, INFO.size, ctypes.addressof(info)), 16))
     return InfoOf(*INFO.unpack_from(info))
 
 
@@ -183,8 +215,9 @@ def program_functions(fd):
     info = program_info(fd)
     code = ctypes.create_string_buffer(info.code_len)
     symbols, lens = (ctypes.c_uint64 * info.nr_symbols)(), (ctypes.c_uint32 * info.nr_lens)()
-    program_info(fd, code_len=info.code_len, code=ctypes.addressof(code), nr_symbols=info.nr_symbols,
-                 symbols=ctypes.addressof(symbols), nr_lens=info.nr_lens, lens=ctypes.addressof(lens))
+    program_info(fd, code_len=info.code_len, code=ctypes.addressof(code),
+                 nr_symbols=info.nr_symbols, symbols=ctypes.addressof(symbols),
+                 nr_lens=info.nr_lens, lens=ctypes.addressof(lens))
     functions, at = [], 0
     for address, length in zip(symbols, lens):
         functions.append((address, code.raw[at:at + length]))
@@ -228,8 +261,9 @@ def enter_in_trace(data, address):
     kind, _, size, length = struct.unpack_from("<IHHQ", raw, psb - 48)
     equal((kind, size), (71, 48), "the record AUXTRACE before the trace")
     tsc = raw.index(b"\x19", psb + 16)
-    packets = (raw[psb:psb + 16] + raw[tsc:tsc + 8] + bytes.fromhex("0223 9901 d1") + struct.pack("<Q", address) +
-               bytes.fromhex("04 01"))  # PSBEND, MODE.Exec, TIP.PGE, one branch not taken, TIP.PGD
+    packets = (raw[psb:psb + 16] + raw[tsc:tsc + 8] + bytes.fromhex("0223 9901 d1") +
+               struct.pack("<Q", address) + bytes.fromhex("04 01")
+               )  # PSBEND, MODE.Exec, TIP.PGE, one branch not taken, TIP.PGD
     raw[psb:psb + length] = packets + bytes(length - len(packets))
     data.write_bytes(raw)
 
@@ -250,18 +284,25 @@ def check_bpf(perfs):
     check("trigger_hrtimer" in programs.functions, f"no trigger among {list(programs.functions)}")
     for name, functions in programs.functions.items():
         for address, code in functions:
-            check(re.search(rf"^{address:016x} t bpf_prog_\S+\s\[bpf\]$", symbols, re.MULTILINE), f"no symbol of {name} at {address:x}")
-            equal(kcore_bytes(one.folder / "perf.data/kcore_dir/kcore", address, len(code)).hex(), code.hex(), f"code of {name}")
+            check(re.search(rf"^{address:016x} t bpf_prog_\S+\s\[bpf\]$", symbols, re.MULTILINE),
+                  f"no symbol of {name} at {address:x}")
+            equal(
+                kcore_bytes(one.folder / "perf.data/kcore_dir/kcore", address, len(code)).hex(),
+                code.hex(), f"code of {name}")
     address, code = programs.functions["trigger_hrtimer"][0]
     enter_in_trace(pathlib.Path(one.data) / "data", address)
     for perf in perfs:
         # It may call kernel functions.
-        instructions = [i for i in decoded_instructions(perf, one.data) if address <= i[0] < address + len(code)]
+        instructions = [
+            i for i in decoded_instructions(perf, one.data) if address <= i[0] < address + len(code)
+        ]
         check(len(instructions) > 3, f"{perf}: only {instructions} of the trigger")
         equal(instructions[0][0], address, f"{perf}: first instruction")
         for ip, symbol, insn in instructions:
-            check(re.fullmatch(r"bpf_prog_[0-9a-f]{16}_trigger_hrtimer", symbol), f"{perf}: {ip:x} is of {symbol}")
-            equal(insn, code[ip - address:ip - address + len(insn)], f"{perf}: instruction at {ip:x}")
+            check(re.fullmatch(r"bpf_prog_[0-9a-f]{16}_trigger_hrtimer", symbol),
+                  f"{perf}: {ip:x} is of {symbol}")
+            equal(insn, code[ip - address:ip - address + len(insn)],
+                  f"{perf}: instruction at {ip:x}")
         print(f"{perf}: {len(instructions)} instructions of the trigger decoded")
 
 

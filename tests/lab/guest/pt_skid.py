@@ -29,7 +29,8 @@ CLOCK_NS = 20_000
 
 def rate_bytes_per_ns(log, hold):
     """Rate at which the trace was written since it last began."""
-    begun = [e for e in log if e["what"] in ("start", "resume") and e["mono_ns"] < hold["mono_ns"]][-1]
+    begun = [e for e in log
+             if e["what"] in ("start", "resume") and e["mono_ns"] < hold["mono_ns"]][-1]
     return (hold["bytes"] - begun["bytes"]) / (hold["mono_ns"] - begun["mono_ns"])
 
 
@@ -42,11 +43,14 @@ def held(log, way, spike_ns):
 def executed_after(way, one, log):
     """Instructions after the spike, by report."""
     spike_ns = one.line["time_ns"]
-    out = subprocess.run([CTL, "report", "--json", one.folder], capture_output=True, text=True, check=True).stdout
+    out = subprocess.run([CTL, "report", "--json", one.folder], capture_output=True, text=True,
+                         check=True).stdout
     after = json.loads(out)["after_spike"]
     most = held(log, way, spike_ns)["mono_ns"] - spike_ns + CLOCK_NS
-    check(after["time_ns"] <= most, f"{way}: executed for {after['time_ns']} ns after the spike, held after {most}")
-    equal(one.line["trace_bytes"], one.json["recorder"]["traces"][0]["bytes"], "bytes of trace in the results")
+    check(after["time_ns"] <= most,
+          f"{way}: executed for {after['time_ns']} ns after the spike, held after {most}")
+    equal(one.line["trace_bytes"], one.json["recorder"]["traces"][0]["bytes"],
+          "bytes of trace in the results")
     return after["instructions"]
 
 
@@ -56,7 +60,9 @@ def row(way, log, one, last):
     hold = held(log, way, spike_ns)
     skid_ns, blind_ns = hold["mono_ns"] - spike_ns, one.line["blind_ns"]
     if not last:
-        blind_ns = [e for e in log if e["what"] == RUNS_AGAIN[way] and e["mono_ns"] > hold["mono_ns"]][0]["mono_ns"] - spike_ns
+        blind_ns = [
+            e for e in log if e["what"] == RUNS_AGAIN[way] and e["mono_ns"] > hold["mono_ns"]
+        ][0]["mono_ns"] - spike_ns
     needed = rate_bytes_per_ns(log, hold) * (skid_ns + HISTORY_NS)
     return [skid_ns / 1000, blind_ns / 1000, (one.folder / "perf.data/data").stat().st_size, needed]
 
@@ -64,8 +70,10 @@ def row(way, log, one, last):
 def nothing_after(log, spike_ns):
     """The stop after a pause wrote nothing."""
     hold, *later = [e for e in log if e["what"] in ("pause", "stop") and e["mono_ns"] >= spike_ns]
-    equal((hold["what"], later[0]["what"]), ("pause", "stop"), "what held the trace, and what came then")
-    equal((later[0]["head"], later[0]["bytes"]), (hold["head"], hold["bytes"]), "place and bytes of the trace after a pause")
+    equal((hold["what"], later[0]["what"]), ("pause", "stop"),
+          "what held the trace, and what came then")
+    equal((later[0]["head"], later[0]["bytes"]), (hold["head"], hold["bytes"]),
+          "place and bytes of the trace after a pause")
 
 
 class Before:
@@ -73,8 +81,13 @@ class Before:
 
     def __init__(self, way, log, one):
         self.way, self.spike_ns, self.iterations = way, one.line["time_ns"], []
-        begun_ns = [e["mono_ns"] for e in log if e["what"] in ("start", "resume", "snapshot") and e["mono_ns"] < self.spike_ns][-1]
-        argv = ["perf", "script", "-i", one.data, "--itrace=be", "--ns", "-F", "hw:time,ip,sym,addr"]
+        begun_ns = [
+            e["mono_ns"] for e in log
+            if e["what"] in ("start", "resume", "snapshot") and e["mono_ns"] < self.spike_ns
+        ][-1]
+        argv = [
+            "perf", "script", "-i", one.data, "--itrace=be", "--ns", "-F", "hw:time,ip,sym,addr"
+        ]
         out = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
         branches, main = [], guest.MAINS["mixed"]
         for line in out.splitlines():
@@ -86,7 +99,8 @@ class Before:
                 self.iterations.append((int(time.replace(".", "")) - one.to_perf_ns, branches))
                 branches = []
         # Decoding begins at the first PSB, later than the trace.
-        self.length_ns = self.spike_ns - min([t for t, _ in self.iterations if begun_ns <= t <= self.spike_ns] + [self.spike_ns])
+        self.length_ns = self.spike_ns - min(
+            [t for t, _ in self.iterations if begun_ns <= t <= self.spike_ns] + [self.spike_ns])
 
     def last(self, length_ns):
         """Those within a period before the spike; iterations begun by other code are left out."""
@@ -97,10 +111,16 @@ def same_before(one, other):
     """Both have the same branches over their common time, but for an iteration at either end."""
     length_ns = min(one.length_ns, other.length_ns)
     found, expected = one.last(length_ns), other.last(length_ns)
-    print(f"{one.way} and {other.way}: {len(found)} and {len(expected)} iterations in {length_ns / 1e6:.0f} ms before the spike")
+    print(
+        f"{one.way} and {other.way}: {len(found)} and {len(expected)} iterations in "
+        f"{length_ns / 1e6:.0f} ms before the spike"
+    )
     check(len(expected) > 10, f"{other.way}: {len(expected)} iterations before the spike")
-    check(abs(len(found) - len(expected)) <= 2, f"iterations before the spike: {len(found)}, not {len(expected)}")
-    for mine, others in itertools.islice(zip(reversed(found), reversed(expected)), min(len(found), len(expected)) - 1):
+    check(
+        abs(len(found) - len(expected)) <= 2,
+        f"iterations before the spike: {len(found)}, not {len(expected)}")
+    for mine, others in itertools.islice(zip(reversed(found), reversed(expected)),
+                                         min(len(found), len(expected)) - 1):
         equal(mine, others, f"branches of an iteration by {one.way}, and by {other.way}")
 
 
@@ -127,11 +147,14 @@ def by_freeze(way):
 
 
 def print_table(rows):
-    print(f"{COUNT} spikes each, median and most; ring {BUFFER}, {capture.CALM['bytes_per_sec']} bytes/s of trace; buffer needed for "
-          f"{HISTORY_NS / 1e6:.0f} ms before the spike; simulated PMU")
+    print(
+        f"{COUNT} spikes each, median and most; ring {BUFFER}, {capture.CALM['bytes_per_sec']} "
+        f"bytes/s of trace; buffer needed for "
+        f"{HISTORY_NS / 1e6:.0f} ms before the spike; simulated PMU")
     print("held by " + "".join(f"{column:>24}" for column in COLUMNS))
     for way, of_way in rows.items():
-        print(f"{way:8}" + "".join(f"{f'{statistics.median(c):.0f} {max(c):.0f}':>24}" for c in zip(*of_way)))
+        print(f"{way:8}" + "".join(f"{f'{statistics.median(c):.0f} {max(c):.0f}':>24}"
+                                   for c in zip(*of_way)))
 
 
 capture.load()

@@ -16,8 +16,10 @@ PARTS = ["selftest", "sessions"]
 guest.need_root()
 ctl, late, embed = sys.argv[1:]
 folder = pathlib.Path(__file__).resolve().parents[2] / "pt"
-env = {**os.environ, "PERF_POKE_CTL": ctl, "PERF_POKE_LATE": late, "PERF_POKE_EMBED": embed, "PERF_POKE_EMULATED": "1",
-       "PERF_POKE_PT_SIMULATED": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+env = {
+    **os.environ, "PERF_POKE_CTL": ctl, "PERF_POKE_LATE": late, "PERF_POKE_EMBED": embed,
+    "PERF_POKE_EMULATED": "1", "PERF_POKE_PT_SIMULATED": "1", "PYTHONDONTWRITEBYTECODE": "1"
+}
 
 
 def status_of(part):

@@ -32,7 +32,8 @@ def log_of(cpu=guest.CPU):
 
 
 class Late(capture.Late):
-    """By each kind in its turn, a file of late_timer, the first one where nothing tells whose turn it is; knows when that was."""
+    """By each kind in its turn, a file of late_timer, the first one where nothing tells whose turn
+    it is; knows when that was."""
 
     def __init__(self, *kinds, late_us=capture.INJECTED_US, turn=lambda: 0):
         # Of short delays, few make a timer late enough.
@@ -53,9 +54,11 @@ class Late(capture.Late):
         return int((LATE / "until_ns").read_text())
 
     def maker(self, one):
-        """The kind that made most of it. If none did, it is the kernel, or the host that runs something else than the guest."""
+        """The kind that made most of it. If none did, it is the kernel, or the host that runs
+        something else than the guest."""
         late_ns, at = one.line["latency_ns"], one.line["time_ns"]
-        made_ns, kind = max(((min(until, at) - max(since, at - late_ns), kind) for since, until, kind in self.spans), default=(0, None))
+        made_ns, kind = max(((min(until, at) - max(since, at - late_ns), kind)
+                             for since, until, kind in self.spans), default=(0, None))
         if made_ns >= late_ns * MOSTLY:
             return kind
         print(f"a spike of {late_ns / 1000:.0f} us that nobody made", flush=True)

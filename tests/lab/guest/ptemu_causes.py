@@ -51,8 +51,9 @@ def tell(_):
 
 def session(output, recorder, lacking):
     late = Late(*lacking, turn=lambda: len(glob.glob(f"{output}/*")))
-    for one in capture.take(CTL, output, *OPTIONS, *RECORDERS[recorder], recorder=recorder, buffer="256K",
-                            late=late, count=min(len(lacking), AT_ONCE), threshold_us=THRESHOLD_US, each=tell):
+    for one in capture.take(CTL, output, *OPTIONS, *RECORDERS[recorder], recorder=recorder,
+                            buffer="256K", late=late, count=min(len(lacking), AT_ONCE),
+                            threshold_us=THRESHOLD_US, each=tell):
         cause = late.maker(one)
         yield cause if is_of(cause, one.line["trigger"]) else None, one
 
@@ -69,8 +70,10 @@ def take_all(recorder):
             if kept:
                 shutil.move(one.folder, ptemu.SCRATCH / f"{cause}:{recorder}:{made[cause]}")
                 made[cause] += 1
-            print(f"{cause or 'nobody'}, {recorder}{'' if kept else ', not kept'}: {one.line['trigger']} "
-                  f"{one.line['latency_ns']} ns", flush=True)
+            print(
+                f"{cause or 'nobody'}, {recorder}{'' if kept else ', not kept'}: "
+                f"{one.line['trigger']} "
+                f"{one.line['latency_ns']} ns", flush=True)
         shutil.rmtree(output)
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Event Trace of Intel PT: perf-poke asks for it by itself, decodes the trace as without it, and names system management interrupts;
-each perf tells the same events.
+"""Event Trace of Intel PT: perf-poke asks for it by itself, decodes the trace as without it, and
+names system management interrupts; each perf tells the same events.
 
 usage: ptemu_events.py PERF_POKE_CTL, in a guest with --pt emulated"""
 import collections
@@ -39,8 +39,10 @@ def work():
 
 def told_by(perf):
     """How often each event is told, and addresses of page faults"""
-    out = subprocess.run([perf, "script", "-i", "data", "--itrace=Ie"], capture_output=True, text=True, check=True)
-    check("instruction trace error" not in out.stdout + out.stderr, f"{perf}: {out.stdout[:2000]} {out.stderr[:2000]}")
+    out = subprocess.run([perf, "script", "-i", "data", "--itrace=Ie"], capture_output=True,
+                         text=True, check=True)
+    check("instruction trace error" not in out.stdout + out.stderr,
+          f"{perf}: {out.stdout[:2000]} {out.stderr[:2000]}")
     events = collections.Counter(re.findall(r"cfe: (\w+)", out.stdout))
     vectors = collections.Counter(map(int, re.findall(r"cfe: INTR .*vector: (\d+)", out.stdout)))
     return events, vectors, len(re.findall(r"PFA: 0x[1-9a-f]", out.stdout))
@@ -49,7 +51,8 @@ def told_by(perf):
 def our_spans():
     """What the CPU did where there is no trace"""
     taken = recordings.as_capture(FOLDER / "data", FOLDER / "no", CPU)
-    out = subprocess.run([CTL, "export", taken, "-o", FOLDER / "out.fxt"], capture_output=True, text=True, check=False)
+    out = subprocess.run([CTL, "export", taken, "-o", FOLDER / "out.fxt"], capture_output=True,
+                         text=True, check=False)
     equal((out.returncode, "error" in out.stderr), (0, False), f"export: {out.stderr}")
     trace = fxt.read(FOLDER / "out.fxt")
     return collections.Counter(piece.name for piece in trace.check()[f"CPU {CPU} trace"])
@@ -57,8 +60,10 @@ def our_spans():
 
 ptemu.load(event_trace=1)
 os.sched_setaffinity(0, [CPU])
-config = subprocess.run([CTL, "start", "--json", "--recorder", "pt", "--workload", "cyclic", "--cpu", "1", "--threshold", "10s", "--duration", "1s",
-                         "--output", "/tmp/ptemu_none"], capture_output=True, text=True, check=False)
+config = subprocess.run([
+    CTL, "start", "--json", "--recorder", "pt", "--workload", "cyclic", "--cpu", "1", "--threshold",
+    "10s", "--duration", "1s", "--output", "/tmp/ptemu_none"
+], capture_output=True, text=True, check=False)
 equal(config.returncode, 3, f"exit status without a spike: {config.stderr}")
 with guest.in_folder(FOLDER):
     recording = guest.Record(event="intel_pt/cyc,noretcomp,event/k", cpu=CPU)
@@ -69,8 +74,10 @@ with guest.in_folder(FOLDER):
         events, vectors, faults = told_by(perf)
         print(perf, dict(events), dict(vectors), faults, flush=True)
         equal((events["SMI"], events["RSM"]), (SMIS, SMIS), f"{perf}: system management interrupts")
-        check(vectors[14] >= PAGES and faults >= PAGES, f"{perf}: page faults {vectors}, with address {faults}")
-        check(events["INTR"] == sum(vectors.values()), f"{perf}: interrupts without a vector: {events}, {vectors}")
+        check(vectors[14] >= PAGES and faults >= PAGES,
+              f"{perf}: page faults {vectors}, with address {faults}")
+        check(events["INTR"] == sum(vectors.values()),
+              f"{perf}: interrupts without a vector: {events}, {vectors}")
     spans = our_spans()
     print(dict(spans), flush=True)
     equal(spans["SMI"], SMIS, f"system management interrupts in {spans}")

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Makes timers and threads late by functions of known names, and leaves what perf-poke captures to ../ptemu_spike.py.
+"""Makes timers and threads late by functions of known names, and leaves what perf-poke captures to
+../ptemu_spike.py.
 
-usage: ptemu_spike.py PERF_POKE_CTL RUNS WAY:CULPRIT[:CULPRIT...]... in a guest with --pt emulated --icount; CULPRIT is a file of
-late_timer. A capture goes to a folder of its name in the scratch folder, with NAME.json beside it."""
+usage: ptemu_spike.py PERF_POKE_CTL RUNS WAY:CULPRIT[:CULPRIT...]... in a guest with --pt emulated
+--icount; CULPRIT is a file of late_timer. A capture goes to a folder of its name in the scratch
+folder, with NAME.json beside it."""
 import collections
 import glob
 import itertools
@@ -30,7 +32,8 @@ BEFORE_IRQ = ("irqs_off", "call")
 
 
 class Marks(ptemu.Late):
-    """Notes CLOCK_MONOTONIC on both CPUs at once, where the trace tells it too, and then makes a timer late."""
+    """Notes CLOCK_MONOTONIC on both CPUs at once, where the trace tells it too, and then makes a
+    timer late."""
 
     def __init__(self):
         # At once, as the ring goes round
@@ -38,12 +41,16 @@ class Marks(ptemu.Late):
         self.times = {}
 
     def run(self):
-        readers = {cpu: multiprocessing.Process(target=self.read, args=[cpu]) for cpu in MARKED_CPUS}
+        readers = {
+            cpu: multiprocessing.Process(target=self.read, args=[cpu]) for cpu in MARKED_CPUS
+        }
         for reader in readers.values():
             reader.start()
         for reader in readers.values():
             reader.join()
-        self.times = {cpu: [int(word) for word in self.file(cpu).read_text().split()] for cpu in MARKED_CPUS}
+        self.times = {
+            cpu: [int(word) for word in self.file(cpu).read_text().split()] for cpu in MARKED_CPUS
+        }
         super().run()
 
     @staticmethod
@@ -62,16 +69,19 @@ class Marks(ptemu.Late):
 def marks():
     """What says which time it was on two CPUs that are traced at once."""
     late = Marks()
-    one = capture.take(CTL, "/tmp/marks", "--freeze-all", buffer="1M", cpu=",".join(map(str, MARKED_CPUS)), late=late,
+    one = capture.take(CTL, "/tmp/marks", "--freeze-all", buffer="1M",
+                       cpu=",".join(map(str, MARKED_CPUS)), late=late,
                        threshold_us=MARKS_THRESHOLD_US)[0]
-    equal([trace["cpu"] for trace in one.json["recorder"]["traces"]], MARKED_CPUS, "traces in the capture")
+    equal([trace["cpu"] for trace in one.json["recorder"]["traces"]], MARKED_CPUS,
+          "traces in the capture")
     save("marks", one, {"marks": late.times})
 
 
 def save(name, one, facts):
     shutil.move(one.folder, ptemu.SCRATCH / name)
     print(f"{name}: {one.line['latency_ns']} ns", flush=True)
-    (ptemu.SCRATCH / f"{name}.json").write_text(json.dumps({**facts, "line": one.line, "to_perf_ns": one.to_perf_ns}))
+    (ptemu.SCRATCH / f"{name}.json").write_text(
+        json.dumps({**facts, "line": one.line, "to_perf_ns": one.to_perf_ns}))
 
 
 def spikes(way, *culprits):
@@ -82,15 +92,20 @@ def spikes(way, *culprits):
         if not missing:
             return
         output = f"/tmp/{way}{session}"
-        late = ptemu.Late(*missing, late_us=LATE_US, turn=lambda: len(glob.glob(f"{output}/*")))  # pylint: disable=cell-var-from-loop
-        for one in capture.take(CTL, output, "--freeze", way, "--trigger", "irq", "--trigger", "thread", buffer="256K", count=len(missing),
-                                late=late, threshold_us=THRESHOLD_US):
+        # pylint: disable-next=cell-var-from-loop
+        late = ptemu.Late(*missing, late_us=LATE_US, turn=lambda: len(glob.glob(f"{output}/*")))
+        for one in capture.take(CTL, output, "--freeze", way, "--trigger", "irq", "--trigger",
+                                "thread", buffer="256K", count=len(missing), late=late,
+                                threshold_us=THRESHOLD_US):
             equal(one.json["recorder"]["freeze"], way, "freeze")
             culprit = late.maker(one)
             # An interrupt that is nearly late enough makes its thread late.
-            if culprit and made[culprit] < RUNS and (one.line["trigger"] == "irq") == (culprit in BEFORE_IRQ):
-                held = capture.first_after("pause", one.line["time_ns"])["tsc"] if way == "pause" else None
-                save(f"{way}_{culprit}{made[culprit]}", one, {"way": way, "culprit": culprit, "held_tsc": held})
+            if culprit and made[culprit] < RUNS and (one.line["trigger"]
+                                                     == "irq") == (culprit in BEFORE_IRQ):
+                held = capture.first_after("pause",
+                                           one.line["time_ns"])["tsc"] if way == "pause" else None
+                save(f"{way}_{culprit}{made[culprit]}", one,
+                     {"way": way, "culprit": culprit, "held_tsc": held})
                 made[culprit] += 1
         shutil.rmtree(output)
 

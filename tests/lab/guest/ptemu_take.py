@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Leaves a capture of a late timer for the host, and a window of what a CPU does in the kernel, recorded by perf.
+"""Leaves a capture of a late timer for the host, and a window of what a CPU does in the kernel,
+recorded by perf.
 
-usage: ptemu_take.py PERF_POKE_CTL FOLDER ROUNDS, in a guest with --pt emulated. What is left in FOLDER: `capture`, `window`
-and its `log` by the plugin; the window has that many rounds of work."""
+usage: ptemu_take.py PERF_POKE_CTL FOLDER ROUNDS, in a guest with --pt emulated. What is left in
+FOLDER: `capture`, `window` and its `log` by the plugin; the window has that many rounds of work."""
 import os
 import pathlib
 import shutil
@@ -17,12 +18,16 @@ from guest import check
 
 CTL, FOLDER, ROUNDS = sys.argv[1], pathlib.Path(sys.argv[2]), int(sys.argv[3])
 # Does nothing on other timers: its programs are executed
-SESSION = [CTL, "start", "--json", "--recorder", "events", "--event", "irq:irq_handler_entry", "--workload", "cyclic", "--period",
-           "20ms", "--cpu", str(guest.CPU), "--threshold", "10s", "--duration", "200s", "--output", "/tmp/ptemu_none"]
+SESSION = [
+    CTL, "start", "--json", "--recorder", "events", "--event", "irq:irq_handler_entry",
+    "--workload", "cyclic", "--period", "20ms", "--cpu",
+    str(guest.CPU), "--threshold", "10s", "--duration", "200s", "--output", "/tmp/ptemu_none"
+]
 
 
 def work():
-    """A process that comes and goes, faults, a pipe and switches, a large copy, sleep, timers that are late."""
+    """A process that comes and goes, faults, a pipe and switches, a large copy, sleep, timers that
+    are late."""
     reader, writer = os.pipe()
     child = os.fork()
     if not child:

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Records windows of what the kernel does, by perf and the emulated Intel PT, with the plugin's log of what was executed.
+"""Records windows of what the kernel does, by perf and the emulated Intel PT, with the plugin's log
+of what was executed.
 
-usage: ptemu_windows.py PERF_POKE_CTL USER_CALLS INSTRUCTIONS WINDOW... in a guest with --pt emulated; ../ptemu_flow.py decodes them on the
-host. A window goes to a folder of its name in the scratch folder: perf's `data`, vcpuN (the log), facts.json. Behind the name there
-may be a number: windows of the same kind with other packets."""
+usage: ptemu_windows.py PERF_POKE_CTL USER_CALLS INSTRUCTIONS WINDOW... in a guest with --pt
+emulated; ../ptemu_flow.py decodes them on the host. A window goes to a folder of its name in the
+scratch folder: perf's `data`, vcpuN (the log), facts.json. Behind the name there may be a number:
+windows of the same kind with other packets."""
 import bisect
 import contextlib
 import ctypes
@@ -47,7 +49,8 @@ PACKETS = [
     ("cyc", {}),
     ("cyc,noretcomp,cyc_thresh=4,psb_period=5", {}),
 ]
-FACTS = ("bytes", "instructions", "branches", "cycles", "overflows", "skipped", "unexplained", "truncated")
+FACTS = ("bytes", "instructions", "branches", "cycles", "overflows", "skipped", "unexplained",
+         "truncated")
 
 # Processes that come and go and fault, system calls, a pipe and a switch, sleep
 WORK = f"""
@@ -56,7 +59,8 @@ echo from one to another | read -r line </proc/self/stat
 sleep 0.005
 {USER_CALLS}
 """
-# QEMU looks for interrupts within a REP after 65536 rounds: this many files, and the set of them is larger.
+# QEMU looks for interrupts within a REP after 65536 rounds: this many files, and the set of them is
+# larger.
 FILES = 640 << 10
 SET = ctypes.create_string_buffer(FILES // 8)
 NOW = (ctypes.c_long * 2)()
@@ -70,7 +74,8 @@ def counters(cpus):
 
 
 def copy(cpu):
-    """Copies of the kernel's by REP that are interrupted: by the timer, or for what is written to is not there yet"""
+    """Copies of the kernel's by REP that are interrupted: by the timer, or for what is written to
+    is not there yet"""
     os.sched_setaffinity(0, {cpu})
     last = os.dup2(0, FILES - cpu)
     for _ in range(4):
@@ -85,7 +90,10 @@ class Work:
 
     def __init__(self, cpus):
         # None of Python's own: to copy all that it has mapped is more work than all the rest.
-        self.shells = [subprocess.Popen(["taskset", "-c", str(cpu), "busybox", "sh", "-c", WORK]) for cpu in cpus]
+        self.shells = [
+            subprocess.Popen(["taskset", "-c",
+                              str(cpu), "busybox", "sh", "-c", WORK]) for cpu in cpus
+        ]
         self.copies = [threading.Thread(target=copy, args=[cpu]) for cpu in cpus]
         for thread in self.copies:
             thread.start()
@@ -110,7 +118,8 @@ def probe_behind_ftrace(probes, function):
 
 @contextlib.contextmanager
 def patching():
-    """Code that is run meanwhile is patched: calls of ftrace, static calls of the scheduler's tracepoints, and a kprobe."""
+    """Code that is run meanwhile is patched: calls of ftrace, static calls of the scheduler's
+    tracepoints, and a kprobe."""
     probes, enable = TRACING / "kprobe_events", TRACING / "events/kprobes/ptemu/enable"
     (TRACING / "set_ftrace_filter").write_text("wake_up_process\nvfs_read\nvfs_write\n")
     (TRACING / "current_tracer").write_text("function")
@@ -126,10 +135,13 @@ def patching():
 
 @contextlib.contextmanager
 def trigger():
-    """The BPF program of perf-poke on all timers, with a spike that never comes. It lasts longer than all windows: perf gives up a
-    copy of the kernel whose symbols change meanwhile."""
-    argv = [CTL, "start", "--json", "--recorder", "events", "--event", "irq:irq_handler_entry", "--workload", "cyclic",
-            "--period", "20ms", "--cpu", "1", "--threshold", "10s", "--duration", "1h", "--output", "/tmp/ptemu-none"]
+    """The BPF program of perf-poke on all timers, with a spike that never comes. It lasts longer
+    than all windows: perf gives up a copy of the kernel whose symbols change meanwhile."""
+    argv = [
+        CTL, "start", "--json", "--recorder", "events", "--event", "irq:irq_handler_entry",
+        "--workload", "cyclic", "--period", "20ms", "--cpu", "1", "--threshold", "10s",
+        "--duration", "1h", "--output", "/tmp/ptemu-none"
+    ]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as session:
         check('"armed"' in session.stdout.readline(), "the session is not armed")
         try:
@@ -144,7 +156,9 @@ def range_filter(*functions):
     lines = [line.split()[:3] for line in pathlib.Path("/proc/kallsyms").read_text().splitlines()]
     starts = sorted({int(address, 16) for address, _, _ in lines})
     places = {name: int(address, 16) for address, _, name in lines}
-    return ", ".join(f"filter {places[f]:#x}/{starts[bisect.bisect(starts, places[f])] - places[f]:#x}" for f in functions)
+    return ", ".join(
+        f"filter {places[f]:#x}/{starts[bisect.bisect(starts, places[f])] - places[f]:#x}"
+        for f in functions)
 
 
 def run(window, cpus):
@@ -157,7 +171,9 @@ def run(window, cpus):
         return
     with patching():
         work.wait()
-        while any(guest.counter("instructions", c) - before[c]["instructions"] < INSTRUCTIONS for c in cpus):
+        while any(
+                guest.counter("instructions", c) - before[c]["instructions"] < INSTRUCTIONS
+                for c in cpus):
             Work(cpus).wait()
         work = Work(cpus)
     work.wait()
@@ -173,14 +189,17 @@ def record(name):
     folder = ptemu.SCRATCH / f"{name}.part"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    for parameter, value in {"long_tnt": 0, "period_us": 5000, "logging": 1, "inject_overflow": 0, **parameters}.items():
+    for parameter, value in {
+            "long_tnt": 0, "period_us": 5000, "logging": 1, "inject_overflow": 0, **parameters
+    }.items():
         guest.set_parameter(parameter, value)
     for log in ptemu.LOGS.iterdir():
         log.unlink()
     if window == "ranges":
         options = [*options, "--filter", range_filter("late_timer_spin", "vfs_write")]
     before = counters(cpus)
-    recording = guest.Record(*options, event=f"intel_pt/{terms}/{where}", cpu=",".join(map(str, cpus)))
+    recording = guest.Record(*options, event=f"intel_pt/{terms}/{where}",
+                             cpu=",".join(map(str, cpus)))
     run(window, cpus)
     if window == "ring":
         recording.snapshot()

@@ -37,7 +37,12 @@ with guest.in_folder("/tmp/ptsim_full"):
     record.end()
     decoded = guest.Decoded()
     iterations = guest.check_whole_iterations(decoded, errors=len(decoded.errors))
-    print(f"{iterations} iterations of {guest.counter('iterations') - before}, {decoded.edges}, {decoded.errors}")
-    check(all("Lost trace data" in e or "Trace doesn" in e for e in decoded.errors), "other errors than those of a gap")
+    print(
+        f"{iterations} iterations of {guest.counter('iterations') - before}, {decoded.edges}, "
+        f"{decoded.errors}"
+    )
+    check(all("Lost trace data" in e or "Trace doesn" in e for e in decoded.errors),
+          "other errors than those of a gap")
     check(iterations > (128 << 10) / 150, "not a ring of iterations")
-    equal([edge for edge, _ in decoded.edges], ["tr strt", "tr end  async"] * (1 if stays_still else 2), "edges")
+    equal([edge for edge, _ in decoded.edges],
+          ["tr strt", "tr end  async"] * (1 if stays_still else 2), "edges")

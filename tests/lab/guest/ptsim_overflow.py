@@ -17,5 +17,6 @@ with guest.in_folder("/tmp/ptsim_overflow"):
         decoded = guest.Decoded()
         print(decoded.errors)
         iterations = guest.check_whole_iterations(decoded, errors=1)
-        equal("Overflow packet" in decoded.errors[0], True, f"what the error says ({decoded.errors})")
+        equal("Overflow packet" in decoded.errors[0], True,
+              f"what the error says ({decoded.errors})")
         equal(iterations, end["iterations"] - before, "iterations")

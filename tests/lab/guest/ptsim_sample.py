@@ -7,7 +7,8 @@ from guest import check, equal
 guest.load("ptsim", bytes_per_sec=400000)
 with guest.in_folder("/tmp/ptsim_sample"):
     before = guest.counter("snapshot")
-    record = guest.Record("--aux-sample=4096", event="{intel_pt/cyc,noretcomp/k,cpu-clock/period=20000000/}")
+    record = guest.Record("--aux-sample=4096",
+                          event="{intel_pt/cyc,noretcomp/k,cpu-clock/period=20000000/}")
     guest.time.sleep(0.6)
     record.end()
     snapshots = guest.counter("snapshot") - before

@@ -3,20 +3,20 @@
 import guest
 from guest import check, equal
 
-TREE = {("ptsim_main", "ptsim_outer"), ("ptsim_outer", "ptsim_middle"), ("ptsim_middle", "ptsim_inner"),
-        ("ptsim_inner", "ptsim_leaf"), ("ptsim_main", "ptsim_indirect"), ("ptsim_indirect", "ptsim_callee_a"),
-        ("ptsim_indirect", "ptsim_callee_b"), ("ptsim_main", "ptsim_switch"), ("ptsim_main", "ptsim_interrupted"),
-        ("ptsim_interrupted", "ptsim_interrupt"), ("ptsim_interrupt", "ptsim_softirq")}
+TREE = {("ptsim_main", "ptsim_outer"), ("ptsim_outer", "ptsim_middle"),
+        ("ptsim_middle", "ptsim_inner"), ("ptsim_inner", "ptsim_leaf"),
+        ("ptsim_main", "ptsim_indirect"), ("ptsim_indirect", "ptsim_callee_a"),
+        ("ptsim_indirect", "ptsim_callee_b"), ("ptsim_main", "ptsim_switch"),
+        ("ptsim_main", "ptsim_interrupted"), ("ptsim_interrupted", "ptsim_interrupt"),
+        ("ptsim_interrupt", "ptsim_softirq")}
 
 # Event terms, program, parameters
 CASES = [
-    ("cyc,noretcomp", "mixed", {}),
-    ("cyc,mtc=0", "mixed", {}),
-    ("", "mixed", {"long_tnt": 1}),
-    ("cyc,cyc_thresh=3,psb_period=0,mtc_period=6", "mixed", {}),
-    ("cyc", "loop", {}),
+    ("cyc,noretcomp", "mixed", {}), ("cyc,mtc=0", "mixed", {}), ("", "mixed", {"long_tnt": 1}),
+    ("cyc,cyc_thresh=3,psb_period=0,mtc_period=6", "mixed", {}), ("cyc", "loop", {}),
     ("noretcomp", "deep", {"pip": 0}),
-    ("cyc,noretcomp", "mixed", {"bytes_per_sec": 2000000000, "max_burst": 2048, "period_us": 10000}),
+    ("cyc,noretcomp", "mixed", {"bytes_per_sec": 2000000000, "max_burst": 2048,
+                                "period_us": 10000}),
 ]
 
 
@@ -34,14 +34,18 @@ def snapshots(terms, program, parameters):
     decoded = guest.Decoded()
     iterations = guest.check_whole_iterations(decoded, program)
     executed = second["iterations"] - before["iterations"]
-    print(f"{terms or '-'} {program} {parameters}: {iterations} iterations of {executed}, {len(decoded.edges)} edges")
+    print(
+        f"{terms or '-'} {program} {parameters}: {iterations} iterations of {executed}, "
+        f"{len(decoded.edges)} edges"
+    )
     # perf resumes at the first PSB of the second piece; up to a PSB period of it is not decoded.
     psb_period = 2048 if "psb_period=0" in terms else 16384
     lost_most = psb_period / ((second["bytes"] - before["bytes"]) / executed) + 2
     check(0 <= executed - iterations <= lost_most, f"{iterations} iterations of {executed}")
     per_iteration = guest.program_counts(program)["branches"]
     until_first = (first["iterations"] - before["iterations"]) * per_iteration
-    equal(decoded.edges[:2], [("tr strt", 0), ("tr end  async", until_first)], "edges of the first snapshot")
+    equal(decoded.edges[:2], [("tr strt", 0), ("tr end  async", until_first)],
+          "edges of the first snapshot")
     equal(decoded.edges[-1], ("tr end  async", len(decoded.branches)), "end of the second snapshot")
     if program == "mixed":
         equal(guest.call_tree(decoded.iterations("ptsim_main")[0]), TREE, "call tree")

@@ -12,9 +12,12 @@ with guest.in_folder("/tmp/ptsim_wrap"):
         ends = [record.snapshot(), record.snapshot()]
         record.end()
         for end in ends:
-            check(end["written"] > 10 * SIZE, f"the ring has wrapped only {end['written'] // SIZE} times")
+            check(end["written"] > 10 * SIZE,
+                  f"the ring has wrapped only {end['written'] // SIZE} times")
         iterations = guest.check_whole_iterations(guest.Decoded())
-        print(f"{terms}: wrapped {ends[0]['written'] // SIZE} and {ends[1]['written'] // SIZE} times, "
-              f"{guest.counter('skipped')} iterations skipped, {iterations} decoded")
+        print(
+            f"{terms}: wrapped {ends[0]['written'] // SIZE} and {ends[1]['written'] // SIZE} "
+            f"times, "
+            f"{guest.counter('skipped')} iterations skipped, {iterations} decoded")
         # An iteration is 100 to 200 bytes.
         check(iterations > SIZE // 200, f"only {iterations} iterations in a ring of {SIZE} bytes")

@@ -12,6 +12,9 @@ import guest
 guest.need_root()
 ctl, late_request, late = sys.argv[1:4]
 script = pathlib.Path(__file__).resolve().parents[2] / "reasons/reasons.py"
-env = {**os.environ, "PERF_POKE_CTL": ctl, "PERF_POKE_LATE_REQUEST": late_request, "PERF_POKE_LATE": late, "PYTHONDONTWRITEBYTECODE": "1"}
+env = {
+    **os.environ, "PERF_POKE_CTL": ctl, "PERF_POKE_LATE_REQUEST": late_request,
+    "PERF_POKE_LATE": late, "PYTHONDONTWRITEBYTECODE": "1"
+}
 arguments = sys.argv[4:] or ["--count", "2", "--single", "--cpu", str(guest.CPU)]
 sys.exit(subprocess.run([sys.executable, script, *arguments], env=env, check=False).returncode)

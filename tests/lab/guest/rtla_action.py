@@ -24,7 +24,8 @@ INJECTED_US = 100000
 def rtla_with_actions():
     """The lab's newest rtla that knows the option, or None."""
     for path in sorted(filter(None, os.environ.get("LAB_RTLAS", "").split(":")), reverse=True):
-        out = subprocess.run([path, "timerlat", "hist", "--help"], capture_output=True, text=True, check=False)
+        out = subprocess.run([path, "timerlat", "hist", "--help"], capture_output=True, text=True,
+                             check=False)
         if "--bpf-action" in out.stdout + out.stderr:
             return path
     return None
@@ -35,8 +36,12 @@ class Session:
 
     def __init__(self, output):
         self.output = output
-        argv = [CTL, "start", "--json", "--cpu", str(guest.CPU), "--threshold", "1h", "--workload", "none", "--recorder", "pt",
-                "--buffer", "1M", "--session", "of-rtla", "--count", "9", "--duration", "300s", "--output", output]
+        argv = [
+            CTL, "start", "--json", "--cpu",
+            str(guest.CPU), "--threshold", "1h", "--workload", "none", "--recorder", "pt",
+            "--buffer", "1M", "--session", "of-rtla", "--count", "9", "--duration", "300s",
+            "--output", output
+        ]
         self.process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
         equal(json.loads(self.process.stdout.readline())["type"], "armed", "first line")
 
@@ -50,7 +55,11 @@ class Session:
 
 def rtla_stops(rtla, threshold, *options):
     """Runs rtla until its threshold; returns its output."""
-    argv = [rtla, "timerlat", "hist", "-c", str(guest.CPU), threshold, str(THRESHOLD_US), "-d", "120s", "-E", "1000", "-b", "1000", *options]
+    argv = [
+        rtla, "timerlat", "hist", "-c",
+        str(guest.CPU), threshold,
+        str(THRESHOLD_US), "-d", "120s", "-E", "1000", "-b", "1000", *options
+    ]
     with capture.Late(every_s=1.5, late_us=INJECTED_US):
         out = subprocess.run(argv, capture_output=True, text=True, timeout=200, check=False)
     print(f"{' '.join(argv)}: {out.returncode}\n{out.stdout[-1500:]}{out.stderr}", flush=True)
@@ -71,7 +80,8 @@ def by_action(rtla, threshold, kind):
     captures = session.end()
     equal(len(captures), 1, "captures")
     one, spike = captures[0], captures[0].json["spike"]
-    equal((spike["rtla"], spike["poked"], spike["trigger"], spike["cpu"]), (True, False, kind, guest.CPU), "what the capture says")
+    equal((spike["rtla"], spike["poked"], spike["trigger"], spike["cpu"]),
+          (True, False, kind, guest.CPU), "what the capture says")
     equal(one.json["threshold_ns"], None, "rtla's threshold is not known")
     equal(one.json["recorder"]["freeze"], "pause", "freeze")
     equal(spike[f"{kind}_ns"], spike["latency_ns"], "latency")
@@ -83,10 +93,15 @@ def by_action(rtla, threshold, kind):
     first_ns, last_ns = one.times_ns()
     check(first_ns < spike["expected_ns"], "the trace begins after the timer should have expired")
     check(spike["expected_ns"] < last_ns <= pause["mono_ns"], f"the last branch is at {last_ns}")
-    check(pause["mono_ns"] - last_ns < 5_000_000, f"the last branch is {pause['mono_ns'] - last_ns} ns before the trace was held")
+    check(pause["mono_ns"] - last_ns < 5_000_000,
+          f"the last branch is {pause['mono_ns'] - last_ns} ns before the trace was held")
     check(one.line["skid_ns"] > 0, "no skid is told")
-    print(f"action, {kind}: {spike['latency_ns'] / 1000:.0f} us, {decodes(one)} iterations, by the PMU's clock held "
-          f"{(pause['mono_ns'] - spike['time_ns']) / 1000:.0f} us after rtla's threshold; told: {one.line['skid_ns'] / 1000:.0f} us")
+    print(
+        f"action, {kind}: {spike['latency_ns'] / 1000:.0f} us, {decodes(one)} iterations, by the "
+        f"PMU's clock held "
+        f"{(pause['mono_ns'] - spike['time_ns']) / 1000:.0f} us after rtla's threshold; told: "
+        f"{one.line['skid_ns'] / 1000:.0f} us"
+    )
     check(not PIN.exists(), f"{PIN} is left behind")
 
 
@@ -118,10 +133,15 @@ def by_shell(rtla):
     captures = session.end()
     equal(len(captures), 1, "captures")
     one = captures[0]
-    equal((one.json["spike"]["poked"], one.json["spike"]["rtla"]), (True, False), "what the capture says")
+    equal((one.json["spike"]["poked"], one.json["spike"]["rtla"]), (True, False),
+          "what the capture says")
     first_ns, last_ns = one.times_ns()
-    check(first_ns < spike_ns < last_ns, f"the trace is from {first_ns} to {last_ns}, the spike was at {spike_ns}")
-    print(f"shell: {decodes(one)} iterations, the trace goes on for {(last_ns - spike_ns) / 1000:.0f} us after the spike")
+    check(first_ns < spike_ns < last_ns,
+          f"the trace is from {first_ns} to {last_ns}, the spike was at {spike_ns}")
+    print(
+        f"shell: {decodes(one)} iterations, the trace goes on for "
+        f"{(last_ns - spike_ns) / 1000:.0f} us after the spike"
+    )
 
 
 def has_bpf(rtla):

@@ -25,14 +25,19 @@ WINDOW_NS = 200000
 LINE = re.compile(r" *(?P<comm>\S.*?) +(?P<tid>\d+) \[(?P<cpu>\d+)\] +(?P<s>\d+)\.(?P<ns>\d{9}): +"
                   r"(?P<flags>[a-z][a-z ]*?)(?P<indent> +)(?P<symbol>\S+)\s*")
 # Call depth of each function of ptsim.
-DEPTHS = {"ptsim_outer": 0, "ptsim_middle": 1, "ptsim_inner": 2, "ptsim_leaf": 3, "ptsim_indirect": 0, "ptsim_callee_a": 1,
-          "ptsim_callee_b": 1, "ptsim_switch": 0, "ptsim_interrupted": 0, "ptsim_interrupt": 1, "ptsim_softirq": 2}
+DEPTHS = {
+    "ptsim_outer": 0, "ptsim_middle": 1, "ptsim_inner": 2, "ptsim_leaf": 3, "ptsim_indirect": 0,
+    "ptsim_callee_a": 1, "ptsim_callee_b": 1, "ptsim_switch": 0, "ptsim_interrupted": 0,
+    "ptsim_interrupt": 1, "ptsim_softirq": 2
+}
 
 
 def take_capture(*options):
-    session = subprocess.Popen([CTL, "start", "--json", "--cpu", str(guest.CPU), "--threshold", "20ms", "--count", "1",
-                                "--duration", "60s", "--buffer", "128K", "--recorder", "pt", "--output", OUTPUT, *options],
-                               stdout=subprocess.PIPE, text=True)
+    session = subprocess.Popen([
+        CTL, "start", "--json", "--cpu",
+        str(guest.CPU), "--threshold", "20ms", "--count", "1", "--duration", "60s", "--buffer",
+        "128K", "--recorder", "pt", "--output", OUTPUT, *options
+    ], stdout=subprocess.PIPE, text=True)
     first = session.stdout.readline()
     check('"armed"' in first, f"the session is not armed: {first}")
     LATE.write_text(f"{guest.CPU} {SPIKE_US}\n")
@@ -43,8 +48,8 @@ def take_capture(*options):
 
 
 def script(path, *args, perf="perf"):
-    result = subprocess.run([CTL, "script", path, *args], capture_output=True, text=True, check=False,
-                            env={**os.environ, "PERF_POKE_PERF": shutil.which(perf)})
+    result = subprocess.run([CTL, "script", path, *args], capture_output=True, text=True,
+                            check=False, env={**os.environ, "PERF_POKE_PERF": shutil.which(perf)})
     equal(result.returncode, 0, f"exit status of script {args} ({result.stderr[-500:]})")
     return result
 
@@ -58,14 +63,17 @@ def parse(text):
             continue
         match = LINE.fullmatch(line)
         check(match, f"not understood: '{line}'")
-        lines.append({"time": int(match["s"] + match["ns"]), "flags": match["flags"], "symbol": match["symbol"],
-                      "column": match.start("symbol"), "cpu": int(match["cpu"])})
+        lines.append({
+            "time": int(match["s"] + match["ns"]), "flags": match["flags"],
+            "symbol": match["symbol"], "column": match.start("symbol"), "cpu": int(match["cpu"])
+        })
     return lines
 
 
 def check_indentation(lines):
     """From the first whole iteration of ptsim on, four columns a call."""
-    begin = next((i for i, line in enumerate(lines) if (line["flags"], line["symbol"]) == ("call", "ptsim_outer")), None)
+    begin = next((i for i, line in enumerate(lines)
+                  if (line["flags"], line["symbol"]) == ("call", "ptsim_outer")), None)
     check(begin is not None, "no call of ptsim_outer")
     base = lines[begin]["column"]
     for line in lines[begin:]:
@@ -82,10 +90,13 @@ def check_times(lines, facts, window_ns):
     clock = facts["recorder"]["clock"]
     spike = facts["spike"]["time_ns"] - clock["monotonic_ns"] + clock["perf_ns"]
     first, last = lines[0]["time"], lines[-1]["time"]
-    print(f"{len(lines)} lines, {spike - first} ns before the spike to {last - spike} ns after it, freeze "
-          f"{facts['recorder']['freeze']}, skid {facts['skid_ns']} ns")
+    print(
+        f"{len(lines)} lines, {spike - first} ns before the spike to {last - spike} ns after it, "
+        f"freeze "
+        f"{facts['recorder']['freeze']}, skid {facts['skid_ns']} ns")
     check(first >= spike - window_ns, f"{spike - first} ns before the spike")
-    check(last <= spike + facts["skid_ns"], f"{last - spike} ns after the spike, of a skid of {facts['skid_ns']} ns")
+    check(last <= spike + facts["skid_ns"],
+          f"{last - spike} ns after the spike, of a skid of {facts['skid_ns']} ns")
     check(lines[-1]["flags"].startswith("tr end"), f"the last line is {lines[-1]}")
     equal({line["cpu"] for line in lines}, {guest.CPU}, "CPUs")
 
@@ -93,7 +104,9 @@ def check_times(lines, facts, window_ns):
 def check_instructions(path):
     """Every perf can at least show the bytes."""
     result = script(path, "--insns", "--window", "1ms")
-    shown = [line for line in result.stdout.splitlines() if re.search(r"\bptsim_leaf\+0x\w+ ", line)]
+    shown = [
+        line for line in result.stdout.splitlines() if re.search(r"\bptsim_leaf\+0x\w+ ", line)
+    ]
     check(shown, f"no instruction of ptsim_leaf: {result.stdout[:500]}")
 
 
@@ -102,12 +115,16 @@ def check_silence(path):
     for perf in captures.perfs():
         for args in ([], ["--insns"]):
             result = script(path, "--window", "3ms", *args, perf=perf)
-            foreign = [line for line in result.stderr.splitlines() if not line.startswith("perf-poke-ctl: ")]
+            foreign = [
+                line for line in result.stderr.splitlines()
+                if not line.startswith("perf-poke-ctl: ")
+            ]
             equal(foreign, [], f"what {perf} said of {args}")
             named = re.findall(r"\bbpf_trace:bpf_trace_printk:", result.stdout)
             equal(len(named), 1, f"{perf}: lines of the sample with {args}")
             check("ptsim_" in result.stdout, f"{perf}: nothing of the traced program with {args}")
-        plain = subprocess.run([perf, "script", "-i", path / "perf.data"], capture_output=True, text=True, check=False)
+        plain = subprocess.run([perf, "script", "-i", path / "perf.data"], capture_output=True,
+                               text=True, check=False)
         equal((plain.returncode, plain.stderr), (0, ""), f"{perf} script alone")
 
 

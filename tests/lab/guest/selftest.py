@@ -24,7 +24,8 @@ def selftest(output, *options):
     folder = pathlib.Path("/tmp", output)
     folder.mkdir()
     archive = folder / "archive.tar.zst"
-    out = subprocess.run([CTL, "selftest", *OPTIONS, "-o", archive, *options], capture_output=True, text=True, check=False)
+    out = subprocess.run([CTL, "selftest", *OPTIONS, "-o", archive, *options], capture_output=True,
+                         text=True, check=False)
     print(out.stdout, flush=True)
     equal((out.returncode, out.stderr), (1, ""), "exit status, and what is said")
     lines = [json.loads(line) for line in out.stdout.splitlines()]
@@ -46,7 +47,8 @@ def check_ring(folder):
     trace, = about["recorder"]["traces"]
     ring = (folder / f"ring.cpu{trace['cpu']}").read_bytes()
     equal(len(ring), BUFFER, "bytes of the ring")
-    check(ring[-trace["bytes"]:] in (folder / "perf.data/data").read_bytes(), f"{folder}: perf.data is not of its ring")
+    check(ring[-trace["bytes"]:] in (folder / "perf.data/data").read_bytes(),
+          f"{folder}: perf.data is not of its ring")
     return 1
 
 
@@ -54,14 +56,16 @@ def only_the_culprit_is_missing():
     rows, folder = selftest("all", "--buffer", str(BUFFER))
     equal([row["freeze"] for row in rows], [*capture.ways(), None], "ways to freeze")
     for row in rows:
-        equal(wrong(row), NOT_NAMED if row["recorder"] == "pt" else [], f"what is wrong with {row['freeze']}")
+        equal(wrong(row), NOT_NAMED if row["recorder"] == "pt" else [],
+              f"what is wrong with {row['freeze']}")
     rings = sum(check_ring(one.parent) for one in folder.glob("*/capture.json"))
     equal(rings, 2 * (len(rows) - 2), "rings in the archive")
 
 
 def sees_a_ring_that_is_too_small():
     guest.set_parameter("bytes_per_sec", 10000000)
-    rows, _ = selftest("small", "--buffer", "16K", "--recorder", "pt", "--freeze", capture.ways()[0])
+    rows, _ = selftest("small", "--buffer", "16K", "--recorder", "pt", "--freeze",
+                       capture.ways()[0])
     check("history" in wrong(rows[0]), "a ring that is too small is not seen")
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""perf-poke@.service under systemd: it is started once it is armed, takes a capture with symbols, idle states off and a changed
-PM QoS inside its sandbox, survives daemon-reload and daemon-reexec, begins again when it is killed, not when its options are
-wrong, and is stopped without a failure. systemd is the first process of a PID namespace, with few units.
+"""perf-poke@.service under systemd: it is started once it is armed, takes a capture with symbols,
+idle states off and a changed PM QoS inside its sandbox, survives daemon-reload and daemon-reexec,
+begins again when it is killed, not when its options are wrong, and is stopped without a failure.
+systemd is the first process of a PID namespace, with few units.
 
 usage: service.py PERF_POKE_CTL LATE UNIT"""
 import contextlib
@@ -24,12 +25,14 @@ STATE = pathlib.Path("/var/lib/perf-poke")
 TARGETS = ["sysinit", "basic", "shutdown", "multi-user", "sockets"]
 JOURNAL = ["systemd-journald.service", "systemd-journald.socket", "systemd-journald-dev-log.socket"]
 # A guest on a busy host is late by tens of milliseconds.
-OPTIONS = f"--cpu {guest.CPU} --threshold 60ms --recorder events --workload cyclic --dma-latency 0 --count 1000"
+OPTIONS = f"--cpu {guest.CPU} --threshold 60ms --recorder events " \
+          "--workload cyclic --dma-latency 0 --count 1000"
 
 
 def inside():
     """Who speaks to systemd has to be of its PID namespace."""
-    pid = subprocess.run(["pgrep", "--exact", "--newest", "systemd"], capture_output=True, text=True, check=False).stdout.strip()
+    pid = subprocess.run(["pgrep", "--exact", "--newest", "systemd"], capture_output=True,
+                         text=True, check=False).stdout.strip()
     return ["nsenter", "--target", pid, "--mount", "--pid", "--root", "--wd"]
 
 
@@ -39,8 +42,10 @@ def journal():
 
 
 def systemctl(*words, status=0):
-    result = subprocess.run([*inside(), "systemctl", *words], capture_output=True, text=True, check=False)
-    check(status in (None, result.returncode), f"systemctl {words}: {result.returncode}, {result.stderr}{journal()}")
+    result = subprocess.run([*inside(), "systemctl", *words], capture_output=True, text=True,
+                            check=False)
+    check(status in (None, result.returncode),
+          f"systemctl {words}: {result.returncode}, {result.stderr}{journal()}")
     return result.stdout.strip()
 
 
@@ -57,7 +62,8 @@ def write_units():
         shutil.copy(SYSTEMD / "system" / name, UNITS)
     # Where it is installed the program is of the system.
     text = pathlib.Path(UNIT).read_text()
-    program = next(word for word in text.split() if word.endswith("/perf-poke-ctl")).removeprefix("ExecStart=")
+    program = next(word for word in text.split()
+                   if word.endswith("/perf-poke-ctl")).removeprefix("ExecStart=")
     (UNITS / "perf-poke@.service").write_text(text.replace(program, CTL))
     CONFIG.mkdir(exist_ok=True)
     (CONFIG / "timers.conf").write_text(f"OPTIONS={OPTIONS}\n")
@@ -67,11 +73,16 @@ def write_units():
 @contextlib.contextmanager
 def manager():
     """Without a container's name it would take the guest for a machine that it boots."""
-    argv = ["unshare", "--mount", "--pid", "--fork", "--cgroup", "--mount-proc", "--kill-child", "env", "container=lab", f"SYSTEMD_UNIT_PATH={UNITS}",
-            SYSTEMD / "systemd", "--system", "--unit=multi-user.target", "--log-target=kmsg", "--log-level=notice"]
+    argv = [
+        "unshare", "--mount", "--pid", "--fork", "--cgroup", "--mount-proc", "--kill-child", "env",
+        "container=lab", f"SYSTEMD_UNIT_PATH={UNITS}", SYSTEMD / "systemd", "--system",
+        "--unit=multi-user.target", "--log-target=kmsg", "--log-level=notice"
+    ]
     with subprocess.Popen(argv, stdin=subprocess.DEVNULL) as process:
         try:
-            guest.wait_for(lambda: systemctl("is-system-running", status=None) in ("running", "degraded"), "systemd", 120)
+            guest.wait_for(
+                lambda: systemctl("is-system-running", status=None) in ("running", "degraded"),
+                "systemd", 120)
             yield
         finally:
             process.kill()
@@ -87,14 +98,17 @@ def takes_a_capture():
         guest.wait_for(lambda: len(captures()) > before, "capture", 120)
         late.kill()
     capture = json.loads(pathlib.Path(captures()[-1]).read_text())
-    check(any(frame.get("symbol") for frame in capture["spike"]["stack"]), f"no symbols in {capture['spike']}")
+    check(any(frame.get("symbol") for frame in capture["spike"]["stack"]),
+          f"no symbols in {capture['spike']}")
     return capture
 
 
 def is_armed(pid):
     equal(shown("MainPID"), pid, "process of the service")
     equal(shown("ActiveState"), "active", f"state of the service ({journal()})")
-    check("timers" in subprocess.run([CTL, "status"], capture_output=True, text=True, check=True).stdout, "no such session")
+    check(
+        "timers" in subprocess.run([CTL, "status"], capture_output=True, text=True,
+                                   check=True).stdout, "no such session")
 
 
 def survives(pid):
@@ -107,7 +121,8 @@ def survives(pid):
 
 def begins_again(pid):
     systemctl("kill", "--signal=KILL", "perf-poke@timers")
-    guest.wait_for(lambda: shown("ActiveState") == "active" and shown("MainPID") not in (pid, "0"), "restart", 90)
+    guest.wait_for(lambda: shown("ActiveState") == "active" and shown("MainPID") not in (pid, "0"),
+                   "restart", 90)
     equal(shown("NRestarts"), "1", "restarts")
     is_armed(shown("MainPID"))
     print("killed: begins again", flush=True)

@@ -20,9 +20,11 @@ def temporary():
 
 def run(argv):
     begin, before = time.monotonic(), temporary()
-    status = subprocess.run([sys.executable, *argv], stderr=subprocess.STDOUT, check=False).returncode
+    status = subprocess.run([sys.executable, *argv], stderr=subprocess.STDOUT,
+                            check=False).returncode
     result = {0: "OK", SKIPPED: "SKIPPED"}.get(status, f"FAILED ({status})")
-    print(f"== {pathlib.Path(argv[0]).stem}: {result}, {time.monotonic() - begin:.0f} s\n", flush=True)
+    print(f"== {pathlib.Path(argv[0]).stem}: {result}, {time.monotonic() - begin:.0f} s\n",
+          flush=True)
     for module in MODULES:
         if pathlib.Path("/sys/module", module).exists():
             subprocess.run(["rmmod", module], check=False)
@@ -32,6 +34,9 @@ def run(argv):
     return status
 
 
-tests = [list(words) for is_end, words in itertools.groupby(sys.argv[1:], lambda word: word == "--") if not is_end]
+tests = [
+    list(words) for is_end, words in itertools.groupby(sys.argv[1:], lambda word: word == "--")
+    if not is_end
+]
 results = [run(argv) for argv in tests]
 sys.exit(1 if set(results) - {0, SKIPPED} else min(results))

@@ -45,11 +45,12 @@ def interrupted():
 
 def names_the_culprit():
     """With the recorder events."""
-    taken = capture.take(CTL, "/tmp/smoke_events", count=CAPTURES, buffer="256K", late=interrupted(), recorder="events",
-                         threshold_us=THRESHOLD_US)
+    taken = capture.take(CTL, "/tmp/smoke_events", count=CAPTURES, buffer="256K",
+                         late=interrupted(), recorder="events", threshold_us=THRESHOLD_US)
     causes = [report(one)["cause"] for one in taken]
     print(f"causes: {[(cause['kind'], cause['name']) for cause in causes]}")
-    check(any((cause["kind"], cause["name"]) == ("interrupt", CULPRIT) for cause in causes), f"no report names {CULPRIT}")
+    check(any((cause["kind"], cause["name"]) == ("interrupt", CULPRIT) for cause in causes),
+          f"no report names {CULPRIT}")
 
 
 def holds(way):
@@ -58,7 +59,10 @@ def holds(way):
     iterations = guest.check_whole_iterations(one.decoded())
     functions = {row["name"] for row in report(one)["functions"]}
     check({"ptsim_main", "ptsim_leaf"} <= functions, f"functions: {functions}")
-    print(f"{way}: {iterations} iterations, skid {one.line['skid_ns'] / 1000:.0f} us, then executed {report(one)['after_spike']}")
+    print(
+        f"{way}: {iterations} iterations, skid {one.line['skid_ns'] / 1000:.0f} us, then executed "
+        f"{report(one)['after_spike']}"
+    )
 
 
 capture.load()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""With Intel PT the trace stops at the exit of a span, on this kernel, as at a timer that is late: spans of a system call, a function
-of the kernel, and one of a library.
+"""With Intel PT the trace stops at the exit of a span, on this kernel, as at a timer that is late:
+spans of a system call, a function of the kernel, and one of a library.
 
 usage: span.py PERF_POKE_CTL"""
 import subprocess
@@ -47,8 +47,9 @@ def held_ns(one, way):
 
 
 def stops_at_the_exit(name, way):
-    one, = capture.take(CTL, f"/tmp/span_{name}_{way}", "--freeze", way, "--workload", "none", "--span", f"{name}={SPANS[name]}",
-                        "--trigger", f"{name}={THRESHOLD}", late=Sleeper())
+    one, = capture.take(CTL, f"/tmp/span_{name}_{way}", "--freeze", way, "--workload", "none",
+                        "--span", f"{name}={SPANS[name]}", "--trigger", f"{name}={THRESHOLD}",
+                        late=Sleeper())
     equal((one.line["trigger"], one.line["label"]), ("span", name), "trigger and label")
     check(one.line["latency_ns"] >= LONG_S * 1e9, f"latency {one.line['latency_ns']}")
     equal(one.json["recorder"]["freeze"], way, "freeze")
@@ -59,7 +60,8 @@ def stops_at_the_exit(name, way):
 capture.load()
 print(subprocess.run([CTL, "check"], capture_output=True, text=True, check=True).stdout)
 for freeze in capture.ways():
-    late, = capture.take(CTL, f"/tmp/timer_{freeze}", "--freeze", freeze, threshold_us=60000, late=capture.Late(late_us=100000))
+    late, = capture.take(CTL, f"/tmp/timer_{freeze}", "--freeze", freeze, threshold_us=60000,
+                         late=capture.Late(late_us=100000))
     print(f"timer, {freeze}: held {held_ns(late, freeze) / 1000:.0f} us after the spike")
 for span in SPANS:
     stops_at_the_exit(span, capture.ways()[0])

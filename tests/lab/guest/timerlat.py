@@ -10,7 +10,8 @@ import time
 
 import guest
 from guest import check, equal
-from tracer import CTL, OSNOISE, THREAD, TRACING, Session, as_before, comms, dma_latency, need, read, state, stop_all, tasks, thread_policy
+from tracer import (CTL, OSNOISE, THREAD, TRACING, Session, as_before, comms, dma_latency, need,
+                    read, state, stop_all, tasks, thread_policy)
 
 def ends(before):
     options = ("--workload", "timerlat", "--period", "2ms", "--prio", "f:70", "--dma-latency", "20")
@@ -22,11 +23,14 @@ def ends(before):
         equal(thread_policy(), (1, 70), "policy and priority of the thread")
         if not str(before["dma latency"]).startswith("error"):
             equal(dma_latency(), 20, "dma latency")
-        equal(read(TRACING / "current_tracer"), before[str(TRACING / "current_tracer")], "tracer of the main instance")
+        equal(read(TRACING / "current_tracer"), before[str(TRACING / "current_tracer")],
+              "tracer of the main instance")
         time.sleep(0.5)
         lines = session.end(how, status)
         if how == signal.SIGKILL:
-            check(thread_policy(), "the tracer of a killed session has ended by itself: nothing is shown by the rest")
+            check(
+                thread_policy(),
+                "the tracer of a killed session has ended by itself: nothing is shown by the rest")
             stop_all("restored")
         else:
             count = lines[-1]["all"]["count"]
@@ -49,11 +53,15 @@ def others_change(before):
     """Changes by others are reported and left alone."""
     session = Session("--workload", "timerlat")
     (OSNOISE / "timerlat_period_us").write_text("3000")
-    guest.wait_for(lambda: "timerlat_period_us: another process set it to '3000'" in session.text(), f"warning: {session.text()}")
+    guest.wait_for(lambda: "timerlat_period_us: another process set it to '3000'" in session.text(),
+                   f"warning: {session.text()}")
     (OSNOISE / "cpus").write_text("0")
-    guest.wait_for(lambda: "osnoise/cpus: another process set it to '0'" in session.text(), "warning")
+    guest.wait_for(lambda: "osnoise/cpus: another process set it to '0'" in session.text(),
+                   "warning")
     session.end()
-    check("are not restored: osnoise/cpus is '0' (the session had set '1', before that" in session.text(), f"said: {session.text()}")
+    check(
+        "are not restored: osnoise/cpus is '0' (the session had set '1', before that"
+        in session.text(), f"said: {session.text()}")
     equal(read(OSNOISE / "cpus"), "0", "cpus")
     equal(read(OSNOISE / "timerlat_period_us"), "3000", "period")
     (OSNOISE / "cpus").write_text(before[str(OSNOISE / "cpus")])
@@ -79,7 +87,8 @@ def runs_already(before):
             lines = session.end()
             check(lines[-1]["all"]["count"] > 50, f"{lines[-1]['all']['count']} expiries")
             as_before(during, "after the session with a tracer of somebody else")
-        check("on CPUs 1 only" in Session("--workload", "timerlat", cpu=0, expect=1).text(), "why it cannot be used is not said")
+        check("on CPUs 1 only" in Session("--workload", "timerlat", cpu=0, expect=1).text(),
+              "why it cannot be used is not said")
         session = Session(cpu=0)
         equal(session.armed["workload"], "cyclic", "workload on a CPU that the tracer has not")
         session.end()
@@ -103,7 +112,8 @@ def comes_after(before):
     (other / "current_tracer").write_text("timerlat")
     pids = [pid for pid, comm in tasks() if comm == THREAD]
     session.end()
-    equal([pid for pid, comm in tasks() if comm == THREAD], pids, "threads of the tracer of somebody else")
+    equal([pid for pid, comm in tasks() if comm == THREAD], pids,
+          "threads of the tracer of somebody else")
     check("are not restored while another tracer runs" in session.text(), f"said: {session.text()}")
     (other / "current_tracer").write_text("nop")
     other.rmdir()
@@ -118,7 +128,8 @@ def rtla(before):
         print("no rtla: not tried beside it")
         return
     cpus = os.cpu_count()
-    process = subprocess.Popen(["rtla", "timerlat", "top", "-q", "-c", f"0-{cpus - 1}", "-d", "6s"], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(["rtla", "timerlat", "top", "-q", "-c", f"0-{cpus - 1}", "-d", "6s"],
+                               stdout=subprocess.PIPE, text=True)
     guest.wait_for(lambda: THREAD in comms(), "thread of rtla's tracer")
     time.sleep(1)
     session = Session("--workload", "timerlat", "--trigger=thread=1h", cpu=f"0-{cpus - 1}")
@@ -131,7 +142,10 @@ def rtla(before):
     for cpu in (*lines[-1]["cpus"], *lines[-1]["triggers"]["thread"]["cpus"]):
         check(cpu["count"] > 100, f"{cpu['count']} activations on CPU {cpu['cpu']}")
     as_before(before, "after rtla")
-    print(f"beside rtla: it saw {counts} activations, we saw {[c['count'] for c in lines[-1]['cpus']]} of them", flush=True)
+    print(
+        f"beside rtla: it saw {counts} activations, we saw "
+        f"{[c['count'] for c in lines[-1]['cpus']]} of them",
+        flush=True)
 
 
 def two_sessions(before):
@@ -185,7 +199,9 @@ def unmounted(before):
         mounts = guest.pathlib.Path("/proc/mounts").read_text()
         session = Session("--workload", "timerlat")
         check(THREAD in comms(), "there is no thread of the tracer")
-        equal(guest.pathlib.Path("/proc/mounts").read_text().count("tracefs"), mounts.count("tracefs"), "mounts of tracefs")
+        equal(
+            guest.pathlib.Path("/proc/mounts").read_text().count("tracefs"),
+            mounts.count("tracefs"), "mounts of tracefs")
         session.end()
         equal(guest.pathlib.Path("/proc/mounts").read_text(), mounts, "mounts")
     finally:

@@ -59,7 +59,8 @@ def watch():
         samples = instance / "events/osnoise/timerlat_sample/enable"
         if samples.exists():
             samples.write_text("1")
-        session = Session("--workload", "timerlat", "--period", f"{PERIOD_US}us", "--trigger=irq=1h", *RECORD_NOTHING)
+        session = Session("--workload", "timerlat", "--period", f"{PERIOD_US}us",
+                          "--trigger=irq=1h", *RECORD_NOTHING)
         (ours / "buffer_size_kb").write_text("8192")
         (ours / "trace_clock").write_text("mono")
         be_late()
@@ -86,7 +87,9 @@ def expiries(text, summary):
     """Times and latencies of all expiries, by ftrace; they equal the session's statistics."""
     starts = timed(text, r"hrtimer_start: .* expires=(\d+)")
     ends = timed(text, r"hrtimer_expire_entry: .* now=(\d+)")
-    check(len(starts) - len(ends) in (0, 1), f"{len(starts)} timers that were started expire {len(ends)} times")
+    check(
+        len(starts) - len(ends) in (0, 1),
+        f"{len(starts)} timers that were started expire {len(ends)} times")
     own = [(at, max(now - expires, 0)) for (at, now), (_, expires) in zip(ends, starts)]
     values = [value for _, value in own]
     equal(len(values), summary["count"], "expiries that ftrace counted, and we")
@@ -109,8 +112,10 @@ def pair(own, samples):
 def compare(pairs, what):
     differences = sorted(theirs - ours for ours, theirs in pairs)
     median = statistics.median(differences)
-    print(f"{what}: {len(pairs)} activations, timerlat's latency is more than ours by {differences[0]} ns (min), {median:.0f} (median), "
-          f"{differences[len(pairs) * 99 // 100]} (p99), {differences[-1]} (max)", flush=True)
+    print(
+        f"{what}: {len(pairs)} activations, timerlat's latency is more than ours by "
+        f"{differences[0]} ns (min), {median:.0f} (median), "
+        f"{differences[len(pairs) * 99 // 100]} (p99), {differences[-1]} (max)", flush=True)
     check(differences[0] >= 0, "timerlat's clock was read before ours")
     if not EXACT:
         return
@@ -121,8 +126,10 @@ def compare(pairs, what):
         missing = sum(ours >= threshold > theirs for ours, theirs in pairs)
         between = sum(theirs >= threshold > ours for ours, theirs in pairs)
         more = sum(theirs - ALLOWANCE_NS >= threshold > ours for ours, theirs in pairs)
-        print(f"over {threshold} ns: {spikes} spikes, {missing} of them not by timerlat's clock; by its clock {between} more, {more} of which "
-              f"{ALLOWANCE_NS} ns do not explain", flush=True)
+        print(
+            f"over {threshold} ns: {spikes} spikes, {missing} of them not by timerlat's clock; by "
+            f"its clock {between} more, {more} of which "
+            f"{ALLOWANCE_NS} ns do not explain", flush=True)
         equal((missing, more), (0, 0), "spikes in one only")
 
 
@@ -132,8 +139,11 @@ def main():
     before = state()
     text, theirs, summary = watch()
     own = expiries(text, summary)
-    check(sum(value > LATE_US * 500 for _, value in own) >= LATE_TIMES // 2, "the timers that were made late are not")
-    compare(pair(own, timed(theirs, r"#\d+ +context +irq timer_latency +(\d+) ns")), "its trace file")
+    check(
+        sum(value > LATE_US * 500 for _, value in own) >= LATE_TIMES // 2,
+        "the timers that were made late are not")
+    compare(pair(own, timed(theirs, r"#\d+ +context +irq timer_latency +(\d+) ns")),
+            "its trace file")
     samples = timed(text, r"timerlat_sample: timer_latency=(\d+) seqnum=\d+ context=0")
     if samples:
         compare(pair(own, samples), "osnoise:timerlat_sample")

@@ -31,7 +31,9 @@ ENDS = ((signal.SIGINT, 3), (signal.SIGTERM, 3), (signal.SIGKILL, -9))
 def scheduling(pid):
     """By sched_getattr(2). Attributes that a policy lacks may have any value."""
     attr = ctypes.create_string_buffer(48)
-    equal(ctypes.CDLL(None, use_errno=True).syscall(SCHED_GETATTR, pid, attr, len(attr), 0), 0, f"sched_getattr ({ctypes.get_errno()})")
+    equal(
+        ctypes.CDLL(None, use_errno=True).syscall(SCHED_GETATTR, pid, attr, len(attr), 0), 0,
+        f"sched_getattr ({ctypes.get_errno()})")
     policy, _, nice, priority, runtime, _, period = struct.unpack_from("=IQiIQQQ", attr, 4)
     return (policy, nice, priority) + ((runtime, period) if policy == DEADLINE else ())
 
@@ -52,7 +54,8 @@ def new_cgroup(name):
     path.mkdir()
     try:
         yield path
-        guest.wait_for(lambda: not (path / "cgroup.procs").read_text(), f"end of all in cgroup {name}")
+        guest.wait_for(lambda: not (path / "cgroup.procs").read_text(),
+                       f"end of all in cgroup {name}")
     finally:
         path.rmdir()
 
@@ -63,7 +66,8 @@ def has_user():
 
 def can_move():
     """Whether the kernel allows moving timerlat's threads to another cgroup."""
-    session = Session("--workload", "timerlat", "--cgroup", "lab", expect=None if guest.VERSION > (6, 1) else 1)
+    session = Session("--workload", "timerlat", "--cgroup", "lab", expect=None if guest.VERSION >
+                      (6, 1) else 1)
     if guest.VERSION == (6, 1):
         check("does not let the tracer's thread" in session.text(), f"said: {session.text()}")
         return False
@@ -82,9 +86,11 @@ def deeper_used():
 def runs(before, workload, priority, how, status, group):
     """A session with all of these, and how it ends."""
     options = ("--cgroup", group) if group else ()
-    session = Session("--workload", workload, "--prio", priority, "--deepest-idle-state", "1", *options)
+    session = Session("--workload", workload, "--prio", priority, "--deepest-idle-state", "1",
+                      *options)
     pid = thread(workload)
-    equal(scheduling(pid), PRIORITIES[priority], f"scheduling of {THREADS[workload]} with {priority}")
+    equal(scheduling(pid), PRIORITIES[priority],
+          f"scheduling of {THREADS[workload]} with {priority}")
     equal(cgroup(pid), group or "", f"cgroup of {THREADS[workload]}")
     equal(disabled(), [0, 0, 1, 1], "idle states that are disabled")
     # The CPU may be in one now.
@@ -94,7 +100,8 @@ def runs(before, workload, priority, how, status, group):
     equal(deeper_used(), used, "how often deeper idle states are used")
     session.end(how, status)
     if how == signal.SIGKILL:
-        equal(disabled(), [0, 0, 1, 1], "idle states when nobody has put them back: nothing is shown by the rest")
+        equal(disabled(), [0, 0, 1, 1],
+              "idle states when nobody has put them back: nothing is shown by the rest")
         stop_all("restored")
     as_before(before, f"after {workload}, {priority}, {how.name}")
 
@@ -137,7 +144,9 @@ def others_change(before):
     time.sleep(0.2)
     equal(disabled(), [1, 1, 1, 0], "idle states that are disabled, some by somebody else")
     session.end()
-    check(f"are not restored: {CPUIDLE}/state3/disable is '0' (the session had set '1')\n" in session.text(), f"said: {session.text()}")
+    check(
+        f"are not restored: {CPUIDLE}/state3/disable is '0' (the session had set '1')\n"
+        in session.text(), f"said: {session.text()}")
     equal(disabled(), [1, 0, 0, 0], "idle states at the end")
     (CPUIDLE / "state0/disable").write_text("0")
     as_before(before, "after somebody else has changed idle states")

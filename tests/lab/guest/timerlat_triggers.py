@@ -47,10 +47,13 @@ def spike(session, kind, cause, microseconds=INJECTED_US, interrupted="", noise=
     for _ in range(8):
         line, facts = captured(session, cause, microseconds)
         # The timer of another sleeper may have been late and seen first.
-        known = kind == "wakeup" or facts["spike"]["thread_ns"] and (facts["spike"]["noise"] or not noise)
+        known = kind == "wakeup" or facts["spike"]["thread_ns"] and (facts["spike"]["noise"]
+                                                                     or not noise)
         if line["trigger"] == kind and known and line["comm"].startswith(interrupted):
             break
-        print(f"another spike came first: {line['trigger']} {line['latency_ns']} ns, {line['comm']}", flush=True)
+        print(
+            f"another spike came first: {line['trigger']} {line['latency_ns']} ns, {line['comm']}",
+            flush=True)
     equal(line["trigger"], kind, "trigger that fired")
     equal(facts["spike"]["trigger"], kind, "trigger in capture.json")
     equal(facts["trigger"]["kind"], kind, "trigger's kind in capture.json")
@@ -64,8 +67,9 @@ def named(line, name, recorder):
     """The culprit, which ran for most of that time: by stock perf, and by report."""
     taken = capture.Capture(line)
     branches = ["--itrace=be"] if recorder == "pt" else []
-    out = subprocess.run(["perf", "script", "-i", taken.data, "--ns", "-C", "1", "-F", "comm,time", *branches], capture_output=True, text=True,
-                         check=True).stdout
+    out = subprocess.run(
+        ["perf", "script", "-i", taken.data, "--ns", "-C", "1", "-F", "comm,time", *branches],
+        capture_output=True, text=True, check=True).stdout
     ran, since_ns = collections.Counter(), line["expected_ns"]
     for text in out.splitlines():
         match = re.match(r"\s*(.+?)\s+(\d+)\.(\d+):", text)
@@ -73,31 +77,39 @@ def named(line, name, recorder):
         if since_ns < at_ns <= line["time_ns"]:
             ran[match[1]] += at_ns - since_ns
             since_ns = at_ns
-    check(ran and ran.most_common(1)[0][0].startswith(name), f"perf names {ran.most_common(3)}, not {name}")
-    said = json.loads(subprocess.run([CTL, "report", line["path"], "--json"], capture_output=True, text=True, check=True).stdout)["sentence"]
+    check(ran and ran.most_common(1)[0][0].startswith(name),
+          f"perf names {ran.most_common(3)}, not {name}")
+    said = json.loads(
+        subprocess.run([CTL, "report", line["path"], "--json"], capture_output=True, text=True,
+                       check=True).stdout)["sentence"]
     check(name in said, f"the report does not name {name}: {said}")
 
 
 def shown_to_others(kind):
     """The session's spikes of that kind, by status."""
-    out = subprocess.run([CTL, "status", "--json"], capture_output=True, text=True, check=True).stdout
+    out = subprocess.run([CTL, "status", "--json"], capture_output=True, text=True,
+                         check=True).stdout
     seen = json.loads(out)
     equal(list(seen["triggers"]), [kind], "other kinds than irq")
     seen = seen["triggers"][kind]
     equal(seen["threshold_ns"], THRESHOLD_US * 1000, f"threshold {kind} in status")
-    check(seen["all"]["spikes"] >= 1 and seen["all"]["max_ns"] >= THRESHOLD_US * 1000, f"spikes in status {seen}")
+    check(seen["all"]["spikes"] >= 1 and seen["all"]["max_ns"] >= THRESHOLD_US * 1000,
+          f"spikes in status {seen}")
     cpu = seen["cpus"][0]
-    check(0 < cpu["min_ns"] <= cpu["avg_ns"] <= cpu["max_ns"] and 0 < cpu["last_ns"] <= cpu["max_ns"] and 0 < cpu["p99_ns"] <= cpu["max_ns"],
-          f"latencies in status {cpu}")
+    check(
+        0 < cpu["min_ns"] <= cpu["avg_ns"] <= cpu["max_ns"] and 0 < cpu["last_ns"] <= cpu["max_ns"]
+        and 0 < cpu["p99_ns"] <= cpu["max_ns"], f"latencies in status {cpu}")
 
 
 def fires(*workload, recorder="events"):
     thresholds = [f"--trigger={kind}={THRESHOLD_US}us" for kind in ("irq", "thread")]
     session = Session(*thresholds, *workload, recorder=[recorder])
     line, facts = spike(session, "irq", irqs_off, interrupted="kworker")
-    check(line["comm"].startswith("kworker"), f"interrupted was {line['comm']}, not the worker that had interrupts off")
+    check(line["comm"].startswith("kworker"),
+          f"interrupted was {line['comm']}, not the worker that had interrupts off")
     equal(facts["irq_ns"], line["latency_ns"], "latency of the interrupt")
-    check(facts["thread_ns"] and facts["thread_ns"] >= facts["irq_ns"], f"the thread's latency is {facts['thread_ns']}, the interrupt's {facts['irq_ns']}")
+    check(facts["thread_ns"] and facts["thread_ns"] >= facts["irq_ns"],
+          f"the thread's latency is {facts['thread_ns']}, the interrupt's {facts['irq_ns']}")
     named(line, "kworker", recorder)
     irq = facts
     line, facts = spike(session, "thread", hog, interrupted="the-hog", noise="timerlat" in workload)
@@ -111,7 +123,10 @@ def fires(*workload, recorder="events"):
     named(line, "the-hog", recorder)
     shown_to_others("thread")
     session.end(status=0)
-    print(f"{' '.join(workload)}, {recorder}: irq {irq['irq_ns']} (thread {irq['thread_ns']}), then thread {facts['thread_ns']} (irq {facts['irq_ns']})", flush=True)
+    print(
+        f"{' '.join(workload)}, {recorder}: irq {irq['irq_ns']} (thread {irq['thread_ns']}), then "
+        f"thread {facts['thread_ns']} (irq {facts['irq_ns']})",
+        flush=True)
 
 
 def only_thread():
@@ -136,7 +151,9 @@ while True: time.sleep(0.002)
 """
     with subprocess.Popen([sys.executable, "-c", code]) as process:
         try:
-            guest.wait_for(lambda: pathlib.Path(f"/proc/{process.pid}/comm").read_text() == "the-sleeper\n", "sleeper")
+            guest.wait_for(
+                lambda: pathlib.Path(f"/proc/{process.pid}/comm").read_text() == "the-sleeper\n",
+                "sleeper")
             yield process.pid
         finally:
             process.kill()
@@ -145,12 +162,14 @@ while True: time.sleep(0.002)
 def wakeups():
     with sleeper() as pid:
         for task in (str(pid), "the-sleeper"):
-            session = Session(f"--trigger=wakeup={THRESHOLD_US}us", "--task", task, "--workload", "none")
+            session = Session(f"--trigger=wakeup={THRESHOLD_US}us", "--task", task, "--workload",
+                              "none")
             line, facts = spike(session, "wakeup", hog, interrupted="the-hog")
             equal(line["comm"], "the-hog", "task that ran instead")
             equal((facts["irq_ns"], facts["thread_ns"]), (None, None), "latencies of a timer")
             session.end(status=0)
-        session = Session(f"--trigger=wakeup={THRESHOLD_US}us", "--task", "another", "--workload", "none")
+        session = Session(f"--trigger=wakeup={THRESHOLD_US}us", "--task", "another", "--workload",
+                          "none")
         hog(INJECTED_US)
         time.sleep(0.3)
         session.end(status=3)
@@ -184,14 +203,20 @@ def users():
     summary = session.end(status=0)[-1]
     irq, user = summary["all"], summary["triggers"]["user"]["all"]
     # Its thread, killed above, may not have returned from the last.
-    check(0 <= irq["count"] - user["count"] <= 2, f"of {irq['count']} activations {user['count']} were seen to be back in user space")
-    check(user["min_ns"] > irq["min_ns"] and user["avg_ns"] > irq["avg_ns"], f"latencies of the user {user}, of the interrupt {irq}")
+    check(0 <= irq["count"] - user["count"] <= 2,
+          f"of {irq['count']} activations {user['count']} were seen to be back in user space")
+    check(user["min_ns"] > irq["min_ns"] and user["avg_ns"] > irq["avg_ns"],
+          f"latencies of the user {user}, of the interrupt {irq}")
     session = Session("--workload", "user", "--trigger=user=1h")
     session.end(signal.SIGKILL, -9)
-    guest.wait_for(lambda: "pp-user/1" not in [comm for _, comm in tasks()], "end of the threads of a killed session")
+    guest.wait_for(lambda: "pp-user/1" not in [comm for _, comm in tasks()],
+                   "end of the threads of a killed session")
     stop_all("restored")
-    check("needs --workload user" in Session("--workload", "cyclic", "--trigger=user", expect=2).text(), "trigger user without its workload")
-    print(f"user: irq {facts['irq_ns']}, thread {facts['thread_ns']}, user {facts['user_ns']}", flush=True)
+    check(
+        "needs --workload user" in Session("--workload", "cyclic", "--trigger=user",
+                                           expect=2).text(), "trigger user without its workload")
+    print(f"user: irq {facts['irq_ns']}, thread {facts['thread_ns']}, user {facts['user_ns']}",
+          flush=True)
 
 
 def main():

@@ -27,11 +27,16 @@ def read(path):
 
 def state():
     """The state of everything that a session may set."""
-    files = [*OSNOISE.iterdir(), TRACING / "current_tracer", TRACING / "tracing_on", TRACING / "tracing_thresh", *pathlib.Path("/sys/devices/system/cpu").glob("cpu*/cpuidle/state*/disable")]
+    files = [
+        *OSNOISE.iterdir(), TRACING / "current_tracer", TRACING / "tracing_on",
+        TRACING / "tracing_thresh",
+        *pathlib.Path("/sys/devices/system/cpu").glob("cpu*/cpuidle/state*/disable")
+    ]
     found = {str(path): read(path) for path in files if path.is_file()}
     found["instances"] = sorted(path.name for path in (TRACING / "instances").iterdir())
     found["dma latency"] = dma_latency()
-    found["mounts"] = sorted(line.split()[1] for line in pathlib.Path("/proc/mounts").read_text().splitlines())
+    found["mounts"] = sorted(line.split()[1]
+                             for line in pathlib.Path("/proc/mounts").read_text().splitlines())
     found["run"] = os.path.exists("/run/perf-poke")
     found["threads"] = sorted(comm for comm in comms() if comm.startswith(("timerlat", "osnoise/")))
     return found
@@ -45,7 +50,8 @@ def as_before(before, message):
 
 def dma_latency():
     try:
-        return int.from_bytes(pathlib.Path("/dev/cpu_dma_latency").read_bytes()[:4], sys.byteorder, signed=True)
+        return int.from_bytes(
+            pathlib.Path("/dev/cpu_dma_latency").read_bytes()[:4], sys.byteorder, signed=True)
     except OSError as error:
         return f"error {error.errno}"
 
@@ -74,10 +80,14 @@ def thread_policy():
 class Session:
     """Records few events: at its end it waits for the kernel once for each."""
 
-    def __init__(self, *options, cpu=1, threshold="1h", expect=None, recorder=("events", "-e", "sched:sched_switch")):
+    def __init__(self, *options, cpu=1, threshold="1h", expect=None,
+                 recorder=("events", "-e", "sched:sched_switch")):
         self.said = open("/tmp/timerlat.said", "w", encoding="utf-8")
-        argv = [CTL, "start", "--json", "--cpu", str(cpu), "--recorder", *recorder, "--buffer", "256K", "--output", "/tmp/timerlat.data",
-                "--threshold", threshold, "--count", "99", "--verbose", *options]
+        argv = [
+            CTL, "start", "--json", "--cpu",
+            str(cpu), "--recorder", *recorder, "--buffer", "256K", "--output", "/tmp/timerlat.data",
+            "--threshold", threshold, "--count", "99", "--verbose", *options
+        ]
         self.process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=self.said, text=True)
         self.ahead = b""
         line = self.read_line()

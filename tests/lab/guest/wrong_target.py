@@ -16,8 +16,14 @@ POKER = sys.argv[1]
 
 class Poker:
     def __init__(self, pids):
-        argv = [POKER, str(guest.CPU), str(capture.THRESHOLD_US * 1000), "/tmp/wrong_target", "pp-wrong-target", *map(str, pids)]
-        self.process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        argv = [
+            POKER,
+            str(guest.CPU),
+            str(capture.THRESHOLD_US * 1000), "/tmp/wrong_target", "pp-wrong-target",
+            *map(str, pids)
+        ]
+        self.process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        bufsize=0)
         equal(self.process.stdout.readline(), b"armed\n", "first line")
 
     def spike(self):

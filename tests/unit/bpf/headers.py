@@ -9,8 +9,11 @@ import sys
 
 def main():
     headers = sorted(pathlib.Path(sys.argv[1]).rglob("*.h"))
-    results = [subprocess.run([*sys.argv[2:], "-Wno-unused-function", "-Werror", "-fsyntax-only", "-x", "c", header], check=False)
-               for header in headers]
+    results = [
+        subprocess.run(
+            [*sys.argv[2:], "-Wno-unused-function", "-Werror", "-fsyntax-only", "-x", "c", header],
+            check=False) for header in headers
+    ]
     print(f"{len(headers)} headers")
     return not headers or any(result.returncode for result in results)
 

@@ -29,20 +29,28 @@ class ArchiveTest(unittest.TestCase):
         self.make()
 
     def make(self, segments=10, packets=10, **options):
-        self.program = made.capture(self.capture, segments, packets=packets, others=(self.other,), **options)
+        self.program = made.capture(self.capture, segments, packets=packets, others=(self.other, ),
+                                    **options)
         self.ids = {"11" * 20: self.program, "22" * 20: self.other}
 
     def command(self, *args):
-        return {"args": [CTL, "archive", "capture", "-o", "a.tar", "-q", *args], "cwd": self.folder, "stdin": subprocess.DEVNULL, "text": True}
+        return {
+            "args": [CTL, "archive", "capture", "-o", "a.tar", "-q", *args], "cwd": self.folder,
+            "stdin": subprocess.DEVNULL, "text": True
+        }
 
     def archive(self, *args):
         """Its messages, and which of the files it contains."""
         result = subprocess.run(**self.command(*args), capture_output=True, check=False)
         self.assertEqual((result.returncode, result.stdout), (0, ""), result.stderr)
-        listed = subprocess.run(["tar", "-tf", "a.tar"], cwd=self.folder, capture_output=True, text=True, check=True).stdout
+        listed = subprocess.run(["tar", "-tf", "a.tar"], cwd=self.folder, capture_output=True,
+                                text=True, check=True).stdout
         (self.folder / "a.tar").unlink()
         said = [line for line in result.stderr.splitlines() if "are of this machine" not in line]
-        return said, {path for one, path in self.ids.items() if f"/.build-id/{one[:2]}/{one[2:]}/elf\n" in listed}
+        return said, {
+            path for one, path in self.ids.items()
+            if f"/.build-id/{one[:2]}/{one[2:]}/elf\n" in listed
+        }
 
     def test_those_that_were_executed(self):
         self.assertEqual(self.archive(), ([], {self.program}))
@@ -68,17 +76,20 @@ class ArchiveTest(unittest.TestCase):
         (self.capture / "perf.data/data").write_bytes(one.whole())
         said, found = self.archive()
         self.assertEqual(found, {self.program})
-        self.assertEqual(said[-1], "perf-poke-ctl: 'capture': including all mapped files, executed or not")
+        self.assertEqual(said[-1],
+                         "perf-poke-ctl: 'capture': including all mapped files, executed or not")
 
     def test_interrupted(self):
         self.make(segments=20000, packets=100)
         with subprocess.Popen(**self.command(), stderr=subprocess.PIPE) as process:
             status = pathlib.Path(f"/proc/{process.pid}/status")
-            while not int(status.read_text().partition("SigBlk:")[2].split()[0], 16) & 1 << signal.SIGINT - 1:
+            while not int(status.read_text().partition("SigBlk:")[2].split()[0],
+                          16) & 1 << signal.SIGINT - 1:
                 time.sleep(0.001)
             process.send_signal(signal.SIGINT)
             said = process.communicate()[1]
-        self.assertEqual((process.returncode, said), (1, "perf-poke-ctl: interrupted: nothing is written\n"))
+        self.assertEqual((process.returncode, said),
+                         (1, "perf-poke-ctl: interrupted: nothing is written\n"))
         self.assertEqual(sorted(os.listdir(self.folder)), ["capture", "other", "prog"])
 
 

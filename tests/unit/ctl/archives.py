@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Archives are named by content, stream, and are read by report and causes as they are, also by GNU parallel.
+"""Archives are named by content, stream, and are read by report and causes as they are, also by GNU
+parallel.
 
 usage: archives.py CTL
 """
@@ -28,7 +29,8 @@ class Archives(unittest.TestCase):
             capture(path, f"culprit_{i % 2}", latency_us=80 + i, host="r/t 1", second=i)
 
     def ctl(self, *args, code=0, **more):
-        result = subprocess.run([CTL, *args], cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False,
+        result = subprocess.run([CTL, *args], cwd=self.folder, stdin=subprocess.DEVNULL,
+                                capture_output=True, timeout=60, check=False,
                                 env=os.environ | {"TMPDIR": f"{self.folder}/tmp"}, **more)
         self.assertEqual(result.returncode, code, result)
         self.assertEqual(list((self.folder / "tmp").iterdir()), [])
@@ -57,7 +59,9 @@ class Archives(unittest.TestCase):
         for words in ([self.captures[0], "-"], [self.captures[0], "-o", "-"]):
             stream = self.ctl("archive", *words).stdout
             (self.folder / "one.tar.zst").write_bytes(stream)
-            self.assertEqual(json.loads(self.ctl("report", "--json", "one.tar.zst").stdout)["spike"]["latency_ns"], 80000)
+            self.assertEqual(
+                json.loads(self.ctl("report", "--json",
+                                    "one.tar.zst").stdout)["spike"]["latency_ns"], 80000)
         self.ctl("archive", "a", "b", "-o", "-", code=2)
         self.ctl("archive", self.captures[0], code=2)
 
@@ -66,7 +70,8 @@ class Archives(unittest.TestCase):
             out = [self.ctl("report", "--json", archive).stdout for _ in range(2)]
             self.assertEqual(out[0], out[1])
             self.assertEqual(out[0].count(b"\n"), 1)
-            archived, direct = json.loads(out[0]), json.loads(self.ctl("report", "--json", path).stdout)
+            archived, direct = json.loads(out[0]), json.loads(
+                self.ctl("report", "--json", path).stdout)
             self.assertEqual(archived | {"capture": None}, direct | {"capture": None})
             self.assertEqual(archived["capture"], str(archive))
         (self.folder / "junk").write_bytes(b"\x28\xb5\x2f\xfdjunk")
@@ -74,16 +79,24 @@ class Archives(unittest.TestCase):
 
     def test_causes(self):
         self.pack()
-        lines = [json.loads(line) for line in self.ctl("causes", "--json", "all").stdout.splitlines()]
+        lines = [
+            json.loads(line) for line in self.ctl("causes", "--json", "all").stdout.splitlines()
+        ]
         self.assertEqual([line.get("count") for line in lines], [3, 3, None])
 
     def test_gnu_parallel(self):
-        if not shutil.which("parallel") or "GNU" not in subprocess.run(["parallel", "--version"], capture_output=True, text=True, check=False).stdout:
+        if not shutil.which("parallel") or "GNU" not in subprocess.run(
+            ["parallel", "--version"], capture_output=True, text=True, check=False).stdout:
             self.skipTest("needs GNU parallel (tests/install-deps --fleet)")
         archives = self.pack()
-        command = ["parallel", "--will-cite", "-j3", "--joblog", "jobs", CTL, "report", "--json", "{}", ":::", *archives]
+        command = [
+            "parallel", "--will-cite", "-j3", "--joblog", "jobs", CTL, "report", "--json", "{}",
+            ":::", *archives
+        ]
         out = subprocess.run(command, cwd=self.folder, check=True, capture_output=True).stdout
-        self.assertEqual(sorted(out.splitlines()), sorted(self.ctl("report", "--json", path).stdout.strip() for path in archives))
+        self.assertEqual(
+            sorted(out.splitlines()),
+            sorted(self.ctl("report", "--json", path).stdout.strip() for path in archives))
 
 
 if __name__ == "__main__":

@@ -19,7 +19,9 @@ import zlib
 from made import stack_capture as capture
 
 CTL = os.path.abspath(sys.argv.pop(1))
-OTHERS = {name: value for name, value in os.environ.items() if name not in ("HOME", "XDG_CACHE_HOME")}
+OTHERS = {
+    name: value for name, value in os.environ.items() if name not in ("HOME", "XDG_CACHE_HOME")
+}
 FLUSH = "irqs-off/acme_flush:" + f"{zlib.crc32(b'v3 irqs-off acme_flush<acme_write<[write]'):08x}"
 
 
@@ -31,25 +33,37 @@ class Causes(unittest.TestCase):
 
     def fill(self, host="one"):
         for i in range(3):
-            capture(self.folder / f"captures/{host}/20261121-0930{i:02}.000-cpu1-83us", latency_us=80 + i, host=host, second=i)
-        capture(self.folder / f"captures/{host}/20261121-093010.000-cpu2-50us", "acme_drain", 50, 2, host, 10)
+            capture(self.folder / f"captures/{host}/20261121-0930{i:02}.000-cpu1-83us",
+                    latency_us=80 + i, host=host, second=i)
+        capture(self.folder / f"captures/{host}/20261121-093010.000-cpu2-50us", "acme_drain", 50, 2,
+                host, 10)
 
     def ctl(self, *args, code=0):
-        result = subprocess.run([CTL, *args], cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
-                                check=False, env={**OTHERS, **self.environment})
+        result = subprocess.run([CTL, *args], cwd=self.folder, stdin=subprocess.DEVNULL,
+                                capture_output=True, text=True, timeout=60, check=False,
+                                env={**OTHERS, **self.environment})
         self.assertEqual(result.returncode, code, result)
         return result
 
     def lines(self, *args, code=0):
-        return [json.loads(line) for line in self.ctl("causes", "--json", *args, code=code).stdout.splitlines()]
+        return [
+            json.loads(line)
+            for line in self.ctl("causes", "--json", *args, code=code).stdout.splitlines()
+        ]
 
     def test_report_and_list_tell_it(self):
         self.fill()
         one = "captures/one/20261121-093000.000-cpu1-83us"
-        self.assertIsNone(json.loads(self.ctl("list", "--json", "captures/one").stdout.splitlines()[0])["fingerprint"])
-        self.assertEqual(json.loads(self.ctl("report", "--json", one).stdout)["fingerprint"]["id"], FLUSH)
+        self.assertIsNone(
+            json.loads(self.ctl("list", "--json",
+                                "captures/one").stdout.splitlines()[0])["fingerprint"])
+        self.assertEqual(
+            json.loads(self.ctl("report", "--json", one).stdout)["fingerprint"]["id"], FLUSH)
         self.assertIn(f"  fingerprint  {FLUSH}\n", self.ctl("report", one).stdout)
-        listed = [json.loads(line) for line in self.ctl("list", "--json", "captures/one").stdout.splitlines()]
+        listed = [
+            json.loads(line)
+            for line in self.ctl("list", "--json", "captures/one").stdout.splitlines()
+        ]
         self.assertEqual([line["fingerprint"] for line in listed], [FLUSH, None, None, None])
         self.ctl("list", "--why", "captures/one")
         self.assertIn(FLUSH, self.ctl("list", "captures/one").stdout)
@@ -60,7 +74,8 @@ class Causes(unittest.TestCase):
     def test_keeps_what_it_found_out_of_the_captures(self):
         self.fill()
         self.ctl("list", "--why", "captures/one")
-        self.assertEqual(sorted(path.name for path in self.folder.glob("captures/one/*/*")), ["capture.json"] * 4)
+        self.assertEqual(sorted(path.name for path in self.folder.glob("captures/one/*/*")),
+                         ["capture.json"] * 4)
         kept = self.kept()
         self.assertEqual(len(kept), 4)
         self.assertEqual({path.stat().st_mode & 0o77 for path in self.cache.rglob("*")}, {0})
@@ -69,15 +84,19 @@ class Causes(unittest.TestCase):
             about = json.loads(path.read_text())
             path.write_text(json.dumps({**about, "sentence": "kept " + "long " * 300 + "end"}))
         shutil.move(self.folder / "captures/one", self.folder / "captures/other")
-        for text in self.ctl("list", "--why", "captures/other").stdout, self.ctl("causes", "captures").stdout:
+        for text in self.ctl("list", "--why",
+                             "captures/other").stdout, self.ctl("causes", "captures").stdout:
             self.assertIn("kept long ", text)
             self.assertIn(" long end\n", text)
         self.assertIn("kept", self.lines("captures")[0]["sentence"])
-        self.assertNotIn("kept", self.ctl("report", "captures/other/20261121-093010.000-cpu2-50us").stdout)
+        self.assertNotIn("kept",
+                         self.ctl("report", "captures/other/20261121-093010.000-cpu2-50us").stdout)
         # Neither a changed capture nor an entry of another decoder.
         path = next(self.folder.glob("captures/*/*-cpu2-*/capture.json"))
         path.write_text(path.read_text().replace("acme_drain", "acme_sink"))
-        self.assertEqual([line["fingerprint"].split(":")[0] for line in self.lines("captures")[:-1]], ["irqs-off/acme_flush", "irqs-off/acme_sink"])
+        self.assertEqual(
+            [line["fingerprint"].split(":")[0] for line in self.lines("captures")[:-1]],
+            ["irqs-off/acme_flush", "irqs-off/acme_sink"])
         for path in self.kept():
             path.write_text(path.read_text().replace("perf-poke ", "perf-poke-"))
         self.assertNotIn("kept", self.ctl("causes", "captures").stdout)
@@ -87,7 +106,8 @@ class Causes(unittest.TestCase):
         found = self.ctl("list", "--why", "one").stdout
         path, = self.kept()
         about = json.loads(path.read_text())
-        for wrong in ("", "{", "[]", "null", {**about, "fingerprint": {"kind": 7}}, {**about, "sentence": 7}, {**about, "key": None},
+        for wrong in ("", "{", "[]", "null", {**about, "fingerprint": {"kind": 7}
+                                              }, {**about, "sentence": 7}, {**about, "key": None},
                       {**about, "fingerprint": {"version": 3, "kind": "a", "chain": ["b<c"]}}):
             path.write_text(wrong if isinstance(wrong, str) else json.dumps(wrong))
             self.assertEqual(self.ctl("list", "--why", "one").stdout, found)
@@ -102,7 +122,8 @@ class Causes(unittest.TestCase):
             path.with_name(f"{i}.json").write_text("{}")
             os.utime(path.with_name(f"{i}.json"), (i, i))
         self.ctl("list", "--why", "one")
-        self.assertEqual({path.name for path in self.kept()}, {path.name, *(f"{i}.json" for i in range(37, 100))})
+        self.assertEqual({path.name for path in self.kept()},
+                         {path.name, *(f"{i}.json" for i in range(37, 100))})
 
     def test_a_cache_is_not_needed(self):
         self.fill()
@@ -111,26 +132,36 @@ class Causes(unittest.TestCase):
         readable = self.folder / "others"
         readable.mkdir()
         readable.chmod(0o777)
-        for environment in {}, {"HOME": "/nowhere"}, {"XDG_CACHE_HOME": "relative"}, {"XDG_CACHE_HOME": str(readable)}, {"XDG_CACHE_HOME": "/dev/null"}:
+        for environment in {}, {"HOME": "/nowhere"}, {"XDG_CACHE_HOME": "relative"
+                                                      }, {"XDG_CACHE_HOME": str(readable)
+                                                          }, {"XDG_CACHE_HOME": "/dev/null"}:
             self.environment = environment
             self.assertEqual(self.lines("captures"), found, environment)
         self.assertEqual(list(readable.iterdir()), [])
 
     def test_what_is_named_by_an_address_is_not_kept(self):
-        place = {"address": "0x401234", "symbol": None, "module": None, "offset": 0x1234, "user": True, "file": "/opt/prog", "build_id": "11" * 20}
+        place = {
+            "address": "0x401234", "symbol": None, "module": None, "offset": 0x1234, "user": True,
+            "file": "/opt/prog", "build_id": "11" * 20
+        }
         capture(self.folder / "one", "acme_drain", stack=[place], irqs_off=False)
         self.assertIn("prog+0x1234", self.ctl("list", "--why", "one").stdout)
         self.assertEqual(self.kept(), [])
 
     def test_a_fingerprint_in_a_capture_is_not_believed(self):
         capture(self.folder / "one", "acme_drain")
-        (self.folder / "one/fingerprint.json").write_text(json.dumps(
-            {"version": 3, "fingerprint": {"version": 3, "kind": "irqs-off", "chain": ["harmless"], "sender": None}, "sentence": "all good"}))
+        (self.folder / "one/fingerprint.json").write_text(
+            json.dumps({
+                "version": 3, "fingerprint": {
+                    "version": 3, "kind": "irqs-off", "chain": ["harmless"], "sender": None
+                }, "sentence": "all good"
+            }))
         self.assertIn("irqs-off/acme_drain", self.lines("one")[0]["fingerprint"])
 
     def test_lists_a_hundred_in_a_second(self):
         for i in range(100):
-            capture(self.folder / f"captures/20261121-093000.{i:03}-cpu1-83us", f"acme_{i}", second=i % 60)
+            capture(self.folder / f"captures/20261121-093000.{i:03}-cpu1-83us", f"acme_{i}",
+                    second=i % 60)
         self.ctl("list", "--why", "captures")
         begin = time.monotonic()
         self.ctl("list", "--why", "captures")
@@ -149,33 +180,47 @@ class Causes(unittest.TestCase):
     def test_known_and_new(self):
         self.fill()
         self.ctl("causes", "captures/one", "--save", "known.json")
-        self.assertEqual({line.get("state") for line in self.lines("captures", "--known", "known.json")}, {"known", None})
+        self.assertEqual(
+            {line.get("state") for line in self.lines("captures", "--known", "known.json")},
+            {"known", None})
         capture(self.folder / "captures/one/20261121-093020.000-cpu1-60us", "acme_new", 60)
-        self.assertIn("new", [line.get("state") for line in self.lines("captures", "--known", "known.json", code=4)])
+        self.assertIn(
+            "new",
+            [line.get("state") for line in self.lines("captures", "--known", "known.json", code=4)])
         shutil.rmtree(self.folder / "captures/one/20261121-093020.000-cpu1-60us")
         capture(self.folder / "captures/one/20261121-093021.000-cpu1-110us", "acme_flush", 110)
-        self.assertIn("worse", [line.get("state") for line in self.lines("captures", "--known", "known.json", code=4)])
+        self.assertIn(
+            "worse",
+            [line.get("state") for line in self.lines("captures", "--known", "known.json", code=4)])
         self.ctl("causes", "captures", "--known", "known.json", "--worse", "50")
         # New causes are accepted; people's additions are kept.
-        text = (self.folder / "known.json").read_text().replace('"count": 3', '"count": 3, "comment": "ticket 7", "expires": "2999-12-31"')
+        text = (self.folder / "known.json").read_text().replace(
+            '"count": 3', '"count": 3, "comment": "ticket 7", "expires": "2999-12-31"')
         (self.folder / "known.json").write_text(text)
-        self.ctl("causes", "captures", "--known", "known.json", "--save", "known.json", "--force", code=4)
-        self.assertRegex((self.folder / "known.json").read_text(), '"expires": "2999-12-31",\n *"comment": "ticket 7"')
+        self.ctl("causes", "captures", "--known", "known.json", "--save", "known.json", "--force",
+                 code=4)
+        self.assertRegex((self.folder / "known.json").read_text(),
+                         '"expires": "2999-12-31",\n *"comment": "ticket 7"')
         self.ctl("causes", "captures", "--known", "known.json")
-        (self.folder / "known.json").write_text((self.folder / "known.json").read_text().replace("2999", "2001"))
-        self.assertIn("was known until 2001-12-31", self.ctl("causes", "captures", "--known", "known.json", code=4).stdout)
+        (self.folder / "known.json").write_text(
+            (self.folder / "known.json").read_text().replace("2999", "2001"))
+        self.assertIn("was known until 2001-12-31",
+                      self.ctl("causes", "captures", "--known", "known.json", code=4).stdout)
 
     def test_a_new_function_below_a_known_chain_is_new(self):
         """However long the chain that called it, and whatever its file still says of it."""
         capture(self.folder / "known/20261121-093000.000-cpu1-40us", "ext4_writepages", 40)
         self.ctl("causes", "known", "--save", "known.json")
-        capture(self.folder / "night/20261122-093000.000-cpu1-40us", "brand_new_driver_bug", 40, below="ext4_writepages")
+        capture(self.folder / "night/20261122-093000.000-cpu1-40us", "brand_new_driver_bug", 40,
+                below="ext4_writepages")
         found = self.lines("night", "--known", "known.json", code=4)
-        self.assertEqual([(line["fingerprint"].split(":")[0], line["state"]) for line in found[:-1]], [("irqs-off/brand_new_driver_bug", "new")])
+        self.assertEqual([(line["fingerprint"].split(":")[0], line["state"])
+                          for line in found[:-1]], [("irqs-off/brand_new_driver_bug", "new")])
 
     def test_hundreds_of_causes_are_saved_at_once(self):
         for i in range(400):
-            capture(self.folder / f"captures/20261121-093000.{i:03}-cpu1-83us", f"acme_{i}_flush", second=i % 60)
+            capture(self.folder / f"captures/20261121-093000.{i:03}-cpu1-83us", f"acme_{i}_flush",
+                    second=i % 60)
         self.ctl("causes", "captures", "--save", "known.json")
         begin = time.monotonic()
         self.ctl("causes", "captures", "--known", "known.json", "--save", "known.json", "--force")
@@ -195,7 +240,8 @@ class Causes(unittest.TestCase):
         self.ctl("causes", "poked", "--known", "known.json", code=3)
         broken = self.folder / "captures/one/20261121-093030.000-cpu1-60us"
         broken.mkdir()
-        self.assertIn("20261121-093030.000-cpu1-60us: ", self.ctl("causes", "captures", "--known", "known.json", code=1).stderr)
+        self.assertIn("20261121-093030.000-cpu1-60us: ",
+                      self.ctl("causes", "captures", "--known", "known.json", code=1).stderr)
         self.ctl("causes", "captures", "--save", "other.json", code=1)
         self.assertFalse((self.folder / "other.json").exists())
         capture(self.folder / "captures/one/20261121-093031.000-cpu1-60us", "acme_new", 60)
@@ -223,7 +269,9 @@ class Causes(unittest.TestCase):
         self.fill()
         self.ctl("causes", "captures", "--save", "a.json")
         for path in self.folder.glob("captures/one/*/capture.json"):
-            path.write_text(path.read_text().replace("0xffffffffc0000017", "0xffffffffa1234567").replace('"pid": 7', '"pid": 4711'))
+            path.write_text(path.read_text().replace("0xffffffffc0000017",
+                                                     "0xffffffffa1234567").replace(
+                                                         '"pid": 7', '"pid": 4711'))
         begin = time.monotonic()
         self.ctl("causes", "captures", "--save", "b.json")
         self.assertLess(time.monotonic() - begin, 30)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Recordings of one program on four real CPUs, cut into windows as if a thread had been late then: the causes are the same on all.
+"""Recordings of one program on four real CPUs, cut into windows as if a thread had been late then:
+the causes are the same on all.
 
 usage: causes_real.py CTL REALPT
 """
@@ -14,22 +15,30 @@ import zlib
 
 CTL, REALPT = sys.argv[1], pathlib.Path(sys.argv[2])
 # The CPU and the end of each, and times before it
-RECORDINGS = {"drio-926b": (3, 591282680226451), "drio-8bcc": (3, 8739321983053), "drio-0b3b": (20, 11609602478865815),
-              "drio-c2d9": (0, 98874738055861)}
+RECORDINGS = {
+    "drio-926b": (3, 591282680226451), "drio-8bcc": (3, 8739321983053),
+    "drio-0b3b": (20, 11609602478865815), "drio-c2d9": (0, 98874738055861)
+}
 WINDOWS = range(0, 260000, 13000)
 LATENCY_NS = 8000
-SEEN = {f"{name}:{zlib.crc32(text):08x}" for name, text in
-        (("thread/hello", b"v3 thread task:hello"), ("untraced", b"v3 untraced"), ("unknown", b"v3 unknown"))}
+SEEN = {
+    f"{name}:{zlib.crc32(text):08x}"
+    for name, text in (("thread/hello", b"v3 thread task:hello"), ("untraced", b"v3 untraced"),
+                       ("unknown", b"v3 unknown"))
+}
 
 
 def fingerprint(folder, name, cpu, at):
     """Only user code was traced: else it is some other code, of which nothing is known."""
-    spike = {"time_ns": at, "cpu": cpu, "latency_ns": LATENCY_NS, "expected_ns": at - LATENCY_NS, "actual_ns": at, "trigger": "thread",
-             "pid": 1, "tid": 1, "comm": "late"}
+    spike = {
+        "time_ns": at, "cpu": cpu, "latency_ns": LATENCY_NS, "expected_ns": at - LATENCY_NS,
+        "actual_ns": at, "trigger": "thread", "pid": 1, "tid": 1, "comm": "late"
+    }
     (folder / "capture.json").write_text(json.dumps({
         "schema": 1, "threshold_ns": 5000, "history_ns": 400000, "spike": spike,
         "recorder": {"kind": "pt", "clock": {"monotonic_ns": 5, "perf_ns": 5}}}))
-    out = subprocess.run([CTL, "report", "--json", "--symfs", REALPT / "sym" / name, folder], capture_output=True, text=True, check=True)
+    out = subprocess.run([CTL, "report", "--json", "--symfs", REALPT / "sym" / name, folder],
+                         capture_output=True, text=True, check=True)
     return json.loads(out.stdout)["fingerprint"]["id"]
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Shell completion offers every command, option and value, and file names where one is expected. In bash, and in fish
-and zsh if installed.
+"""Shell completion offers every command, option and value, and file names where one is expected. In
+bash, and in fish and zsh if installed.
 
 Usage: complete.py PERF_POKE_CTL BASH FISH ZSH
 """
@@ -40,18 +40,20 @@ def offered(*words):
 
 
 def in_bash(*words, cwd=None):
-    return subprocess.run(["bash", "-c", BASH_TEST, BASH, "perf-poke-ctl", *words], capture_output=True, text=True, check=True,
-                          env=ENV, cwd=cwd).stdout.split()
+    return subprocess.run(["bash", "-c", BASH_TEST, BASH, "perf-poke-ctl", *words],
+                          capture_output=True, text=True, check=True, env=ENV,
+                          cwd=cwd).stdout.split()
 
 
 def in_fish(line, cwd=None):
-    out = subprocess.run(["fish", "--no-config", "-c", f"source {FISH}; complete -C '{line}'"], capture_output=True, text=True,
-                         check=True, env=ENV, cwd=cwd).stdout
+    out = subprocess.run(["fish", "--no-config", "-c", f"source {FISH}; complete -C '{line}'"],
+                         capture_output=True, text=True, check=True, env=ENV, cwd=cwd).stdout
     return [found.split("\t")[0] for found in out.splitlines()]
 
 
 def help_of(*words):
-    return subprocess.run([TOOL, *words, "--help"], capture_output=True, text=True, check=True).stdout
+    return subprocess.run([TOOL, *words, "--help"], capture_output=True, text=True,
+                          check=True).stdout
 
 
 def equal(got, expected):
@@ -65,7 +67,8 @@ def check_all():
     equal(offered(""), commands)
     for command in commands:
         text = help_of(command)
-        assert text.startswith(f"Usage: perf-poke-ctl {command} ") and "\nExit codes: " in text, text
+        assert text.startswith(
+            f"Usage: perf-poke-ctl {command} ") and "\nExit codes: " in text, text
         options = re.findall(r"^  (?:-\w, |    )(--[\w-]+)", text, re.MULTILINE)
         assert options, command
         equal(offered(command, "--"), options)
@@ -102,7 +105,8 @@ def check_fish(folder):
 
 def check_zsh():
     def in_zsh(*words):
-        return subprocess.run(["zsh", "-f", "-c", ZSH_TEST, ZSH, "perf-poke-ctl", *words], capture_output=True, text=True, check=True,
+        return subprocess.run(["zsh", "-f", "-c", ZSH_TEST, ZSH, "perf-poke-ctl", *words],
+                              capture_output=True, text=True, check=True,
                               env=ENV).stdout.splitlines()
 
     equal([line.split(":")[0] for line in in_zsh("st")], ["start", "status", "stop"])

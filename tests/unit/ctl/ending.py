@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""perf-poke-ctl ends on request wherever it waits, and leaves nothing behind; with a stand-in for perf.
+"""perf-poke-ctl ends on request wherever it waits, and leaves nothing behind; with a stand-in for
+perf.
 
 Usage: ending.py CTL
 """
@@ -36,12 +37,14 @@ class EndingTest(unittest.TestCase):
         capture = self.folder / NAME
         (capture / "perf.data").mkdir(parents=True, exist_ok=True)
         (capture / "capture.json").write_text(json.dumps(facts))
-        header = b"PERFILE2" + (104).to_bytes(8, "little") + bytes(24) + (104).to_bytes(8, "little") + bytes(56)
+        header = b"PERFILE2" + (104).to_bytes(8, "little") + bytes(24) + (104).to_bytes(
+            8, "little") + bytes(56)
         (capture / "perf.data/data").write_bytes(header + os.urandom(SIZE))
 
     @contextlib.contextmanager
     def running(self, *args, **popen):
-        process = subprocess.Popen([CTL, *args], cwd=self.folder, stderr=subprocess.PIPE, text=True, **popen)
+        process = subprocess.Popen([CTL, *args], cwd=self.folder, stderr=subprocess.PIPE, text=True,
+                                   **popen)
         try:
             yield process
         finally:
@@ -68,8 +71,8 @@ class EndingTest(unittest.TestCase):
 
     def archive(self):
         """An archive of a capture, in a file."""
-        subprocess.run([CTL, "archive", NAME, "-o", "a.tar.zst", "-q", "--no-binaries"], cwd=self.folder, stderr=subprocess.DEVNULL,
-                       check=True)
+        subprocess.run([CTL, "archive", NAME, "-o", "a.tar.zst", "-q", "--no-binaries"],
+                       cwd=self.folder, stderr=subprocess.DEVNULL, check=True)
         return self.folder / "a.tar.zst"
 
 
@@ -83,7 +86,8 @@ class Waiting(EndingTest):
 
     def test_for_an_archive(self):
         for number in SIGNALS:
-            with self.subTest(number=number), self.running("open", "-", stdin=subprocess.PIPE) as process:
+            with self.subTest(number=number), self.running("open", "-",
+                                                           stdin=subprocess.PIPE) as process:
                 self.wait_until(self.partial)
                 self.check(process, number, "interrupted: nothing is written")
 
@@ -99,10 +103,12 @@ class Waiting(EndingTest):
     def test_for_a_reader(self):
         for number in SIGNALS:
             source, sink = os.pipe()
-            with self.subTest(number=number), self.running("archive", NAME, "-o", "-", "--no-binaries", stdout=sink) as process:
+            with self.subTest(number=number), self.running("archive", NAME, "-o", "-",
+                                                           "--no-binaries", stdout=sink) as process:
                 # The pipe is full: its content does not change.
                 sizes = [0]
-                self.wait_until(lambda: sizes.append(self.readable(source)) or sizes[-1] and sizes[-1] == sizes[-20:][0])
+                self.wait_until(lambda: sizes.append(self.readable(source)) or sizes[-1] and sizes[
+                    -1] == sizes[-20:][0])
                 self.check(process, number, "interrupted: the archive is incomplete")
             os.close(source)
             os.close(sink)
@@ -114,8 +120,9 @@ class Waiting(EndingTest):
     def test_hangup_is_ignored(self):
         """As under nohup."""
         whole = self.archive().read_bytes()
-        with self.running("open", "-", "-o", "x", "-q", stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-                          preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)) as process:
+        with self.running(
+                "open", "-", "-o", "x", "-q", stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)) as process:
             self.wait_until(self.partial)
             process.send_signal(signal.SIGHUP)
             process.stdin.buffer.write(whole)
@@ -133,17 +140,21 @@ class Killed(EndingTest):
             (self.folder / name).mkdir()
         for killed in (["open", "-"], ["archive", NAME, "-o", "b.tar.zst", "--no-binaries"]):
             with self.running(*killed, stdin=subprocess.PIPE) as process:
-                self.wait_until(lambda: list(self.folder.glob(".partial-*/content")) or process.poll() is not None)
+                self.wait_until(lambda: list(self.folder.glob(".partial-*/content")) or process.
+                                poll() is not None)
                 process.kill()
-        subprocess.run([CTL, "open", "a.tar.zst", "-o", "x", "-q"], cwd=self.folder, stdout=subprocess.DEVNULL, check=True)
+        subprocess.run([CTL, "open", "a.tar.zst", "-o", "x", "-q"], cwd=self.folder,
+                       stdout=subprocess.DEVNULL, check=True)
         self.assertEqual(self.partial(), kept)
 
     def test_one_at_work_is_left_alone(self):
         whole = self.archive().read_bytes()
-        with self.running("open", "-", "-o", "x", stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
+        with self.running("open", "-", "-o", "x", stdin=subprocess.PIPE,
+                          stdout=subprocess.DEVNULL) as process:
             self.wait_until(self.partial)
             before = self.partial()
-            subprocess.run([CTL, "open", "a.tar.zst", "-o", "y", "-q"], cwd=self.folder, stdout=subprocess.DEVNULL, check=True)
+            subprocess.run([CTL, "open", "a.tar.zst", "-o", "y", "-q"], cwd=self.folder,
+                           stdout=subprocess.DEVNULL, check=True)
             self.assertEqual(self.partial(), before)
             process.stdin.buffer.write(whole)
             process.stdin.close()
@@ -155,7 +166,8 @@ class Perf(EndingTest):
     def test_is_told_that_nobody_reads(self):
         """SIGPIPE is ignored here but must not be in perf."""
         env = self.put_perf(f"grep SigIgn /proc/self/status >{self.folder}/ignored\nexit 1\n")
-        subprocess.run([CTL, "script", NAME], cwd=self.folder, env=env, capture_output=True, check=False)
+        subprocess.run([CTL, "script", NAME], cwd=self.folder, env=env, capture_output=True,
+                       check=False)
         ignored = int(re.match(r"SigIgn:\s+(\w+)", (self.folder / "ignored").read_text())[1], 16)
         self.assertFalse(ignored & 1 << signal.SIGPIPE - 1)
 

@@ -47,10 +47,14 @@ class Export(unittest.TestCase):
 
     def command(self, *args, name="export"):
         words = ["-o", self.output] if name == "export" else []
-        return {"args": [CTL, name, self.capture, *words, *args], "text": True, "stdin": subprocess.DEVNULL}
+        return {
+            "args": [CTL, name, self.capture, *words, *args], "text": True,
+            "stdin": subprocess.DEVNULL
+        }
 
     def run_it(self, *args, name="export"):
-        return subprocess.run(**self.command(*args, name=name), capture_output=True, check=False, timeout=300)
+        return subprocess.run(**self.command(*args, name=name), capture_output=True, check=False,
+                              timeout=300)
 
     def export(self, *args):
         result = self.run_it(*args)
@@ -58,7 +62,8 @@ class Export(unittest.TestCase):
         return result.stderr
 
     def check_failure(self, result, message):
-        self.assertEqual((result.returncode, result.stdout, result.stderr), (1, "", f"perf-poke-ctl: {message}\n"))
+        self.assertEqual((result.returncode, result.stdout, result.stderr),
+                         (1, "", f"perf-poke-ctl: {message}\n"))
         self.assertEqual(os.listdir(self.results), [])
 
 
@@ -67,7 +72,8 @@ class ExportTest(Export):
         self.output.write_text("old")
         exists = f"--output '{self.output}': file exists; not overwriting (--force to overwrite)"
         result = self.run_it()
-        self.assertEqual((result.returncode, result.stdout, result.stderr), (1, "", f"perf-poke-ctl: {exists}\n"))
+        self.assertEqual((result.returncode, result.stdout, result.stderr),
+                         (1, "", f"perf-poke-ctl: {exists}\n"))
         self.assertEqual(self.output.read_text(), "old")
         self.assertRegex(self.export("--force"), f"^perf-poke-ctl: {self.output}: [0-9]+ slices\n$")
         self.assertEqual(os.listdir(self.results), ["a.fxt"])
@@ -94,19 +100,23 @@ class ExportTest(Export):
         begin, end = BEGIN + 10 * STEP, BEGIN + 12 * STEP - 1
         self.export("--time", f"{begin / 1e9:.9f},{end / 1e9:.9f}")
         tracks = fxt.read(self.output).check()
-        self.assertEqual(sum(piece.name == "leaf" for piece in tracks["prog 77"]), 2 * PACKETS * made.RETURNS)
+        self.assertEqual(sum(piece.name == "leaf" for piece in tracks["prog 77"]),
+                         2 * PACKETS * made.RETURNS)
         (loop,) = [piece for piece in tracks["prog 77"] if piece.name == "loop"]
         self.assertEqual((loop.begin, loop.end), (begin, end))
 
     def test_instructions(self):
         self.export("--axis", "instructions")
-        leaves = [piece for piece in fxt.read(self.output).check()["prog 77"] if piece.name == "leaf"]
+        leaves = [
+            piece for piece in fxt.read(self.output).check()["prog 77"] if piece.name == "leaf"
+        ]
         self.assertEqual({piece.end - piece.begin for piece in leaves}, {2})
 
     def test_cycles(self):
         """Of a trace without cycle counts nothing is written."""
-        self.check_failure(self.run_it("--axis", "cycles"), f"--axis cycles: '{self.capture}' has no cycles: "
-                           "use --axis instructions, or record with the term cyc of intel_pt")
+        self.check_failure(
+            self.run_it("--axis", "cycles"), f"--axis cycles: '{self.capture}' has no cycles: "
+            "use --axis instructions, or record with the term cyc of intel_pt")
 
     def test_same_by_any_number(self):
         """The result does not depend on the number of threads or on compression."""
@@ -127,23 +137,36 @@ class ExportTest(Export):
         moved.parent.mkdir(parents=True)
         self.program.rename(moved)
         said = self.export("-f")
-        self.assertRegex(said, rf"^perf-poke-ctl: {SEGMENTS} decoding errors, first: CPU 1, offset [0-9]+: code of 0x401000 ")
+        self.assertRegex(
+            said,
+            rf"^perf-poke-ctl: {SEGMENTS} decoding errors, first: CPU 1, offset [0-9]+: code of "
+            rf"0x401000 "
+        )
         self.assertEqual(self.export("-f", "--symfs", self.folder / "root"), whole)
         report = self.run_it("--symfs", self.folder / "root", "--json", name="report")
         self.assertEqual(json.loads(report.stdout)["decoding_errors"], 0)
         found = self.run_it("--window", "30us", name="report").stdout
-        self.assertIn("IRQ latency 2us: the code that ran for 1us of that is not in the capture\n", found)
+        self.assertIn("IRQ latency 2us: the code that ran for 1us of that is not in the capture\n",
+                      found)
         # Not those of what is decoded around the window.
-        self.assertRegex(found, "30 decoding errors in the window, the first:\n +CPU 1, offset [0-9]+: code of 0x401000 is not in the capture\n"
-                                " +its file was not found, or it has none: --symfs names a folder that has it\n")
-        script = self.run_it("--symfs", "/a root", "--dry-run", name="script").stdout if shutil.which("perf") else "--symfs '/a root'"
+        self.assertRegex(
+            found,
+            "30 decoding errors in the window, the first:\n +CPU 1, offset [0-9]+: code of "
+            "0x401000 is not in the capture\n"
+            " +its file was not found, or it has none: --symfs names a folder that has it\n")
+        script = self.run_it("--symfs", "/a root", "--dry-run",
+                             name="script").stdout if shutil.which("perf") else "--symfs '/a root'"
         self.assertIn("--symfs '/a root'", script)
 
     def test_window_shorter_than_the_latency(self):
         """It was not asked for the rest; it may be recorded."""
         def sentence(window):
-            return json.loads(self.run_it("--window", window, "--json", name="report").stdout)["sentence"]
-        self.assertEqual(sentence("500ns"), "IRQ latency 2us: the window (--window) does not reach back to the expected expiry")
+            return json.loads(self.run_it("--window", window, "--json",
+                                          name="report").stdout)["sentence"]
+
+        self.assertEqual(
+            sentence("500ns"),
+            "IRQ latency 2us: the window (--window) does not reach back to the expected expiry")
         self.assertIn("interrupts were on all the time", sentence("2us"))
         report = self.run_it("--window", "500ns", name="report").stdout
         self.assertRegex(report, r"not recorded +\(before the window\) +2us 100.0%")
@@ -156,18 +179,23 @@ class ExportTest(Export):
         view = f"'{perf}' script -i {self.capture}/perf.data --ns -C 1 --time "
 
         def dry_run(*args, disassembles="exit 129"):
-            perf.write_text("#!/bin/sh\n"
-                            f'case $1 in --version) echo "perf version 6.1.2" ;; *) {disassembles} ;; esac\n')
+            perf.write_text(
+                "#!/bin/sh\n"
+                f'case $1 in --version) echo "perf version 6.1.2" ;; *) {disassembles} ;; esac\n')
             perf.chmod(0o755)
-            result = subprocess.run([CTL, "script", self.capture, "--dry-run", *args], capture_output=True, text=True, check=True,
-                                    env={**os.environ, "PATH": str(bin_), "PERF_POKE_PERF": str(perf)})
+            result = subprocess.run(
+                [CTL, "script", self.capture, "--dry-run", *args], capture_output=True, text=True,
+                check=True, env={**os.environ, "PATH": str(bin_), "PERF_POKE_PERF": str(perf)})
             return result.stdout.removeprefix(view), result.stderr
 
         told = f"perf-poke-ctl: perf version 6.1.2 ({perf})\n"
-        self.assertEqual(dry_run("--", "-F", "+a b"), ("1.999840000, --call-ret-trace -F -dso -F '+a b'\n", told))
-        warning = "perf-poke-ctl: showing instructions as bytes: install xed, or a perf with capstone, for disassembly\n"
+        self.assertEqual(dry_run("--", "-F", "+a b"),
+                         ("1.999840000, --call-ret-trace -F -dso -F '+a b'\n", told))
+        warning = "perf-poke-ctl: showing instructions as bytes: " \
+                  "install xed, or a perf with capstone, for disassembly\n"
         self.assertEqual(dry_run("-q", "--insns"), ("1.999840000, --insn-trace\n", warning))
-        self.assertEqual(dry_run("--insns", disassembles="exit 1"), ("1.999840000, --insn-trace=disasm\n", told))
+        self.assertEqual(dry_run("--insns", disassembles="exit 1"),
+                         ("1.999840000, --insn-trace=disasm\n", told))
         xed.symlink_to("/bin/true")
         self.assertEqual(dry_run("--insns"), ("1.999840000, --insn-trace --xed\n", told))
 
@@ -179,14 +207,19 @@ class ExportTest(Export):
         self.data.write_bytes(made.Recording().whole())
         result = self.run_it()
         self.assertEqual((result.returncode, result.stdout), (1, ""))
-        self.assertRegex(result.stderr, f"^perf-poke-ctl: '{self.capture}' cannot be decoded: its trace is empty\n$")
+        self.assertRegex(
+            result.stderr,
+            f"^perf-poke-ctl: '{self.capture}' cannot be decoded: its trace is empty\n$")
         self.assertEqual(os.listdir(self.results), [])
 
     def test_truncated(self):
         # Data of 8 bytes at 104, then a table of two features, then these.
-        whole = (struct.pack("<8s8Q", b"PERFILE2", 104, 136, 104, 0, 104, 8, 0, 0) + struct.pack("<4Q", 3, 0, 0, 0) + b"x" * 8 +
-                 struct.pack("<4Q", 144, 4, 148, 12) + b"y" * 16)
-        for size in sorted({*range(0, len(whole), 16), 103, 104, 127, 128, 143, 144, 147, 148, len(whole) - 1}):
+        whole = (struct.pack("<8s8Q", b"PERFILE2", 104, 136, 104, 0, 104, 8, 0, 0) +
+                 struct.pack("<4Q", 3, 0, 0, 0) + b"x" * 8 + struct.pack("<4Q", 144, 4, 148, 12) +
+                 b"y" * 16)
+        for size in sorted(
+            {*range(0, len(whole), 16), 103, 104, 127, 128, 143, 144, 147, 148,
+             len(whole) - 1}):
             self.data.write_bytes(whole[:size])
             needed = 144 if size < 128 else 148 if size < 144 else 160
             message = f"{self.data} is truncated: it has {size} of {needed} bytes"
@@ -197,19 +230,25 @@ class ExportTest(Export):
     def test_truncated_for_others(self):
         """No command waits for a pipe."""
         page = str(self.output) + ".html"
-        for size, why in ((100, f"{self.data} is not a perf.data file"), (None, f"{self.data} is not a regular file")):
+        for size, why in ((100, f"{self.data} is not a perf.data file"),
+                          (None, f"{self.data} is not a regular file")):
             self.data.unlink()
             os.mkfifo(self.data) if size is None else self.data.write_bytes(b"x" * size)
-            for words in (["script"], ["script", "--dry-run"], ["report"], ["export", "--html", page]):
+            for words in (["script"], ["script",
+                                       "--dry-run"], ["report"], ["export", "--html", page]):
                 with self.subTest(size=size, words=words):
-                    result = subprocess.run([CTL, words[0], self.capture, *words[1:]], capture_output=True, check=False, timeout=60, text=True)
+                    result = subprocess.run([CTL, words[0], self.capture, *words[1:]],
+                                            capture_output=True, check=False, timeout=60, text=True)
                     self.check_failure(result, f"'{self.capture}': {why}")
 
     def test_not_intel_pt(self):
-        self.make(about={"schema": 1, "spike": {"time_ns": 3000000000, "cpu": 1}, "recorder": {"kind": "events"}})
+        self.make(about={
+            "schema": 1, "spike": {"time_ns": 3000000000, "cpu": 1}, "recorder": {"kind": "events"}
+        })
         result = self.run_it("--axis", "cycles")
-        self.assertEqual((result.returncode, result.stderr),
-                         (2, f"perf-poke-ctl: --axis cycles: '{self.capture}' has events, not Intel PT\n"))
+        self.assertEqual(
+            (result.returncode, result.stderr),
+            (2, f"perf-poke-ctl: --axis cycles: '{self.capture}' has events, not Intel PT\n"))
 
 
 class LongTest(Export):
@@ -222,29 +261,39 @@ class LongTest(Export):
 
     def test_interrupted(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            with subprocess.Popen(**self.command(), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            with subprocess.Popen(**self.command(), stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE) as process:
                 while not os.listdir(self.results):
                     time.sleep(0.01)
                 process.send_signal(number)
                 out, err = process.communicate()
-            self.assertEqual((process.returncode, out, err), (1, "", "perf-poke-ctl: interrupted: nothing is written\n"))
+            self.assertEqual((process.returncode, out, err),
+                             (1, "", "perf-poke-ctl: interrupted: nothing is written\n"))
             self.assertEqual(os.listdir(self.results), [])
         page = self.results / "a.html"
-        for words, what in (["report", "--window", "1ms"], ""), (["export", "--html", page, "-t", "-1ms,"], ": nothing is written"):
-            with subprocess.Popen([CTL, words[0], self.capture, *words[1:]], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-                while "decoding" not in pathlib.Path(f"/proc/{process.pid}/status").read_text() and process.poll() is None:
+        for words, what in (["report", "--window",
+                             "1ms"], ""), (["export", "--html", page, "-t",
+                                            "-1ms,"], ": nothing is written"):
+            with subprocess.Popen([CTL, words[0], self.capture, *words[1:]], stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True) as process:
+                while "decoding" not in pathlib.Path(
+                        f"/proc/{process.pid}/status").read_text() and process.poll() is None:
                     # Once a thread waits for signals
-                    caught = int(re.search(r"SigBlk:\s+(\w+)", pathlib.Path(f"/proc/{process.pid}/status").read_text())[1], 16)
+                    caught = int(
+                        re.search(r"SigBlk:\s+(\w+)",
+                                  pathlib.Path(f"/proc/{process.pid}/status").read_text())[1], 16)
                     if caught & 1 << signal.SIGINT - 1:
                         break
                 process.send_signal(signal.SIGINT)
                 out, err = process.communicate()
-            self.assertEqual((process.returncode, out, err), (1, "", f"perf-poke-ctl: interrupted{what}\n"))
+            self.assertEqual((process.returncode, out, err),
+                             (1, "", f"perf-poke-ctl: interrupted{what}\n"))
             self.assertEqual(os.listdir(self.results), [])
 
     @staticmethod
     def all_of(terminal):
-        """Everything written to a terminal until its writers closed it: it arrives in pieces, then an error."""
+        """Everything written to a terminal until its writers closed it: it arrives in pieces, then
+        an error."""
         shown = b""
         with contextlib.suppress(OSError):
             while True:
@@ -258,7 +307,8 @@ class LongTest(Export):
         """
         terminal, tty = pty.openpty()
         self.addCleanup(os.close, terminal)
-        with subprocess.Popen([CTL, "export", self.capture, "-o", self.output, "-q"], stdin=subprocess.DEVNULL, stderr=tty) as process:
+        with subprocess.Popen([CTL, "export", self.capture, "-o", self.output, "-q"],
+                              stdin=subprocess.DEVNULL, stderr=tty) as process:
             os.close(tty)
             while not os.listdir(self.results):
                 time.sleep(0.01)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""What each command prints of the same captures equals golden/COMMAND.txt and golden/COMMAND.json. With
-PERF_POKE_UPDATE_GOLDEN set these files are written instead.
+"""What each command prints of the same captures equals golden/COMMAND.txt and golden/COMMAND.json.
+With PERF_POKE_UPDATE_GOLDEN set these files are written instead.
 
 usage: golden.py PERF_POKE_CTL SPIKE.TAR.ZST
 """
@@ -22,21 +22,26 @@ import fxt  # noqa: E402
 CTL, SAMPLE = map(os.path.abspath, sys.argv[1:])
 GOLDEN = pathlib.Path(__file__).parent / "golden"
 # Without perf, and the same everywhere.
-ENVIRONMENT = {"PATH": "/nonexistent", "LC_ALL": "C", "TZ": "UTC0", "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", ""),
-               "LSAN_OPTIONS": os.environ.get("LSAN_OPTIONS", "")}
+ENVIRONMENT = {
+    "PATH": "/nonexistent", "LC_ALL": "C", "TZ": "UTC0",
+    "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS",
+                                   ""), "LSAN_OPTIONS": os.environ.get("LSAN_OPTIONS", "")
+}
 # In order: what a command leaves in the cache, the next ones see.
-COMMANDS = (
-    "list captures", "list captures --why --sort latency --cpu 0-1 --min-latency 81us", "list captures/sample --json --why", "list captures --since 7",
-    "list captures --cpu 7", "list captures --json --min-latency 1s", "list captures --since 2027-01-01",
-    "report captures/sample", "report captures/loop", "report captures/flush-0", "report captures/perf", "report captures/poked",
-    "report captures/sample --against captures/loop --top 3", "report captures/sample --against captures/poked",
-    "report captures/sample --json", "report nothing",
-    "causes captures --save known.json", "causes captures/sample captures/flush-2 --known known.json --worse 50",
-    "causes captures/sample --known known.json --json",
-    "script captures/loop --all --insns",
-    "export captures/loop -o loop.fxt --time -2us,", "export captures/loop -o loop.fxt",
-    "archive captures/loop -q -o loop.tar.zst", "archive captures/loop -o loop.tar.zst", "open loop.tar.zst -o opened",
-)
+COMMANDS = ("list captures", "list captures --why --sort latency --cpu 0-1 --min-latency 81us",
+            "list captures/sample --json --why", "list captures --since 7", "list captures --cpu 7",
+            "list captures --json --min-latency 1s", "list captures --since 2027-01-01",
+            "report captures/sample", "report captures/loop", "report captures/flush-0",
+            "report captures/perf", "report captures/poked",
+            "report captures/sample --against captures/loop --top 3",
+            "report captures/sample --against captures/poked", "report captures/sample --json",
+            "report nothing", "causes captures --save known.json",
+            "causes captures/sample captures/flush-2 --known known.json --worse 50",
+            "causes captures/sample --known known.json --json",
+            "script captures/loop --all --insns", "export captures/loop -o loop.fxt --time -2us,",
+            "export captures/loop -o loop.fxt", "archive captures/loop -q -o loop.tar.zst",
+            "archive captures/loop -o loop.tar.zst", "open loop.tar.zst -o opened",
+            )
 
 
 def make(folder):
@@ -55,23 +60,31 @@ def make(folder):
 
 
 def run(folder, words):
-    return subprocess.run([CTL, *shlex.split(words)], cwd=folder, env={**ENVIRONMENT, "XDG_CACHE_HOME": f"{folder}/cache"}, stdin=subprocess.DEVNULL, capture_output=True,
-                          text=True, check=False)
+    return subprocess.run([CTL, *shlex.split(words)], cwd=folder,
+                          env={**ENVIRONMENT, "XDG_CACHE_HOME": f"{folder}/cache"},
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
 
 
 def members(line):
     """A JSON object with a line for each member."""
-    return "".join(["{\n", *(f"  {json.dumps(key)}: {json.dumps(value)}\n" for key, value in json.loads(line).items()), "}\n"])
+    return "".join([
+        "{\n", *(f"  {json.dumps(key)}: {json.dumps(value)}\n"
+                 for key, value in json.loads(line).items()), "}\n"
+    ])
 
 
 def made_files(folder, words):
     """What is in the file or folder that the command wrote."""
     command, *rest = shlex.split(words)
     if command == "open":
-        yield from sorted(f"{path.relative_to(folder)}\n" for path in (folder / "opened").rglob("*") if path.is_file())
+        yield from sorted(f"{path.relative_to(folder)}\n" for path in (folder / "opened").rglob("*")
+                          if path.is_file())
     if command == "export" and "--time" in rest:
         for track, slices in sorted(fxt.read(folder / rest[2]).check().items()):
-            yield from (f"{track}: {piece.begin}-{piece.end} {'  ' * piece.depth}{piece.name} {piece.args}\n" for piece in slices)
+            yield from (
+                f"{track}: {piece.begin}-{piece.end} {'  ' * piece.depth}{piece.name} "
+                f"{piece.args}\n"
+                for piece in slices)
 
 
 def transcript(folder, words):
@@ -90,7 +103,8 @@ def check(name, text):
     if os.environ.get("PERF_POKE_UPDATE_GOLDEN"):
         path.write_text(text)
     found = path.read_text() if path.exists() else ""
-    sys.stdout.writelines(difflib.unified_diff(found.splitlines(True), text.splitlines(True), name, "now"))
+    sys.stdout.writelines(
+        difflib.unified_diff(found.splitlines(True), text.splitlines(True), name, "now"))
     return found == text
 
 

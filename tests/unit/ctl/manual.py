@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""The manual pages: mandoc and man have nothing to say against them, pages can be found by name, and the page of a command
-has the options of its --help and of its completion, no more and no fewer; that of start also names their values. README and
-docs/ name no command or option that does not exist.
+"""The manual pages: mandoc and man have nothing to say against them, pages can be found by name,
+and the page of a command has the options of its --help and of its completion, no more and no fewer;
+that of start also names their values. README and docs/ name no command or option that does not
+exist.
 
 Usage: manual.py PERF_POKE_CTL TREE PAGE...
 """
@@ -30,8 +31,12 @@ def help_of(tool, *words):
 
 def check_lint(pages):
     """References to pages that are not installed here are fine."""
-    out = subprocess.run(["mandoc", "-T", "lint", "-W", "style", *pages], capture_output=True, text=True, check=False).stdout
-    said = [line for line in out.splitlines() if "STYLE: referenced manual not found" not in line and "outdated mandoc.db" not in line]
+    out = subprocess.run(["mandoc", "-T", "lint", "-W", "style", *pages], capture_output=True,
+                         text=True, check=False).stdout
+    said = [
+        line for line in out.splitlines()
+        if "STYLE: referenced manual not found" not in line and "outdated mandoc.db" not in line
+    ]
     assert not said, said
 
 
@@ -60,28 +65,39 @@ def options_of_completion(tool, command):
 
 def check_options(tool, command, page):
     expected, written = options_of_help(help_of(tool, command)), options_of_page(page)
-    assert expected == written, f"{command}: not in the page {expected - written}, only there {written - expected}"
+    assert expected == written, \
+        f"src/ctl/man/perf-poke-ctl-{command}.1: add {expected - written}, " \
+        f"remove {written - expected}"
     offered = options_of_completion(tool, command)
-    assert {name for name in expected if name.startswith("--")} == offered, f"{command}: {expected ^ offered}"
+    assert {name for name in expected
+            if name.startswith("--")} == offered, f"{command}: {expected ^ offered}"
 
 
 def check_values(tool, command, page):
-    """The text of an option has the names of its values, but for the default and `span`, whose NAME is written."""
+    """The text of an option has the names of its values, but for the default and `span`, whose NAME
+    is written."""
     for row, text in re.findall(r"^\.It (Fl .*)\n((?:(?!\.It Fl ).*\n)*)", page, re.MULTILINE):
         for option in re.findall(r"Fl (-\w\S+)", row):
             offered = output(tool, "complete", command, "-" + option, "").stdout
-            values = {line.split("\t")[0] for line in offered.splitlines() if "\t" in line} - {"auto", "span"}
-            lacking = {value for value in values if not re.search(rf"(?<![\w-]){re.escape(value)}(?![\w-])", text)}
+            values = {line.split("\t")[0]
+                      for line in offered.splitlines() if "\t" in line} - {"auto", "span"}
+            lacking = {
+                value for value in values
+                if not re.search(rf"(?<![\w-]){re.escape(value)}(?![\w-])", text)
+            }
             assert not lacking, f"{command}: -{option} {lacking}: not in the page"
 
 
 def check_docs(tree, helps):
     """Each `perf-poke-ctl COMMAND --option`."""
     for path in [tree / "README.md", *tree.glob("docs/*.md")]:
-        for command, words in re.findall(r"perf-poke-ctl ([a-z][\w-]*)([^\n`]*)", path.read_text().replace("\\\n", "")):
+        for command, words in re.findall(r"perf-poke-ctl ([a-z][\w-]*)([^\n`]*)",
+                                         path.read_text().replace("\\\n", "")):
             assert command in helps, f"{path}: {command}"
-            for option in re.findall(r"\s(--?[a-zA-Z][\w-]*)", re.split(r" -- | --$|[#|;)]", words)[0]):
-                assert re.search(rf"[\s,]{option}[\s,]", helps[command]), f"{path}: {command} {option}"
+            for option in re.findall(r"\s(--?[a-zA-Z][\w-]*)",
+                                     re.split(r" -- | --$|[#|;)]", words)[0]):
+                assert re.search(rf"[\s,]{option}[\s,]",
+                                 helps[command]), f"{path}: {command} {option}"
 
 
 def check_help(helps):
@@ -90,8 +106,12 @@ def check_help(helps):
     assert not schemas, f"fields of JSON in --help of {schemas}: write them to perf-poke-capture.5"
     lines = helps["start"].splitlines()
     options = [line for line in lines if re.match(r" {2,6}-", line)]
-    assert len(options) <= OPTIONS_MAX, f"start has {len(options)} options, more than {OPTIONS_MAX}: derive one, or let one say what two say"
-    assert len(lines) <= LINES_MAX, f"start --help has {len(lines)} lines, more than {LINES_MAX}: leave what the manual page says"
+    assert len(options) <= OPTIONS_MAX, \
+        f"start has {len(options)} options, more than {OPTIONS_MAX}: " \
+        "derive one, or let one say what two say"
+    assert len(lines) <= LINES_MAX, \
+        f"start --help has {len(lines)} lines, more than {LINES_MAX}: " \
+        "leave what the manual page says"
 
 
 def main():

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Built without libipt: a capture of Intel PT is listed and archived, and what would decode it says in one line why not. `script` has
-stock perf decode it.
+"""Built without libipt: a capture of Intel PT is listed and archived, and what would decode it says
+in one line why not. `script` has stock perf decode it.
 
 usage: no_libipt.py PERF_POKE_CTL SPIKE.TAR.ZST
 """
@@ -17,7 +17,8 @@ CTL, SAMPLE = shutil.which(sys.argv[1]) or sys.argv[1], sys.argv[2]
 
 
 def run(*argv, code=0, **environment):
-    done = subprocess.run([CTL, *argv], capture_output=True, text=True, check=False, env={**os.environ, **environment})
+    done = subprocess.run([CTL, *argv], capture_output=True, text=True, check=False,
+                          env={**os.environ, **environment})
     assert done.returncode == code, (argv, done.returncode, done.stderr)
     return done
 
@@ -26,10 +27,12 @@ def main():
     with tempfile.TemporaryDirectory(prefix="perf-poke-no-libipt-") as folder:
         spike, archive = pathlib.Path(folder, "spike"), pathlib.Path(folder, "again.tar.zst")
         run("open", "-q", SAMPLE, "-o", spike)
-        for words in (["report", spike], ["export", spike, "-o", spike / "a.fxt"], ["script", "-q", spike]):
+        for words in (["report", spike], ["export", spike, "-o",
+                                          spike / "a.fxt"], ["script", "-q", spike]):
             done = run(*words, code=1, PATH="/nonexistent")
             assert "has no libipt" in done.stderr and "install perf" in done.stderr, done.stderr
-            assert len(done.stderr.splitlines()) == 1 and not done.stdout, (words, done.stdout, done.stderr)
+            assert len(done.stderr.splitlines()) == 1 and not done.stdout, (words, done.stdout,
+                                                                            done.stderr)
         assert not (spike / "a.fxt").exists()
         assert json.loads(run("list", "--json", folder).stdout.splitlines()[0])["recorder"] == "pt"
         run("archive", "-q", spike, "-o", archive)

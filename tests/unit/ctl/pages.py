@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""The pages of `causes --html` and `export --html --normal` in headless Chromium: charts, flame charts, what a click tells, themes.
+"""The pages of `causes --html` and `export --html --normal` in headless Chromium: charts, flame
+charts, what a click tells, themes.
 
-usage: pages.py CTL SPIKE.TAR.ZST [FOLDER]; FOLDER takes a screenshot of each. 77 where there is no Chromium.
+usage: pages.py CTL SPIKE.TAR.ZST [FOLDER]; FOLDER takes a screenshot of each. 77 where there is no
+Chromium.
 """
 import pathlib
 import re
@@ -25,20 +27,26 @@ LOOKS = """(() => {
     const light = (colour) => {
         context.fillStyle = colour;
         context.fillRect(0, 0, 1, 1);
-        const [r, g, b] = [...context.getImageData(0, 0, 1, 1).data].map((c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
+        const [r, g, b] = [...context.getImageData(0, 0, 1, 1).data].map((byte) => {
+            const c = byte / 255;
+            return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+        });
         return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
     };
     const contrast = (frame) => {
-        const style = getComputedStyle(frame), [a, b] = [light(style.color), light(style.backgroundColor)];
+        const style = getComputedStyle(frame);
+        const [a, b] = [light(style.color), light(style.backgroundColor)];
         return Math.max(a, b) / Math.min(a, b);
     };
-    const wide = [document.documentElement, ...document.querySelectorAll(".wide")].map((part) => part.scrollWidth - part.clientWidth);
+    const wide = [document.documentElement, ...document.querySelectorAll(".wide")]
+        .map((part) => part.scrollWidth - part.clientWidth);
     return [Math.min(21, ...%s.map(contrast)), Math.max(...wide)];
 })()""" % FRAMES
 
 
 def ctl(*args):
-    subprocess.run([CTL, *args], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True, timeout=120)
+    subprocess.run([CTL, *args], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True,
+                   timeout=120)
 
 
 def text(browser, selector):
@@ -77,10 +85,16 @@ def check_causes(browser, folder):
     equal(browser.run("places.map((place) => place.cause.count)"), [3, 3, 3, 1], "points")
     browser.run("document.querySelector('tr.link').click()")
     equal(browser.run("places.map((place) => place.cause.count)"), [1], "points after a click")
-    equal(browser.run("[...document.querySelectorAll('tr.off')].map((row) => row.className)"), ["link off", "why off"], "hidden rows")
-    x, y = browser.run("(() => { const box = canvas.getBoundingClientRect(); return [places[0].x + box.x, places[0].y + box.y]; })()")
+    equal(browser.run("[...document.querySelectorAll('tr.off')].map((row) => row.className)"),
+          ["link off", "why off"], "hidden rows")
+    x, y = browser.run(
+        "(() => { const box = canvas.getBoundingClientRect(); return [places[0].x + box.x, "
+        "places[0].y + box.y]; })()"
+    )
     browser.mouse("mouseMoved", x, y)
-    check(re.match(r"irqs-off/acme_drain:\w+: 50us at .*, one, CPU 2: .*-cpu2-50us$", text(browser, "#details")), text(browser, "#details"))
+    check(
+        re.match(r"irqs-off/acme_drain:\w+: 50us at .*, one, CPU 2: .*-cpu2-50us$",
+                 text(browser, "#details")), text(browser, "#details"))
     check_looks(browser, page)
 
 
@@ -92,13 +106,18 @@ def check_normal(browser, folder):
     browser.open(page)
     browser.wait("document.body.dataset.painted > 0")
     check(not browser.run("document.getElementById('normal').hidden"), "the comparison is hidden")
-    check("(median of 15, p99 148us); here 227us more" in text(browser, "#normal_sentence"), text(browser, "#normal_sentence"))
+    check("(median of 15, p99 148us); here 227us more" in text(browser, "#normal_sentence"),
+          text(browser, "#normal_sentence"))
     check("expiry to interrupt" in text(browser, "#normal_steps"), text(browser, "#normal_steps"))
     names = browser.run(f"{FRAMES}.map((frame) => frame.title)")
     check(names[:1] == ["worker_thread"] and "late_timer_spin" in names, f"frames: {names}")
     browser.run(f"{FRAMES}.find((frame) => frame.title === 'late_timer_spin').click()")
     found = text(browser, "#normal_details")
-    check(re.match(r"late_timer_spin, function: here 22\d\.\dus, normally 0ns; .*\+22\d\.\dus; .* of 15 normal activations have it$", found), found)
+    check(
+        re.match(
+            r"late_timer_spin, function: here 22\d\.\dus, normally 0ns; .*\+22\d\.\dus; .* of 15 "
+            r"normal activations have it$",
+            found), found)
     browser.run("document.getElementById('normal').scrollIntoView()")
     check_looks(browser, page)
 
@@ -106,7 +125,8 @@ def check_normal(browser, folder):
     ctl("export", "-q", folder / "spike", "--html", page)
     browser.open(page)
     browser.wait("document.body.dataset.painted > 0")
-    check(browser.run("document.getElementById('normal').hidden"), "there is a comparison without --normal")
+    check(browser.run("document.getElementById('normal').hidden"),
+          "there is a comparison without --normal")
     browser.check_harmless(page.name)
 
 

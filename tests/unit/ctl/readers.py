@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""What strangers' files and folders may cost: memory, unpacked bytes, time after a signal; and files that change meanwhile.
+"""What strangers' files and folders may cost: memory, unpacked bytes, time after a signal; and
+files that change meanwhile.
 
 Usage: readers.py CTL
 """
@@ -32,7 +33,8 @@ KALLSYMS = "perf.data/kcore_dir/kallsyms"
 
 
 def compressed(data):
-    return subprocess.run(["zstd", "-q", "-c"], input=data, stdout=subprocess.PIPE, check=True).stdout
+    return subprocess.run(["zstd", "-q", "-c"], input=data, stdout=subprocess.PIPE,
+                          check=True).stdout
 
 
 class ReaderTest(unittest.TestCase):
@@ -47,8 +49,9 @@ class ReaderTest(unittest.TestCase):
         self.assertEqual(list(self.temporary.iterdir()), [])
 
     def running(self, *words, **more):
-        return subprocess.Popen([CTL, *map(str, words)], cwd=self.folder, env=self.env, stdin=subprocess.DEVNULL,
-                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **more)
+        return subprocess.Popen([CTL, *map(str, words)], cwd=self.folder, env=self.env,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                stderr=subprocess.PIPE, text=True, **more)
 
     def ctl(self, *words, code=0):
         """Standard error, and the most memory that it took, in MiB."""
@@ -83,7 +86,8 @@ class Budget(ReaderTest):
         zeros = compressed(bytes(16 * MIB))
         archive = self.pack(zeros * 64)
         self.assertLess(archive.stat().st_size, MIB)
-        for words in (["open", archive, "-o", "opened"], ["report", archive], ["report", "--against", archive, "capture"]):
+        for words in (["open", archive, "-o",
+                       "opened"], ["report", archive], ["report", "--against", archive, "capture"]):
             said, _ = self.ctl(*words, "--max-size", "10M", code=1)
             self.assertIn("more than 10M when unpacked (--max-size allows more)", said)
             self.assertFalse((self.folder / "opened").exists())
@@ -97,7 +101,8 @@ class Budget(ReaderTest):
         with open(self.capture / "ring.cpu1", "wb") as file:
             file.truncate(3 << 30)
         self.ctl("archive", "capture", "-o", "a.tar.zst")
-        self.assertRegex(self.ctl("report", "a.tar.zst", code=1)[0], "more than [0-9.]+[MG] when unpacked")
+        self.assertRegex(
+            self.ctl("report", "a.tar.zst", code=1)[0], "more than [0-9.]+[MG] when unpacked")
 
     def make_traced(self):
         made.capture(self.capture, 5)
@@ -107,7 +112,9 @@ class Budget(ReaderTest):
     def test_endless_line(self):
         with open(self.make_traced(), "wb") as file:
             file.truncate(600 * MIB)
-        for words in (["report", "capture"], ["export", "capture", "-o", "a.fxt"], ["list", "--why", "."], ["causes", "capture"]):
+        for words in (["report", "capture"], ["export", "capture", "-o",
+                                              "a.fxt"], ["list", "--why",
+                                                         "."], ["causes", "capture"]):
             with self.subTest(words=words):
                 self.assertLess(self.ctl(*words)[1], 100)
 
@@ -159,7 +166,9 @@ class Signals(ReaderTest):
         # The signal may have come before or after all else.
         self.assertIn(process.returncode, (0, 1, -number))
         if process.returncode == 1:
-            self.assertRegex(said, "^perf-poke-ctl: interrupted(: nothing is written|: the archive is incomplete)?\n$")
+            self.assertRegex(
+                said,
+                "^perf-poke-ctl: interrupted(: nothing is written|: the archive is incomplete)?\n$")
         return process.returncode == 1
 
     def test_skipped_zeros(self):
@@ -168,7 +177,9 @@ class Signals(ReaderTest):
         archive = self.pack(compressed(bytes(16 * MIB)) * 5000)
         for words in (["report", archive], ["causes", archive], ["open", archive, "-o", "opened"]):
             for number in (signal.SIGINT, signal.SIGTERM):
-                with self.subTest(words=words, number=number), self.running(*words, "--max-size", "1000G") as process:
+                with self.subTest(words=words,
+                                  number=number), self.running(*words, "--max-size",
+                                                               "1000G") as process:
                     self.wait_unpacked(process)
                     self.assertTrue(self.end(process, number))
                     self.assertEqual(list(self.folder.glob("**/.partial-*")), [])
@@ -180,16 +191,23 @@ class Signals(ReaderTest):
         (self.capture / KALLSYMS).write_bytes(b"ffffffff81000000 t a\n" * 500000)
         archive = self.pack()
         chooser, nr = random.Random(7), 0
-        for words in (["report", "capture"], ["report", archive], ["causes", archive], ["list", "--why", "."],
-                      ["export", "capture", "-o", "out.fxt"], ["export", "capture", "--html", "out.html"], ["open", archive, "-o", "out"],
-                      ["archive", "capture", "-o", "out"], ["archive", "capture", "-o", "-"]):
+        for words in (["report", "capture"], ["report", archive], ["causes", archive],
+                      ["list", "--why", "."], ["export", "capture", "-o", "out.fxt"],
+                      ["export", "capture", "--html",
+                       "out.html"], ["open", archive, "-o",
+                                     "out"], ["archive", "capture", "-o",
+                                              "out"], ["archive", "capture", "-o", "-"]):
             for _ in range(6):
                 number = chooser.choice((signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
-                with self.subTest(words=words, number=number), self.running(*words, "-q" if words[0] in ("open", "archive") else "--json"
-                                                                            if words[0] in ("report", "causes", "list") else "-f") as process:
+                with self.subTest(words=words, number=number), self.running(
+                        *words, "-q" if words[0] in ("open", "archive") else
+                        "--json" if words[0] in ("report", "causes", "list") else "-f") as process:
                     time.sleep(chooser.uniform(0, 0.5))
                     nr += self.end(process, number)
-                self.assertEqual([path for path in self.folder.glob("**/.partial-*") if process.returncode != -number], [])
+                self.assertEqual([
+                    path
+                    for path in self.folder.glob("**/.partial-*") if process.returncode != -number
+                ], [])
                 for path in self.folder.glob("out*"):
                     self.assertEqual(process.returncode, 0)
                     shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -236,12 +254,17 @@ class Changes(ReaderTest):
         counts, named = {}, 0
         with self.changing():
             for _ in range(10):
-                for words in (["report", "capture"], ["list", "--why", "."], ["causes", "."], ["export", "-f", "-o", "a.fxt", "capture"],
-                              ["export", "-f", "--html", "a.html", "capture"], ["archive", "-q", "-f", "-o", "a.tar.zst", "capture"]):
+                for words in (["report",
+                               "capture"], ["list", "--why",
+                                            "."], ["causes",
+                                                   "."], ["export", "-f", "-o", "a.fxt", "capture"],
+                              ["export", "-f", "--html", "a.html",
+                               "capture"], ["archive", "-q", "-f", "-o", "a.tar.zst", "capture"]):
                     with self.running(*words) as process:
                         err = process.communicate(timeout=60)[1]
                     self.assertIn(process.returncode, (0, 1), (words, err))
-                    counts[words[0], process.returncode] = counts.get((words[0], process.returncode), 0) + 1
+                    counts[words[0], process.returncode] = counts.get(
+                        (words[0], process.returncode), 0) + 1
                     named += "was changed while it was read" in err
                     if process.returncode:
                         self.assertRegex(err, "capture")

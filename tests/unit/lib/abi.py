@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-"""The public header, the version script and the built library have the same functions, and each one is documented.
+"""The public header, the version script and the built library have the same functions, and each one
+is documented.
 
 Usage: abi.py HEADER MAP LIBRARY
 """
@@ -12,8 +13,9 @@ import subprocess
 import sys
 
 NAME = r"perf_poke__\w+"
-DECLARATION = re.compile(rf"(?:/\*\*((?:(?!\*/).)*)\*/\s*)?^((?:[\w]+[ *]+)+?)({NAME})\(((?:[^;])*)\);",
-                         re.MULTILINE | re.DOTALL)
+DECLARATION = re.compile(
+    rf"(?:/\*\*((?:(?!\*/).)*)\*/\s*)?^((?:[\w]+[ *]+)+?)({NAME})\(((?:[^;])*)\);",
+    re.MULTILINE | re.DOTALL)
 
 
 def functions_in_header(text):
@@ -99,8 +101,10 @@ def main():
         return 77
     header, version_script, library = sys.argv[1:]
     exported = functions_in_library(library)
-    found = list(problems(pathlib.Path(header).read_text(), pathlib.Path(version_script).read_text(),
-                          exported))
+    found = list(
+        problems(
+            pathlib.Path(header).read_text(),
+            pathlib.Path(version_script).read_text(), exported))
     print("\n".join(found) if found else f"{len(exported)} functions agree")
     return 1 if found else 0
 

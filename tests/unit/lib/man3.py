@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-"""Manual pages of the library: one for each function and type of the header, without a warning of groff or mandoc; each can be
-found by its name, and names only pages that there are. Usage: man3.py HEADER FOLDER
+"""Manual pages of the library: one for each function and type of the header, without a warning of
+groff or mandoc; each can be found by its name, and names only pages that there are. Usage: man3.py
+HEADER FOLDER
 """
 import pathlib
 import re
@@ -33,7 +34,9 @@ def main():
     for page in pages:
         named = set(re.findall(r"^\.BR? (\w+) ?\(3\)", page.read_text(), re.MULTILINE))
         assert named <= names, f"{page.name}: names {named - names}"
-        assert page.stem != "libperfpoke" or named == names - {"libperfpoke"}, f"libperfpoke.3 lacks {names - named}"
+        assert page.stem != "libperfpoke" or named == names - {
+            "libperfpoke"
+        }, f"libperfpoke.3 lacks {names - named}"
     if not shutil.which("groff") or not shutil.which("lexgrog"):
         print("skipped: there is no groff here, or no lexgrog (Debian: groff-base, man-db)")
         return 77

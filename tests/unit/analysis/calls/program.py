@@ -54,7 +54,10 @@ class Program:
 
     def insn(self, irqs=SAME, branch=STRAIGHT, target=None):
         target = self.ip + INSN if target is None else target
-        self.lines.append(f"insn {self.where()} {self.ip:x} {INSN:x} {irqs:x} {self.cycles:x} {branch:x} {target:x}")
+        self.lines.append(
+            f"insn {self.where()} {self.ip:x} {INSN:x} {irqs:x} {self.cycles:x} {branch:x} "
+            f"{target:x}"
+        )
         self.ip = target
 
     def event(self, end, target):
@@ -118,15 +121,20 @@ class Program:
         self.time += duration
 
     def play(self, script):
-        """Steps as `[NAME =] METHOD ARGUMENT...; ...`. A place is such a NAME, for what the method returned, or
-        FUNCTION[+OFFSET]."""
+        """Steps as `[NAME =] METHOD ARGUMENT...; ...`. A place is such a NAME, for what the method
+        returned, or FUNCTION[+OFFSET]."""
         for step in script.split(";"):
             name, _, call = step.rpartition("=")
             method, *words = call.split()
-            values = [int(word) if word.lstrip("-").isdigit() else globals()[word] if word.isupper() else word for word in words]
+            values = [
+                int(word)
+                if word.lstrip("-").isdigit() else globals()[word] if word.isupper() else word
+                for word in words
+            ]
             if method in TAKE_PLACES:
                 function, _, offset = words[0].partition("+")
-                values[0] = self.places[words[0]] if words[0] in self.places else self.at(function, int(offset or 0))
+                values[0] = self.places[words[0]] if words[0] in self.places else self.at(
+                    function, int(offset or 0))
             self.places[name.strip()] = getattr(self, method)(*values)
 
 
@@ -141,12 +149,14 @@ class CallsTest(unittest.TestCase):
     def run_feed(self, *args):
         # Symbols and names are looked up before they are recorded.
         lines = sorted(self.program.lines, key=lambda line: not line.startswith(NAMES))
-        result = subprocess.run([FEED, *args], input="\n".join(lines) + "\n", capture_output=True, text=True, check=False, timeout=60)
+        result = subprocess.run([FEED, *args], input="\n".join(lines) + "\n", capture_output=True,
+                                text=True, check=False, timeout=60)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         return result.stdout
 
     def feed(self, *args, name="out.fxt"):
-        self.slices, self.gaps = map(int, self.run_feed(f"output={self.folder}/{name}", *args).split())
+        self.slices, self.gaps = map(int,
+                                     self.run_feed(f"output={self.folder}/{name}", *args).split())
 
     def tracks(self, *args, name="out.fxt"):
         self.feed(*args)
@@ -158,18 +168,21 @@ class CallsTest(unittest.TestCase):
         lanes = [[] for _ in LANES]
         for line in self.run_feed("spans=1", *args).splitlines()[1:]:
             lane, depth, begin, end, insns, cycles, _, name = line.split(" ", 7)
-            lanes[int(lane)].append((int(begin), int(end), int(depth), name, int(insns), int(cycles)))
+            lanes[int(lane)].append(
+                (int(begin), int(end), int(depth), name, int(insns), int(cycles)))
         tracks = self.tracks(*args)
         for lane, name in zip(lanes, LANES):
-            found = [(piece.begin, piece.end, piece.depth, piece.name, piece.args.get("instructions", 0),
-                      piece.args.get("cycles", 0)) for piece in tracks.get(f"CPU 1 {name}", [])]
+            found = [(piece.begin, piece.end, piece.depth, piece.name,
+                      piece.args.get("instructions", 0), piece.args.get("cycles", 0))
+                     for piece in tracks.get(f"CPU 1 {name}", [])]
             self.assertEqual(sorted(lane), sorted(found), f"{name}, {args}")
             self.assertEqual([piece[0] for piece in lane], sorted(piece[0] for piece in lane))
         return tracks
 
     def show(self, *args, track="task 11"):
         """Slices of a thread as `name begin-end`, indented, in order."""
-        found = sorted(self.tracks(*args).get(track, []), key=lambda piece: (piece.begin, piece.depth))
+        found = sorted(
+            self.tracks(*args).get(track, []), key=lambda piece: (piece.begin, piece.depth))
         return [f"{'  ' * piece.depth}{piece.name} {piece.begin}-{piece.end}" for piece in found]
 
     def names(self, *args, track="task 11"):

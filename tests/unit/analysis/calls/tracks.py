@@ -13,22 +13,33 @@ class Switches(CallsTest):
     def test_switches(self):
         p = self.program
         p.tid = p.pid = 11
-        p.play("begin a; back = call schedule; inner = call switch_asm; switch 12; ret schedule+40; ret other+60; "
-               "run 2; other = call schedule; other_inner = call switch_asm; switch 11; ret inner; ret back; run 1; "
-               "call schedule; call switch_asm; switch 12; ret other_inner; ret other; run 1; end")
-        self.assertEqual(self.names(track="task 11"),
-                         ["a", "  schedule", "    switch_asm", "    __switch_to", "  schedule", "    switch_asm", "    __switch_to"])
-        self.assertEqual(self.names(track="task 12"),
-                         ["other", "  schedule", "    __switch_to", "  schedule", "    switch_asm", "    __switch_to"])
-        self.assertEqual(self.names(track="CPU 1 tasks"), ["task 11", "task 12", "task 11", "task 12"])
-        self.assertEqual([(s.before, s.after, s.cpu) for s in self.trace.switches], [(11, 12, 1), (12, 11, 1), (11, 12, 1)])
+        p.play(
+            "begin a; back = call schedule; inner = call switch_asm; switch 12; ret schedule+40; "
+            "ret other+60; "
+            "run 2; other = call schedule; other_inner = call switch_asm; switch 11; ret inner; "
+            "ret back; run 1; "
+            "call schedule; call switch_asm; switch 12; ret other_inner; ret other; run 1; end")
+        self.assertEqual(self.names(track="task 11"), [
+            "a", "  schedule", "    switch_asm", "    __switch_to", "  schedule", "    switch_asm",
+            "    __switch_to"
+        ])
+        self.assertEqual(self.names(track="task 12"), [
+            "other", "  schedule", "    __switch_to", "  schedule", "    switch_asm",
+            "    __switch_to"
+        ])
+        self.assertEqual(self.names(track="CPU 1 tasks"),
+                         ["task 11", "task 12", "task 11", "task 12"])
+        self.assertEqual([(s.before, s.after, s.cpu) for s in self.trace.switches], [(11, 12, 1),
+                                                                                     (12, 11, 1),
+                                                                                     (11, 12, 1)])
         self.assertEqual(self.gaps, 0)
         # A CPU's track is its tasks' turns in sequence.
-        self.assertEqual(self.names(track="CPU 1 functions"),
-                         ["a", "  schedule", "    switch_asm", "    __switch_to",
-                          "other", "  schedule", "    __switch_to", "  schedule", "    switch_asm", "    __switch_to",
-                          "a", "  schedule", "    __switch_to", "  schedule", "    switch_asm", "    __switch_to",
-                          "other", "  schedule", "    __switch_to"])
+        self.assertEqual(self.names(track="CPU 1 functions"), [
+            "a", "  schedule", "    switch_asm", "    __switch_to", "other", "  schedule",
+            "    __switch_to", "  schedule", "    switch_asm", "    __switch_to", "a", "  schedule",
+            "    __switch_to", "  schedule", "    switch_asm", "    __switch_to", "other",
+            "  schedule", "    __switch_to"
+        ])
 
     def test_switches_when_it_branches(self):
         """The next thread's turn begins at the branch to __switch_to, not at the end of the code
@@ -41,23 +52,32 @@ class Switches(CallsTest):
         p.play("run 1; end")
         self.assertEqual(self.show(track="task 12"), [f"__switch_to {at}-{p.time}"])
         self.assertEqual([switch.at for switch in self.trace.switches], [at])
-        self.assertEqual(self.show(track="CPU 1 tasks"), [f"task 11 1001-{at}", f"task 12 {at}-{p.time}"])
+        self.assertEqual(self.show(track="CPU 1 tasks"),
+                         [f"task 11 1001-{at}", f"task 12 {at}-{p.time}"])
 
     def test_renamed_elsewhere(self):
         """A forked task first has its parent's name; the track has the last name."""
         p = self.program
         p.tid = p.pid = 11
-        p.play("begin a; switch 12; run 2; rename hog 11; switch 11; run 2; rename late-hog 12; switch 12; run 2")
-        self.assertEqual(self.names(track="CPU 1 tasks"), ["task 11", "task 12", "hog 11", "late-hog 12"])
-        self.assertEqual([self.trace.threads[tid][0] for tid in (11, 12)], ["hog 11", "late-hog 12"])
+        p.play(
+            "begin a; switch 12; run 2; rename hog 11; switch 11; run 2; rename late-hog 12; "
+            "switch 12; run 2"
+        )
+        self.assertEqual(self.names(track="CPU 1 tasks"),
+                         ["task 11", "task 12", "hog 11", "late-hog 12"])
+        self.assertEqual([self.trace.threads[tid][0] for tid in (11, 12)],
+                         ["hog 11", "late-hog 12"])
         self.assertEqual([self.trace.processes[tid] for tid in (11, 12)], ["hog", "late-hog"])
 
     def test_renames_itself(self):
         """The new name counts from the return to user space; the process has its first thread's
         name."""
-        self.play("begin u_main; run 1; back = call entry SYSCALL; run 1; rename hog; run 2; ret back SYSRET; run 1; "
-                  "back = interrupt irq; rename unseen; rename hog2; iret back; run 1")
-        self.assertEqual(self.show(track="CPU 1 tasks"), ["task 11 1001-1007", "hog 11 1007-1010", "hog2 11 1010-1011"])
+        self.play(
+            "begin u_main; run 1; back = call entry SYSCALL; run 1; rename hog; run 2; ret back "
+            "SYSRET; run 1; "
+            "back = interrupt irq; rename unseen; rename hog2; iret back; run 1")
+        self.assertEqual(self.show(track="CPU 1 tasks"),
+                         ["task 11 1001-1007", "hog 11 1007-1010", "hog2 11 1010-1011"])
         self.assertEqual(self.trace.threads[11][0], "hog2 11")
         self.assertEqual(self.trace.processes[10], "task")
 
@@ -70,7 +90,8 @@ class Switches(CallsTest):
             p.begin("idle")
             p.run(2)
         tracks = self.tracks()
-        self.assertEqual([piece.name for piece in tracks["swapper/0"] + tracks["swapper/1"]], ["idle", "idle"])
+        self.assertEqual([piece.name for piece in tracks["swapper/0"] + tracks["swapper/1"]],
+                         ["idle", "idle"])
 
     def test_unknown_tasks(self):
         """perf has no number for exiting tasks: each is separate, and none is idle."""
@@ -81,8 +102,10 @@ class Switches(CallsTest):
             p.switch(-1)
             p.ret(p.at(name, 40))
             p.play("run 1; switch 0; ret idle+40")
-        self.assertEqual(self.names(track="[unknown]/1"), ["a", "  __switch_to", "__switch_to", "b", "  __switch_to", "__switch_to"])
-        self.assertEqual({name.strip() for name in self.names(track="swapper/1")}, {"idle", "__switch_to"})
+        self.assertEqual(self.names(track="[unknown]/1"),
+                         ["a", "  __switch_to", "__switch_to", "b", "  __switch_to", "__switch_to"])
+        self.assertEqual({name.strip() for name in self.names(track="swapper/1")},
+                         {"idle", "__switch_to"})
 
     def test_been_elsewhere(self):
         """A task that ran on an untraced CPU meanwhile."""
@@ -96,9 +119,12 @@ class Switches(CallsTest):
 
     def test_exception_that_sleeps(self):
         """A task switched away in an exception returns to it; the CPU's track does not wait."""
-        self.play("begin a; resume = interrupt page_fault; back = call schedule; inner = call switch_asm; switch 12; "
-                  "ret b+40; run 1; call schedule; call switch_asm; switch 11; ret inner; ret back; iret resume; run 1; "
-                  "end")
+        self.play(
+            "begin a; resume = interrupt page_fault; back = call schedule; inner = call "
+            "switch_asm; switch 12; "
+            "ret b+40; run 1; call schedule; call switch_asm; switch 11; ret inner; ret back; iret "
+            "resume; run 1; "
+            "end")
         self.assertEqual(self.names()[:2], ["a", "  page_fault"])
         fault = [piece for piece in self.trace.check()["task 11"] if piece.name == "page_fault"][0]
         interrupt = self.trace.check()["CPU 1 interrupts"][0]
@@ -125,7 +151,8 @@ class Output(CallsTest):
         self.work()
         whole = self.tracks()["task 11"]
         part = self.tracks("time=1100,1200")["task 11"]
-        expected = [(max(s.begin, 1100), min(s.end, 1200), s.depth, s.name) for s in whole if s.end >= 1100 and s.begin <= 1200]
+        expected = [(max(s.begin, 1100), min(s.end, 1200), s.depth, s.name) for s in whole
+                    if s.end >= 1100 and s.begin <= 1200]
         self.assertEqual(sorted(expected), sorted(s[:4] for s in part))
         self.assertEqual(self.trace.check()["CPU 1 tasks"][0][:2], (1100, 1200))
 
@@ -141,10 +168,14 @@ class Output(CallsTest):
 
     def test_spike(self):
         self.work()
-        self.assertEqual(self.tracks("time=1100,1200", "spike=1150", "expected=1120", "spike-cpu=1")["CPU 1 timer"],
-                         [fxt.Slice(1120, 1150, 0, "timer is late", "cpu", {"latency ns": 30})])
-        flows = [(event.type, event.at, self.trace.name_of(event.track)) for event in self.trace.events if event.flow is not None]
-        self.assertEqual(sorted(flows), [(fxt.FLOW_BEGIN, 1120, "CPU 1 timer"), (fxt.FLOW_END, 1150, "task 11")])
+        self.assertEqual(
+            self.tracks("time=1100,1200", "spike=1150", "expected=1120",
+                        "spike-cpu=1")["CPU 1 timer"],
+            [fxt.Slice(1120, 1150, 0, "timer is late", "cpu", {"latency ns": 30})])
+        flows = [(event.type, event.at, self.trace.name_of(event.track))
+                 for event in self.trace.events if event.flow is not None]
+        self.assertEqual(sorted(flows), [(fxt.FLOW_BEGIN, 1120, "CPU 1 timer"),
+                                         (fxt.FLOW_END, 1150, "task 11")])
 
     def test_axes(self):
         self.work()
@@ -183,7 +214,8 @@ class Output(CallsTest):
             p.ret(p.call(f"f{i}"))
         p.end()
         found = [piece.name for piece in self.tracks()["task 11"] if piece.depth]
-        self.assertEqual(found, [f"f{i}" for i in range(33000)] + [f"f{i}" for i in range(0, 33000, 1000)])
+        self.assertEqual(found,
+                         [f"f{i}" for i in range(33000)] + [f"f{i}" for i in range(0, 33000, 1000)])
 
     def test_compressed(self):
         self.work()
@@ -220,7 +252,8 @@ class Random(CallsTest):
         for _ in range(400):
             stack = threads[p.tid]
             room = p.ip - p.at(stack[-1][0]) < SIZE - 60
-            what = rng.choice(["run", "call", "call", "ret", "ret", "tail", "loop", "irq", "iret", "switch"])
+            what = rng.choice(
+                ["run", "call", "call", "ret", "ret", "tail", "loop", "irq", "iret", "switch"])
             if what == "run" and room:
                 p.run(rng.randrange(1, 5))
             elif what == "call" and room and len(stack) < 30:
@@ -264,7 +297,8 @@ class Random(CallsTest):
         self.check_spans("time=1100,1400")
         # Each CPU track has the same, in turns.
         turns = tracks["CPU 1 functions"]
-        self.assertEqual({piece.name for piece in turns}, {slice[3] for slices in expected.values() for slice in slices})
+        self.assertEqual({piece.name for piece in turns},
+                         {slice[3] for slices in expected.values() for slice in slices})
         self.assertGreaterEqual(len(turns), sum(map(len, expected.values())))
 
     def test_random(self):
@@ -295,7 +329,8 @@ class Random(CallsTest):
                     else:
                         p.begin_at(rng.choice(places))
                 args = rng.choice([[], ["axis=cycles"], ["time=1010,1900"],
-                                   ["spike=1500", "expected=1200", "axis=instructions"], ["max-strings=33", "max-threads=1"]])
+                                   ["spike=1500", "expected=1200", "axis=instructions"],
+                                   ["max-strings=33", "max-threads=1"]])
                 self.check_spans(*args)
                 self.feed(*args)
                 paths = list(self.folder.glob("*.fxt"))

@@ -11,7 +11,8 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "calls"))
 SENTENCE = sys.argv[-1]
-from program import INSN, IRET, OFF, ON, SYSCALL, SYSRET, Program  # noqa: E402  # pylint: disable=wrong-import-position
+# pylint: disable-next=wrong-import-position
+from program import INSN, IRET, OFF, ON, SYSCALL, SYSRET, Program  # noqa: E402
 
 TIMES = 20  # of each kind
 TIMER = "asm_sysvec_apic_timer_interrupt"
@@ -80,12 +81,14 @@ class Machine:
         self.p.end()
 
     def lines(self):
-        return "\n".join(sorted(self.p.lines, key=lambda line: not line.startswith("symbol"))) + "\n"
+        return "\n".join(sorted(self.p.lines,
+                                key=lambda line: not line.startswith("symbol"))) + "\n"
 
 
 def tell(times, lines, *args):
     """Returns kind, name, sentence and fingerprint of the cause."""
-    result = subprocess.run([SENTENCE, "1", *map(str, times), *args], input=lines, capture_output=True, text=True, check=False)
+    result = subprocess.run([SENTENCE, "1", *map(str, times), *args], input=lines,
+                            capture_output=True, text=True, check=False)
     assert (result.returncode, result.stderr) == (0, ""), result.stderr
     return result.stdout.splitlines()
 
@@ -101,7 +104,8 @@ class Culprits(unittest.TestCase):
                 self.assertEqual(found[:2], [kind, name])
                 for part in parts:
                     self.assertIn(part, found[2])
-                callers = " < ".join(f"{name}()" for name in [*reversed(machine.chain), "main_loop"][:3])
+                callers = " < ".join(f"{name}()"
+                                     for name in [*reversed(machine.chain), "main_loop"][:3])
                 if kind in ("irqs_off", "interrupt", "nmi", "exception"):
                     self.assertIn(callers, found[2])
 
@@ -111,7 +115,9 @@ class Culprits(unittest.TestCase):
             m.p.run(1, OFF)
             m.linger()
             m.p.run(1, ON)
-        self.check(injure, "irqs_off", "acme_flush", "in acme_flush() with interrupts off, called from ")
+
+        self.check(injure, "irqs_off", "acme_flush",
+                   "in acme_flush() with interrupts off, called from ")
 
     def test_a_lock_that_turns_interrupts_off(self):
         def injure(m):
@@ -124,7 +130,9 @@ class Culprits(unittest.TestCase):
             m.linger()
             m.p.call("_raw_spin_unlock_irqrestore")
             m.p.run(1, ON)
-        self.check(injure, "irqs_off", "acme_flush", "in acme_flush() with interrupts off, called from ")
+
+        self.check(injure, "irqs_off", "acme_flush",
+                   "in acme_flush() with interrupts off, called from ")
 
     def test_interrupt(self):
         def injure(m):
@@ -134,7 +142,9 @@ class Culprits(unittest.TestCase):
             m.linger()
             m.p.ret(inside)
             m.p.iret(back)
-        self.check(injure, "interrupt", "asm_sysvec_call_function_single", "most of it in acme_ipi()", "interrupting ")
+
+        self.check(injure, "interrupt", "asm_sysvec_call_function_single",
+                   "most of it in acme_ipi()", "interrupting ")
 
     def test_softirq(self):
         """After an interrupt, with interrupts on: no cause either."""
@@ -149,7 +159,10 @@ class Culprits(unittest.TestCase):
             m.p.run(1, OFF)
             m.p.ret(inside)
             m.p.iret(back)
-        self.check(injure, "none", "handle_softirqs", "nothing in the window explains it: interrupts were on", "acme_poll() < handle_softirqs()")
+
+        self.check(injure, "none", "handle_softirqs",
+                   "nothing in the window explains it: interrupts were on",
+                   "acme_poll() < handle_softirqs()")
 
     def test_nmi(self):
         def injure(m):
@@ -195,10 +208,13 @@ class Culprits(unittest.TestCase):
             m.p.run(1, ON)
             m.p.call("acme_write")
             m.linger()
-        self.check(injure, "none", "task 11", "nothing in the window explains it: interrupts were on", "acme_write()")
+
+        self.check(injure, "none", "task 11",
+                   "nothing in the window explains it: interrupts were on", "acme_write()")
 
     def test_code_that_is_not_traced(self):
-        """Kernel-only trace: the CPU returns to user space and comes back with the timer's interrupt."""
+        """Kernel-only trace: the CPU returns to user space and comes back with the timer's
+        interrupt."""
         def injure(m):
             m.begun = m.p.time
             m.p.end(SYSRET)
@@ -224,7 +240,10 @@ class Kernel(unittest.TestCase):
         """A handler takes long. Returns what is told."""
         p = Program()
         p.time = 100000
-        p.play("begin entry_SYSCALL_64; run 1 ON; back = call sys_read; ret back; end SYSRET; wait 1000")
+        p.play(
+            "begin entry_SYSCALL_64; run 1 ON; back = call sys_read; ret back; end SYSRET; wait "
+            "1000"
+        )
         p.begin(entry)
         p.run(2)
         self.expected = p.time
@@ -256,17 +275,24 @@ class UserSpace(Kernel):
     """What hits it is named as well, as events do."""
 
     def test_sent_interrupt(self):
-        kind, name, sentence, fingerprint = self.late("asm_sysvec_call_function_single", "acme_ipi", "sender=101000")
+        kind, name, sentence, fingerprint = self.late("asm_sysvec_call_function_single", "acme_ipi",
+                                                      "sender=101000")
         self.assertEqual((kind, name), ("interrupt", "asm_sysvec_call_function_single"))
-        self.assertIn("in interrupt asm_sysvec_call_function_single(), most of it in acme_ipi() < acme_entry_path(), sent by CPU 0, "
-                      "task 5 poller, from acme_kick()", sentence)
-        self.assertEqual(fingerprint, "v3 interrupt acme_entry_path<[call_function_single] from acme_kick")
+        self.assertIn(
+            "in interrupt asm_sysvec_call_function_single(), most of it in acme_ipi() < "
+            "acme_entry_path(), sent by CPU 0, "
+            "task 5 poller, from acme_kick()", sentence)
+        self.assertEqual(fingerprint,
+                         "v3 interrupt acme_entry_path<[call_function_single] from acme_kick")
 
     def test_each_entry(self):
-        for entry, kind, token in (("asm_common_interrupt", "interrupt", "irq"), ("irq_entries_start", "interrupt", "irq"),
-                                   ("asm_exc_nmi", "nmi", "nmi"), ("asm_exc_page_fault", "exception", "page_fault")):
+        for entry, kind, token in (("asm_common_interrupt", "interrupt",
+                                    "irq"), ("irq_entries_start", "interrupt", "irq"),
+                                   ("asm_exc_nmi", "nmi", "nmi"), ("asm_exc_page_fault",
+                                                                   "exception", "page_fault")):
             found = self.late(entry, "handle")
-            self.assertEqual((found[0], found[3]), (kind, f"v3 {kind} acme_entry_path<[{token}]"), found[2])
+            self.assertEqual((found[0], found[3]), (kind, f"v3 {kind} acme_entry_path<[{token}]"),
+                             found[2])
 
     def test_fred(self):
         """There all of them have one entry; what it calls shows which it was."""
@@ -274,20 +300,29 @@ class UserSpace(Kernel):
             p.call("fred_extint")
             p.ret(p.call("irqentry_enter"))
             p.call("fred_sysvec_call_function")
-        kind, name, sentence, fingerprint = self.late("asm_fred_entrypoint_user", "acme_ipi", "sender=101000", path="fred_entry_from_user",
+
+        kind, name, sentence, fingerprint = self.late("asm_fred_entrypoint_user", "acme_ipi",
+                                                      "sender=101000", path="fred_entry_from_user",
                                                       after=call_function)
-        self.assertEqual((kind, name, fingerprint), ("interrupt", "asm_sysvec_call_function",
-                                                     "v3 interrupt acme_ipi<[call_function] from acme_kick"), sentence)
-        for callee, kind, token in (("common_interrupt", "interrupt", "irq"), ("fred_exc_nmi", "nmi", "nmi"),
-                                    ("exc_page_fault", "exception", "page_fault")):
-            found = self.late("asm_fred_entrypoint_kernel", "acme_fault", path="fred_entry_from_kernel", after=lambda p: p.call(callee))
-            self.assertEqual((found[0], found[3]), (kind, f"v3 {kind} acme_fault<[{token}]"), found[2])
+        self.assertEqual((kind, name, fingerprint),
+                         ("interrupt", "asm_sysvec_call_function",
+                          "v3 interrupt acme_ipi<[call_function] from acme_kick"), sentence)
+        for callee, kind, token in (("common_interrupt", "interrupt", "irq"),
+                                    ("fred_exc_nmi", "nmi", "nmi"), ("exc_page_fault", "exception",
+                                                                     "page_fault")):
+            found = self.late("asm_fred_entrypoint_kernel", "acme_fault",
+                              path="fred_entry_from_kernel", after=lambda p: p.call(callee))
+            self.assertEqual((found[0], found[3]), (kind, f"v3 {kind} acme_fault<[{token}]"),
+                             found[2])
 
     def test_handlers_differ(self):
         def handler(name, microseconds):
             p = Program()
             p.time = 100000
-            p.play("begin entry_SYSCALL_64; run 1 ON; end SYSRET; wait 1000; begin asm_common_interrupt; run 2")
+            p.play(
+                "begin entry_SYSCALL_64; run 1 ON; end SYSRET; wait 1000; begin "
+                "asm_common_interrupt; run 2"
+            )
             self.expected = p.time
             backs = [p.call(function) for function in ("common_interrupt", "handle_edge_irq", name)]
             p.wait(1000 * microseconds)
@@ -297,8 +332,12 @@ class UserSpace(Kernel):
                 p.ret(back)
             p.end(IRET)
             return self.finish(p)[3]
-        self.assertEqual([handler("nvme_irq", 80), handler("nvme_irq", 40), handler("mlx5_eq_async_int", 80)],
-                         ["v3 interrupt nvme_irq<[irq]"] * 2 + ["v3 interrupt mlx5_eq_async_int<[irq]"])
+
+        self.assertEqual(
+            [handler("nvme_irq", 80),
+             handler("nvme_irq", 40),
+             handler("mlx5_eq_async_int", 80)],
+            ["v3 interrupt nvme_irq<[irq]"] * 2 + ["v3 interrupt mlx5_eq_async_int<[irq]"])
         self.assertEqual(handler("nvme_irq", 10), "v3 interrupt [irq]")
 
     def test_after_sync_core(self):
@@ -316,8 +355,10 @@ class UserSpace(Kernel):
         """What the kernel does for the task on the way back from an interrupt is the task's."""
         p = Program()
         p.time = 100000
-        p.play("begin entry_SYSCALL_64; run 1 ON; end SYSRET; wait 1000; begin asm_sysvec_reschedule_ipi; run 2; "
-               "back = call irqentry_exit_to_user_mode; run 1 ON")
+        p.play(
+            "begin entry_SYSCALL_64; run 1 ON; end SYSRET; wait 1000; begin "
+            "asm_sysvec_reschedule_ipi; run 2; "
+            "back = call irqentry_exit_to_user_mode; run 1 ON")
         self.expected = p.time
         p.play("inner = call do_coredump; wait 80000; ret inner; run 1 OFF; ret back; end IRET")
         kind, name, _, fingerprint = self.finish(p, "thread")
@@ -330,11 +371,16 @@ class Unproved(Kernel):
     def test_lost_sti(self):
         p = Program()
         p.time = 100000
-        p.play("begin sys_write; run 2 ON; back = call _raw_spin_lock_irqsave; run 1 OFF; ret back; run 1; wait 2000; "
-               "begin copy_loop")
+        p.play(
+            "begin sys_write; run 2 ON; back = call _raw_spin_lock_irqsave; run 1 OFF; ret back; "
+            "run 1; wait 2000; "
+            "begin copy_loop")
         self.expected = p.time
         for _ in range(3):
-            p.play("run 2; wait 26000; back = interrupt asm_sysvec_apic_timer_interrupt; run 3; iret back")
+            p.play(
+                "run 2; wait 26000; back = interrupt asm_sysvec_apic_timer_interrupt; run 3; iret "
+                "back"
+            )
         p.play("run 2; end SYSRET")
         found = self.finish(p, "thread")
         self.assertEqual(found[:2], ["thread", "task 11"], found[2])
@@ -349,14 +395,18 @@ class Unproved(Kernel):
         self.expected = p.time
         p.play("run 2; wait 80000; run 2; end SYSRET")
         found = self.finish(p)
-        self.assertIn("the trace does not show whether interrupts were on for 80us of that, and task 11 ran", found[2])
+        self.assertIn(
+            "the trace does not show whether interrupts were on for 80us of that, and task 11 ran",
+            found[2])
         self.assertEqual(found[3], "v3 unknown")
 
     def test_user_space_after_iret_from_a_system_call(self):
         p = Program()
         p.time = 100000
-        p.play("begin u_main; run 2; back = call entry_SYSCALL_64 SYSCALL; run 1 ON; i = call sys_sigreturn; ret i; "
-               "run 1 OFF; iret u_main+40")
+        p.play(
+            "begin u_main; run 2; back = call entry_SYSCALL_64 SYSCALL; run 1 ON; i = call "
+            "sys_sigreturn; ret i; "
+            "run 1 OFF; iret u_main+40")
         self.expected = p.time
         p.play("run 2; wait 80000; run 2; interrupt asm_exc_nmi")
         self.assertIn("interrupts were on for 80us of that", self.finish(p)[2])
@@ -365,10 +415,15 @@ class Unproved(Kernel):
         """A function that calls itself by another counts once."""
         p = Program()
         p.time = 100000
-        p.play("begin entry_SYSCALL_64; run 1 ON; end SYSRET; wait 100; begin asm_sysvec_call_function; run 2")
+        p.play(
+            "begin entry_SYSCALL_64; run 1 ON; end SYSRET; wait 100; begin "
+            "asm_sysvec_call_function; run 2"
+        )
         self.expected = p.time
-        p.play("one = call other; wait 50000; ret one; a = call walk; wait 5000; b = call visit; wait 5000; c = call walk; wait 30000; "
-               "ret c; ret b; ret a; end IRET")
+        p.play(
+            "one = call other; wait 50000; ret one; a = call walk; wait 5000; b = call visit; wait "
+            "5000; c = call walk; wait 30000; "
+            "ret c; ret b; ret a; end IRET")
         self.assertNotIn("most of it", self.finish(p)[2])
 
 

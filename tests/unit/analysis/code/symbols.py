@@ -38,16 +38,20 @@ def mmap(misc, pid, start, length, offset, name):
 def write(path, maps, misc, ips):
     """A perf.data with a sample at each address."""
     attr = struct.pack('<IIQQQ', 1, ATTR_SIZE, 0, 1, SAMPLE_IP_TID).ljust(ATTR_SIZE, b'\0')
-    data = maps + b''.join(record(RECORD_SAMPLE, misc, struct.pack('<QII', ip, PID, PID)) for ip in ips)
+    data = maps + b''.join(
+        record(RECORD_SAMPLE, misc, struct.pack('<QII', ip, PID, PID)) for ip in ips)
     at = 104 + len(attr) + 16
     with open(path, 'wb') as file:
-        file.write(b'PERFILE2' + struct.pack('<QQQQQQQQ', 104, len(attr) + 16, 104, len(attr) + 16, at, len(data), 0, 0))
+        file.write(b'PERFILE2' + struct.pack('<QQQQQQQQ', 104,
+                                             len(attr) + 16, 104,
+                                             len(attr) + 16, at, len(data), 0, 0))
         file.write(bytes(32) + attr + struct.pack('<QQ', 0, 0) + data)
 
 
 def perf_names(path, ips):
-    out = subprocess.run(['perf', 'script', '-f', '-i', path, '-F', 'ip,sym', '--no-inline', *sys.argv[2:]], check=True,
-                         capture_output=True, text=True).stdout.split('\n')
+    out = subprocess.run(
+        ['perf', 'script', '-f', '-i', path, '-F', 'ip,sym', '--no-inline', *sys.argv[2:]],
+        check=True, capture_output=True, text=True).stdout.split('\n')
     rows = [row.split(None, 1) for row in out if row.strip()]
     if len(rows) != len(ips):
         sys.exit(f'perf tells {len(rows)} of {len(ips)} samples')
@@ -56,7 +60,8 @@ def perf_names(path, ips):
 
 def our_names(tool, args, ips):
     text = '\n'.join(f'{ip:x}' for ip in ips)
-    return subprocess.run([tool, *args], input=text, check=True, capture_output=True, text=True).stdout.split('\n')[:-1]
+    return subprocess.run([tool, *args], input=text, check=True, capture_output=True,
+                          text=True).stdout.split('\n')[:-1]
 
 
 @functools.cache
@@ -80,11 +85,13 @@ def program_differs(their, our):
 
 def module_differs(their, our):
     """Later versions of perf end a module's last symbol after a page."""
-    return is_newer() and not their and our in ('three', 'last', 'bpf_prog_6deef7357e7b4530_sd_fw', 'ftrace_trampoline')
+    return is_newer() and not their and our in ('three', 'last', 'bpf_prog_6deef7357e7b4530_sd_fw',
+                                                'ftrace_trampoline')
 
 
 def compare(what, ips, theirs, ours, allow):
-    bad = [(ip, their, our) for ip, their, our in zip(ips, theirs, ours) if their != our and not allow(their, our)]
+    bad = [(ip, their, our) for ip, their, our in zip(ips, theirs, ours)
+           if their != our and not allow(their, our)]
     named = sum(bool(name) for name in theirs)
     print(f'{what}: {len(ips)} addresses, {named} with a name, {len(bad)} differ')
     for ip, their, our in bad[::len(bad) // 20 or 1]:
@@ -137,33 +144,46 @@ def kernel(tool, folder):
         file.write(''.join(lines) + MODULES)
     open(f'{data}/kcore_dir/modules', 'w').close()
     write_kcore(f'{data}/kcore_dir/kcore', parts)
-    starts = [ip for start in starts if parts[0][0] <= start < parts[0][1] for ip in (start, start + 1, start + 64)]
+    starts = [
+        ip for start in starts if parts[0][0] <= start < parts[0][1]
+        for ip in (start, start + 1, start + 64)
+    ]
     ips = sorted(set(starts)) + list(range(MODULE_PART[0], MODULE_PART[1], 8))
-    maps = mmap(MISC_KERNEL, -1, parts[0][0], parts[0][1] - parts[0][0], named['_text'], '[kernel.kallsyms]_text')
+    maps = mmap(MISC_KERNEL, -1, parts[0][0], parts[0][1] - parts[0][0], named['_text'],
+                '[kernel.kallsyms]_text')
     write(f'{data}/data', maps, MISC_KERNEL, ips)
-    compare('kernel', ips, perf_names(data, ips), our_names(tool, ['kallsyms', f'{data}/kcore_dir/kallsyms'], ips), module_differs)
+    compare('kernel', ips, perf_names(data, ips),
+            our_names(tool, ['kallsyms', f'{data}/kcore_dir/kallsyms'], ips), module_differs)
     return True
 
 
 def program(tool, folder, path):
-    out = subprocess.run(['readelf', '-lW', path], check=True, capture_output=True, text=True).stdout
-    row = next(line.split() for line in out.split('\n') if line.split()[:1] == ['LOAD'] and ' E ' in line)
+    out = subprocess.run(['readelf', '-lW', path], check=True, capture_output=True,
+                         text=True).stdout
+    row = next(line.split() for line in out.split('\n')
+               if line.split()[:1] == ['LOAD'] and ' E ' in line)
     offset, size = int(row[1], 16) & ~0xfff, (int(row[4], 16) + 0x1fff) & ~0xfff
     step = max(size // 50000, 7)
     ips = list(range(offset, min(offset + size, os.path.getsize(path)), step))
     base = 0x500000000000
     data = f'{folder}/program'
-    write(data, mmap(MISC_USER, PID, base + offset, size, offset, path), MISC_USER, [base + ip for ip in ips])
+    write(data, mmap(MISC_USER, PID, base + offset, size, offset, path), MISC_USER,
+          [base + ip for ip in ips])
     compare(path, ips, perf_names(data, ips), our_names(tool, ['elf', path], ips), program_differs)
     linkage(tool, path, int(row[1], 16) - int(row[2], 16))
 
 
 def linkage(tool, path, moved):
     """PLT entries have binutils' names; those of indirect functions have none."""
-    out = subprocess.run(['objdump', '-d', '-j', '.plt', '-j', '.plt.got', '-j', '.plt.sec', path], check=False, capture_output=True, text=True).stdout
-    lines = {int(ip, 16): name for ip, name in re.findall(r'^([0-9a-f]+) <([^>]+)@plt>:', out, re.M) if not name.startswith(('*ABS*', '_Z'))}
+    out = subprocess.run(['objdump', '-d', '-j', '.plt', '-j', '.plt.got', '-j', '.plt.sec', path],
+                         check=False, capture_output=True, text=True).stdout
+    lines = {
+        int(ip, 16): name for ip, name in re.findall(r'^([0-9a-f]+) <([^>]+)@plt>:', out, re.M)
+        if not name.startswith(('*ABS*', '_Z'))
+    }
     ours = our_names(tool, ['elf', path], [ip + moved for ip in lines])
-    bad = [(hex(ip), name, our) for (ip, name), our in zip(lines.items(), ours) if our != f"{name.split('@')[0]}@plt"]
+    bad = [(hex(ip), name, our) for (ip, name), our in zip(lines.items(), ours)
+           if our != f"{name.split('@')[0]}@plt"]
     print(f'  {len(lines)} lines of linkage, {len(bad)} differ {bad[:5]}')
     if bad:
         sys.exit(1)
@@ -174,8 +194,10 @@ def main():
     if not shutil.which('perf') or not shutil.which('readelf'):
         skip('there is no perf, or no readelf')
     with tempfile.TemporaryDirectory() as folder:
-        programs = ['/bin/true', '/bin/bash', sys.executable, '/lib/x86_64-linux-gnu/libc.so.6', '/lib/x86_64-linux-gnu/libm.so.6',
-                    '/usr/lib/x86_64-linux-gnu/libstdc++.so.6', tool]
+        programs = [
+            '/bin/true', '/bin/bash', sys.executable, '/lib/x86_64-linux-gnu/libc.so.6',
+            '/lib/x86_64-linux-gnu/libm.so.6', '/usr/lib/x86_64-linux-gnu/libstdc++.so.6', tool
+        ]
         for path in programs:
             if os.path.exists(path):
                 program(tool, folder, os.path.realpath(path))

@@ -46,7 +46,8 @@ def add_events(trace):
         added += trace[at:end]
         begins += kind == PGE
         if kind == PGE and begins == 2:
-            added += cfe(SMI) + ip_packet(FUP, ENTRY) + bytes((PGD,)) + cfe(RSM) + ip_packet(PGE, ENTRY)
+            added += cfe(SMI) + ip_packet(FUP, ENTRY) + bytes(
+                (PGD, )) + cfe(RSM) + ip_packet(PGE, ENTRY)
         at = end
     return added
 
@@ -65,7 +66,9 @@ def run(*argv):
 
 
 def items(data):
-    return [line.split()[3:] for line in run(ITEMS, "items", data, f"{REALPT}/sym/{NAME}").splitlines()]
+    return [
+        line.split()[3:] for line in run(ITEMS, "items", data, f"{REALPT}/sym/{NAME}").splitlines()
+    ]
 
 
 def check(got, expected, what):
@@ -80,14 +83,17 @@ with tempfile.TemporaryDirectory() as folder:
     recorded, made = f"{REALPT}/perf.data/{NAME}.perf.data", f"{folder}/data"
     dense.rewrite(recorded, made, add_events)
     set_term(pathlib.Path(made))
-    told = run("perf", "script", "-f", "-i", made, "--symfs", f"{REALPT}/sym/{NAME}", "--itrace=I", "-F", "event,synth")
+    told = run("perf", "script", "-f", "-i", made, "--symfs", f"{REALPT}/sym/{NAME}", "--itrace=I",
+               "-F", "event,synth")
     print(told)
     check(re.findall(r"cfe: (\w+)", told), ["INTR", "SMI", "RSM"], "events that perf tells")
-    check(re.findall(r"vector: (\d+) PFA: (\w+)", told), [(str(PAGE_FAULT), hex(ADDRESS))], "the page fault that perf tells")
+    check(re.findall(r"vector: (\d+) PFA: (\w+)", told), [(str(PAGE_FAULT), hex(ADDRESS))],
+          "the page fault that perf tells")
     before, after = items(recorded), items(made)
     smi = [item for item in after if item[-1] == "SMI"]
     check(smi, [["-", "async", "0", f"{ENTRY:x}", "0", "SMI"]], "the SMI that we tell")
     # An SMI ends the trace, which then begins again.
     at = after.index(smi[0])
     check(after[at + 1][:2], ["begin", f"{ENTRY:x}"], "what is behind it")
-    check([item[:-1] for item in after[:at] + after[at + 2:]], [item[:-1] for item in before], "the code")
+    check([item[:-1] for item in after[:at] + after[at + 2:]], [item[:-1] for item in before],
+          "the code")

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The page of `export --html` in headless Chromium: it draws, describes what is clicked, searches, and makes no
-network requests.
+"""The page of `export --html` in headless Chromium: it draws, describes what is clicked, searches,
+and makes no network requests.
 
-usage: page.py PAGE [SCREENSHOT]; PAGE is the program that writes one. 77 where there is no Chromium.
+usage: page.py PAGE [SCREENSHOT]; PAGE is the program that writes one. 77 where there is no
+Chromium.
 """
 import pathlib
 import subprocess
@@ -24,12 +25,19 @@ def open_page(browser, page):
     browser.open(page)
     browser.wait("document.body.dataset.painted > 0")
     equal(int(browser.run("document.body.dataset.spans")), SLICES + 2 + ACTIVATIONS, "slices")
-    print(f"{SLICES} slices, {page.stat().st_size} bytes: painted after {browser.run('document.body.dataset.painted')} ms")
+    print(
+        f"{SLICES} slices, {page.stat().st_size} bytes: painted after "
+        f"{browser.run('document.body.dataset.painted')} ms"
+    )
 
 
 def check_click(browser):
-    """Clicks in the middle of the time axis, in the first row of functions: below the tasks and interrupts off."""
-    box = browser.run("(({x, y, width}) => [x, y, width])(document.getElementById('chart').getBoundingClientRect())")
+    """Clicks in the middle of the time axis, in the first row of functions: below the tasks and
+    interrupts off."""
+    box = browser.run(
+        "(({x, y, width}) => [x, y, "
+        "width])(document.getElementById('chart').getBoundingClientRect())"
+    )
     browser.run("document.getElementById('all').click()")
     before = browser.chart()
     # Until the slice is wide enough to hit.
@@ -42,7 +50,9 @@ def check_click(browser):
         if text_of(browser, "details"):
             break
     found = text_of(browser, "details")
-    check(found.startswith("function_") and "5 instructions" in found and "900ns" in found, f"clicked on: {found!r}")
+    check(
+        found.startswith("function_") and "5 instructions" in found and "900ns" in found,
+        f"clicked on: {found!r}")
     # The middle of the time is in that slice, within a pixel of the zoom.
     number = int(found.split("function_")[1].split("functions")[0])
     check(abs(number - SLICES // 4 % 997) <= SLICES / 2 / box[2], f"clicked on: {found!r}")
@@ -56,7 +66,8 @@ def check_search(browser):
     found = text_of(browser, "found")
     check(found.startswith(f"{len(wanted)} found, "), f"searched for: {found!r}")
     before = browser.chart()
-    browser.call("Input.dispatchKeyEvent", type="keyDown", key="Enter", code="Enter", windowsVirtualKeyCode=13)
+    browser.call("Input.dispatchKeyEvent", type="keyDown", key="Enter", code="Enter",
+                 windowsVirtualKeyCode=13)
     check(browser.chart() != before, "the next one is not shown")
     check(text_of(browser, "details").startswith("function_12"), text_of(browser, "details"))
     browser.run("document.getElementById('search').value = ''; "
@@ -66,35 +77,56 @@ def check_search(browser):
 
 def check_histogram(browser):
     """The bar of the spike has its own color in each theme, with the rest to its left."""
-    equal(text_of(browser, "latencies_title"), "Latencies up to this spike, of CPU 1", "above the histogram")
-    check("190926" in text_of(browser, "statistics") and "98us" in text_of(browser, "statistics"), text_of(browser, "statistics"))
-    check("190926" in browser.run("document.getElementById('histogram').getAttribute('aria-label')"), "it is not told in words")
-    # How many pixels have the colors of the spike and of the other bars, and where the first and the last of them are
+    equal(text_of(browser, "latencies_title"), "Latencies up to this spike, of CPU 1",
+          "above the histogram")
+    check("190926" in text_of(browser, "statistics") and "98us" in text_of(browser, "statistics"),
+          text_of(browser, "statistics"))
+    check(
+        "190926" in browser.run("document.getElementById('histogram').getAttribute('aria-label')"),
+        "it is not told in words")
+    # How many pixels have the colors of the spike and of the other bars, and where the first and
+    # the last of them are
     found = browser.run(
         "(() => { const c = document.getElementById('histogram'), of = (name) => {"
-        "const e = document.createElement('i'); e.style.color = `var(--${name})`; document.body.append(e);"
-        "const rgb = getComputedStyle(e).color.match(/[0-9]+/g).slice(0, 3).map(Number); e.remove(); return rgb; };"
+        "const e = document.createElement('i'); e.style.color = `var(--${name})`; "
+        "document.body.append(e);"
+        "const rgb = getComputedStyle(e).color.match(/[0-9]+/g).slice(0, 3).map(Number); "
+        "e.remove(); return rgb; };"
         "const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;"
-        "return ['late', 'bar'].map((name) => { const w = of(name); let nr = 0, first = c.width, last = 0;"
-        "for (let i = 0; i < d.length; i += 4) if (d[i] === w[0] && d[i + 1] === w[1] && d[i + 2] === w[2]) {"
-        "const x = i / 4 % c.width; nr++; first = Math.min(first, x); last = Math.max(last, x); } return [nr, first / c.width, last / c.width]; });"
+        "return ['late', 'bar'].map((name) => { const w = of(name); let nr = 0, first = c.width, "
+        "last = 0;"
+        "for (let i = 0; i < d.length; i += 4) if (d[i] === w[0] && d[i + 1] === w[1] && d[i + 2] "
+        "=== w[2]) {"
+        "const x = i / 4 % c.width; nr++; first = Math.min(first, x); last = Math.max(last, x); } "
+        "return [nr, first / c.width, last / c.width]; });"
         "})()")
     (late, _, late_last), (bars, bars_first, bars_last) = found
-    check(late > 50 and bars > 1000 and bars_first < 0.2 and bars_last < late_last and late_last > 0.8, f"what is drawn: {found}")
+    check(
+        late > 50 and bars > 1000 and bars_first < 0.2 and bars_last < late_last
+        and late_last > 0.8, f"what is drawn: {found}")
 
 
 def check_normal(browser):
-    """The flame chart of the late activation beside the normal ones: what took longer is wide and red; what is clicked is told in numbers."""
+    """The flame chart of the late activation beside the normal ones: what took longer is wide and
+    red; what is clicked is told in numbers."""
     check(not browser.run("document.getElementById('normal').hidden"), "the comparison is hidden")
     found = text_of(browser, "normal_sentence")
-    check(found.startswith("normally 100ns") and f"median of {ACTIVATIONS}" in found and "here 98.9us more" in found, found)
-    check("expiry to interrupt" in text_of(browser, "normal_steps") and "+98.9us" in text_of(browser, "normal_steps"), text_of(browser, "normal_steps"))
+    check(
+        found.startswith("normally 100ns") and f"median of {ACTIVATIONS}" in found
+        and "here 98.9us more" in found, found)
+    check(
+        "expiry to interrupt" in text_of(browser, "normal_steps")
+        and "+98.9us" in text_of(browser, "normal_steps"), text_of(browser, "normal_steps"))
     frames = "[...document.querySelectorAll('#flame button')]"
     late = browser.run(f"{frames}.map((f) => [f.title, parseFloat(f.style.width)])")
-    check(len(late) > 50 and sum(wide for name, wide in late if name.startswith("function_")) > 95, f"frames: {late}")
+    check(
+        len(late) > 50 and sum(wide for name, wide in late if name.startswith("function_")) > 95,
+        f"frames: {late}")
     browser.run(f"{frames}.find((f) => f.title.startsWith('function_')).click()")
     found = text_of(browser, "normal_details")
-    check("here 900ns, normally 0ns" in found and f" of {ACTIVATIONS} normal activations have it" in found, f"clicked on: {found!r}")
+    check(
+        "here 900ns, normally 0ns" in found
+        and f" of {ACTIVATIONS} normal activations have it" in found, f"clicked on: {found!r}")
     browser.run("document.getElementById('normal_width').click()")
     normal = browser.run(f"{frames}.map((f) => f.title)")
     equal(normal, ["inner"], "what is normal")
@@ -111,11 +143,14 @@ def check_themes(browser):
         check_histogram(browser)
         shots.append(browser.screenshot())
         backgrounds.append(browser.run("getComputedStyle(document.body).backgroundColor"))
-        colors = browser.run("(() => { const c = document.getElementById('chart'); const seen = new Set();"
-                             "const d = new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer);"
-                             "for (const p of d) seen.add(p); return seen.size; })()")
+        colors = browser.run(
+            "(() => { const c = document.getElementById('chart'); const seen = new Set();"
+            "const d = new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, "
+            "c.height).data.buffer);"
+            "for (const p of d) seen.add(p); return seen.size; })()")
         check(colors > 10, f"{theme}: only {colors} colors")
-    check(backgrounds[0] != backgrounds[1] and shots[0] != shots[1], f"light is as dark: {backgrounds}")
+    check(backgrounds[0] != backgrounds[1] and shots[0] != shots[1],
+          f"light is as dark: {backgrounds}")
     return shots
 
 
@@ -123,7 +158,8 @@ def check_harmless(browser):
     """Names are shown as text, and nothing but the page was requested."""
     check("<img src=x" in text_of(browser, "facts"), "the hostile name is not shown")
     equal(browser.run("document.querySelectorAll('img').length"), 0, "images")
-    check(browser.run("document.title").startswith("perf-poke: IRQ latency"), "the title was changed")
+    check(
+        browser.run("document.title").startswith("perf-poke: IRQ latency"), "the title was changed")
     browser.check_harmless("page.html")
 
 

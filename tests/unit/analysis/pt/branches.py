@@ -30,7 +30,10 @@ def by_perf(data, *options, perf=("perf",), errors=None):
     instruction, or right before an error, where perf follows the code. Appends perf's errors to
     `errors` if given."""
     held = None
-    argv = [*perf, "script", "-f", "-i", data, "--ns", "--itrace=be", "-F", "tid,time,event,flags,ip,addr", *options]
+    argv = [
+        *perf, "script", "-f", "-i", data, "--ns", "--itrace=be", "-F",
+        "tid,time,event,flags,ip,addr", *options
+    ]
     for line in lines_of(argv, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL):
         if ERROR in line:
             check(errors is not None, f"perf: {line}")
@@ -44,7 +47,8 @@ def by_perf(data, *options, perf=("perf",), errors=None):
         left, right = line.split("=>")
         words = left.split()
         start, end = int(words[-1], 16), int(right.split()[0], 16)
-        held = (start, end, int(words[1].replace(".", "").rstrip(":")), int(words[0]), words[3] == CONDITIONAL and end - start in (2, 6))
+        held = (start, end, int(words[1].replace(".", "").rstrip(":")), int(words[0]),
+                words[3] == CONDITIONAL and end - start in (2, 6))
     if held:
         yield held
 
@@ -64,7 +68,8 @@ def compare(theirs, ours, tasks=True):
     ours = iter(ours)
     our, count, late, last, before = next(ours, None), 0, 0, 0, 0
     for their in theirs:
-        check(their[2] == before or last <= their[2] + APART, f"branch {count - 1} at {last} ns, the next time is {their[2]} by perf")
+        check(their[2] == before or last <= their[2] + APART,
+              f"branch {count - 1} at {last} ns, the next time is {their[2]} by perf")
         before = their[2]
         if not count and our and our[0] == 0 and their[0]:
             our = next(ours, None)  # a trace that begins in the middle
@@ -73,7 +78,8 @@ def compare(theirs, ours, tasks=True):
         # An ended task has no number, and perf misses the switch to it.
         same = our and our[:2] == their[:2] and (not tasks or our[3] in (their[3], -1))
         check(same, f"branch {count} is {our}, {their} by perf")
-        check(our[2] >= max(last, their[2] - APART), f"branch {count} at {our[2]} ns, {their[2]} by perf, behind one at {last}")
+        check(our[2] >= max(last, their[2] - APART),
+              f"branch {count} at {our[2]} ns, {their[2]} by perf, behind one at {last}")
         late += our[2] > their[2] + APART
         last, count = our[2], count + 1
         our = next(ours, None)

@@ -18,8 +18,10 @@ from branches import Failed, check
 
 SKIP = 77
 # By DynamoRIO; 8bcc and 0b3b by perf.
-RECORDINGS = {"drio-926b": 146740, "drio-8bcc": 103749, "drio-0b3b": 91452, "drio-c2d9": 59234, "drio-8e84": 59225, "drio-d36d": 8,
-              "drio-b54e": 6}
+RECORDINGS = {
+    "drio-926b": 146740, "drio-8bcc": 103749, "drio-0b3b": 91452, "drio-c2d9": 59234,
+    "drio-8e84": 59225, "drio-d36d": 8, "drio-b54e": 6
+}
 THREADS = (2, 5)
 LONG = 1 << 20
 # A recording without code, and how far to look for perf's next place.
@@ -41,10 +43,15 @@ def without_branches(counts):
 def check_one(items, data, symfs, count):
     whole = run(items, "items", data, symfs)
     for threads in THREADS:
-        check(run(items, "items", data, symfs, str(threads)) == whole, f"other items with {threads} threads")
-    check(without_time(run(items, "whole", data, symfs)) == without_time(whole), "other items where segments are decoded as one")
+        check(
+            run(items, "items", data, symfs, str(threads)) == whole,
+            f"other items with {threads} threads")
+    check(
+        without_time(run(items, "whole", data, symfs)) == without_time(whole),
+        "other items where segments are decoded as one")
     counts = run(items, "counts", data, symfs)[0]
-    check(count is None or counts.startswith(f"{count} instructions"), f"{counts}; {count} were executed")
+    check(count is None or counts.startswith(f"{count} instructions"),
+          f"{counts}; {count} were executed")
     check(" 0 errors" in counts, counts)
     runs = run(items, "runs", data, symfs)[0]
     check(without_branches(runs) == without_branches(counts), f"{runs} in runs")
@@ -71,7 +78,10 @@ def check_window(items, dense, recording, symfs, folder):
         check(got[-len(wanted):] == wanted, f"other items in a window with {threads} threads")
         check(len(got) < len(whole) // 3, f"{len(got)} items of {len(whole)} for a tenth")
         run(items, "stopped", data, symfs, str(threads))
-    print(f"{recording}, repeated: {len(got)} items for the {len(wanted)} of a window, of {len(whole)}")
+    print(
+        f"{recording}, repeated: {len(got)} items for the {len(wanted)} of a window, of "
+        f"{len(whole)}"
+    )
 
 
 def check_missing_code(items, data):
@@ -80,7 +90,8 @@ def check_missing_code(items, data):
     ours, missing, count = {}, 0, 0
     for words in (line.split() for line in run(items, "items", data)):
         if words[3] != "error":
-            ours.setdefault(int(words[0]), []).append(int(words[4 if words[3] == "begin" else 5], 16))
+            ours.setdefault(int(words[0]),
+                            []).append(int(words[4 if words[3] == "begin" else 5], 16))
     at = dict.fromkeys(ours, 0)
     for line in run("perf", "script", "-f", "-i", data, "--itrace=b", "-F", "cpu,addr,event"):
         words = line.split()
@@ -92,7 +103,8 @@ def check_missing_code(items, data):
             at[cpu] = ours[cpu].index(to, at[cpu], at[cpu] + NEAR) + 1
         except ValueError:
             missing += 1
-    check(count > 600 and missing < count // 20, f"{missing} of {count} places where perf goes on are missing")
+    check(count > 600 and missing < count // 20,
+          f"{missing} of {count} places where perf goes on are missing")
     print(f"{data}: {sum(map(len, ours.values()))} places, {count - missing} of perf's {count}")
 
 
@@ -102,9 +114,11 @@ def main():
     if not realpt.is_dir() or not shutil.which("perf"):
         print("skipped: no recordings of real CPUs (PERF_POKE_REALPT), or no perf")
         return SKIP
-    recordings = [(realpt / "perf.data" / f"{name}.perf.data", realpt / "sym" / name, count) for name, count in RECORDINGS.items()]
+    recordings = [(realpt / "perf.data" / f"{name}.perf.data", realpt / "sym" / name, count)
+                  for name, count in RECORDINGS.items()]
     failed = 0
-    for data, symfs, count in recordings + [(pathlib.Path(capture), "", None) for capture in captures]:
+    for data, symfs, count in recordings + [(pathlib.Path(capture), "", None)
+                                            for capture in captures]:
         try:
             check_one(items, str(data), str(symfs), count)
         except Failed as error:

@@ -12,13 +12,18 @@ import subprocess
 import sys
 
 # By DynamoRIO; 8bcc and 0b3b by perf.
-RECORDINGS = {'drio-926b': 146740, 'drio-8bcc': 103749, 'drio-0b3b': 91452, 'drio-c2d9': 59234, 'drio-8e84': 59225, 'drio-d36d': 8}
+RECORDINGS = {
+    'drio-926b': 146740, 'drio-8bcc': 103749, 'drio-0b3b': 91452, 'drio-c2d9': 59234,
+    'drio-8e84': 59225, 'drio-d36d': 8
+}
 BRANCH = re.compile(r'^\s*([0-9a-f]+) (.+?) =>\s+([0-9a-f]+) (.+?)\s*$')
 
 
 def perf_names(data, symfs):
-    out = subprocess.run(['perf', 'script', '-f', '-i', data, '--symfs', symfs, '--itrace=b', '-F', 'ip,sym,addr', *sys.argv[3:]],
-                         check=True, capture_output=True, text=True).stdout
+    out = subprocess.run([
+        'perf', 'script', '-f', '-i', data, '--symfs', symfs, '--itrace=b', '-F', 'ip,sym,addr',
+        *sys.argv[3:]
+    ], check=True, capture_output=True, text=True).stdout
     names = {}
     for line in out.split('\n'):
         found = BRANCH.match(line)
@@ -50,9 +55,13 @@ def main():
         ours = dict(line.split(None, 1) for line in told.stdout.split('\n') if line)
         ours = {int(ip, 16): symbol for ip, symbol in ours.items()}
         theirs = perf_names(data, symfs)
-        wrong = [(ip, symbol, ours.get(ip)) for ip, symbol in theirs.items() if not is_same(symbol, ours.get(ip, ''))]
+        wrong = [(ip, symbol, ours.get(ip)) for ip, symbol in theirs.items()
+                 if not is_same(symbol, ours.get(ip, ''))]
         insns = int(told.stderr.split()[0])
-        print(f'{name}: {insns} instructions of {count}; {len(wrong)} of {len(theirs)} addresses have another name')
+        print(
+            f'{name}: {insns} instructions of {count}; {len(wrong)} of {len(theirs)} addresses '
+            f'have another name'
+        )
         for ip, their, our in wrong[:20]:
             print(f'  {ip:x}: perf {their}, here {our}')
         bad += len(wrong) + (insns != count) + (not theirs)
