@@ -15,7 +15,7 @@
 
 #include <perf_poke.h>
 
-#define NS_PER_S 1000000000
+#define NSEC_PER_SEC 1000000000
 #define PERIOD_NS 1000000
 #define LATE_NS 500000
 
@@ -26,7 +26,7 @@ static uint64_t now_ns(void)
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+	return (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
 }
 
 static void control(void)
@@ -48,8 +48,8 @@ static void *loop(void *session)
 		struct timespec next;
 
 		report.expected_ns += PERIOD_NS;
-		next.tv_sec = (time_t)(report.expected_ns / NS_PER_S);
-		next.tv_nsec = (long)(report.expected_ns % NS_PER_S);
+		next.tv_sec = (time_t)(report.expected_ns / NSEC_PER_SEC);
+		next.tv_nsec = (long)(report.expected_ns % NSEC_PER_SEC);
 		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
 		control();
 		report.actual_ns = now_ns();

@@ -7,7 +7,11 @@
 #include <stdio.h>
 #include <time.h>
 
+#define NSEC_PER_USEC UINT64_C(1000)
+#define NSEC_PER_MSEC UINT64_C(1000000)
 #define NSEC_PER_SEC UINT64_C(1000000000)
+#define NSEC_PER_MIN (60 * NSEC_PER_SEC)
+#define NSEC_PER_HOUR (60 * NSEC_PER_MIN)
 
 static inline uint64_t clock_ns(clockid_t clock)
 {
@@ -35,7 +39,7 @@ static inline void clock_format_utc(char text[CLOCK_UTC_SIZE], uint64_t wall_ns)
 	gmtime_r(&seconds, &tm);
 	len = strftime(text, CLOCK_UTC_SIZE, "%FT%T", &tm);
 	snprintf(text + len, CLOCK_UTC_SIZE - len, ".%06" PRIu64 "Z",
-		 wall_ns % NSEC_PER_SEC / 1000);
+		 wall_ns % NSEC_PER_SEC / NSEC_PER_USEC);
 }
 
 #endif

@@ -5,12 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define NS_PER_US 1000ULL
-#define NS_PER_MS (1000 * NS_PER_US)
-#define NS_PER_S (1000 * NS_PER_MS)
-#define NS_PER_MIN (60 * NS_PER_S)
-#define NS_PER_H (60 * NS_PER_MIN)
-#define NS_PER_D (24 * NS_PER_H)
+#include "clock.h"
 
 static bool is_digit(char c)
 {
@@ -41,8 +36,13 @@ static int time_unit(const char *name, uint64_t *unit)
 		const char *name;
 		uint64_t ns;
 	} units[] = {
-		{ "ns", 1 },	     { "us", NS_PER_US }, { "ms", NS_PER_MS }, { "s", NS_PER_S },
-		{ "m", NS_PER_MIN }, { "h", NS_PER_H },	  { "d", NS_PER_D },
+		{ "ns", 1 },
+		{ "us", NSEC_PER_USEC },
+		{ "ms", NSEC_PER_MSEC },
+		{ "s", NSEC_PER_SEC },
+		{ "m", NSEC_PER_MIN },
+		{ "h", NSEC_PER_HOUR },
+		{ "d", 24 * NSEC_PER_HOUR },
 	};
 
 	if (!*name)
@@ -89,12 +89,12 @@ static int parse_time(const char *s, uint64_t unit, uint64_t *ns)
 
 int units_parse_time(const char *s, uint64_t *ns)
 {
-	return parse_time(s, NS_PER_US, ns);
+	return parse_time(s, NSEC_PER_USEC, ns);
 }
 
 int units_parse_duration(const char *s, uint64_t *ns)
 {
-	return parse_time(s, NS_PER_S, ns);
+	return parse_time(s, NSEC_PER_SEC, ns);
 }
 
 int units_parse_size(const char *s, uint64_t *bytes)
@@ -136,7 +136,7 @@ int units_parse_count(const char *s, uint64_t *count)
 
 static const char *format_long_time(char *buf, size_t size, uint64_t ns)
 {
-	uint64_t seconds = ns / NS_PER_S + (ns % NS_PER_S >= NS_PER_S / 2);
+	uint64_t seconds = ns / NSEC_PER_SEC + (ns % NSEC_PER_SEC >= NSEC_PER_SEC / 2);
 	uint64_t major = seconds / 60, minor = seconds % 60;
 	char major_unit = 'm', minor_unit = 's';
 
@@ -163,12 +163,12 @@ const char *units_format_time(char *buf, size_t size, uint64_t ns)
 	size_t name = 0;
 	int decimals = 3;
 
-	if (ns >= NS_PER_MIN)
+	if (ns >= NSEC_PER_MIN)
 		return format_long_time(buf, size, ns);
 	while (ns / step >= 1000)
 		step *= 10;
 	ns = (ns + step / 2) / step * step;
-	if (ns >= NS_PER_MIN)
+	if (ns >= NSEC_PER_MIN)
 		return format_long_time(buf, size, ns);
 
 	for (; ns / unit >= 1000; name++)

@@ -4,9 +4,10 @@
 
 #include <limits.h>
 
+#include "clock.h"
+
 /* Kernel priorities: below this real-time, from it on fair. */
 #define PRIO_FAIR 100
-#define NS_PER_US 1000
 
 /* Whether real-time threads had a CPU for nearly all of the half period before a time, so that the
  * kernel gave it to others. */
@@ -15,7 +16,7 @@ enum hogged { HOGGED_NO, HOGGED_YES, HOGGED_UNKNOWN };
 static enum hogged was_hogged(const struct schedule *schedule, int cpu, uint64_t at,
 			      const struct scheduling_facts *scheduling)
 {
-	uint64_t half_ns = scheduling->rt_period_us * NS_PER_US / 2, real_time_ns = 0;
+	uint64_t half_ns = scheduling->rt_period_us * NSEC_PER_USEC / 2, real_time_ns = 0;
 	struct schedule_shares shares = { 0 };
 	uint64_t since = schedule_since(schedule, cpu);
 	bool whole;
@@ -66,7 +67,7 @@ static enum runnable_why why_below(const struct late_thread *thread,
 static bool may_be_throttled(const struct scheduling_facts *scheduling, uint64_t runnable_ns)
 {
 	return scheduling->quota_us && scheduling->nr_throttled &&
-	       scheduling->throttled_us >= runnable_ns / NS_PER_US / 2;
+	       scheduling->throttled_us >= runnable_ns / NSEC_PER_USEC / 2;
 }
 
 /* Whether the thread alone used up its cgroup's quota in the period before it had to wait. */
@@ -74,7 +75,7 @@ static bool has_used_quota(const struct late_thread *thread, const struct schedu
 			   const struct scheduling_facts *scheduling)
 {
 	const struct thread_known known = { .cpu = -1 };
-	uint64_t period_ns = scheduling->quota_period_us * NS_PER_US;
+	uint64_t period_ns = scheduling->quota_period_us * NSEC_PER_USEC;
 	uint64_t end = thread->longest.begin, ran_ns;
 	struct thread_stays stays;
 
@@ -83,7 +84,7 @@ static bool has_used_quota(const struct late_thread *thread, const struct schedu
 		return false;
 	ran_ns = stays.sums[THREAD_RUNNING];
 	thread_stays_release(&stays);
-	return ran_ns >= scheduling->quota_us * NS_PER_US / 5 * 4;
+	return ran_ns >= scheduling->quota_us * NSEC_PER_USEC / 5 * 4;
 }
 
 static uint64_t idle_time(const struct schedule_shares *rivals)

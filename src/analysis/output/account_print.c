@@ -4,11 +4,11 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "clock.h"
 #include "task.h"
 #include "text.h"
 #include "units.h"
 
-#define NS_PER_S UINT64_C(1000000000)
 #define COLUMNS 100
 #define HEADLINE_MAX 160
 #define HEADLINE_MIN 40
@@ -18,7 +18,7 @@
 #define COARSE_NS 1000
 #define TIME "%" PRIu64 ".%09" PRIu64
 #define INTERRUPTED "what the timer's interrupt hit"
-#define SPLIT(ns) (ns) / NS_PER_S, (ns) % NS_PER_S
+#define SPLIT(ns) (ns) / NSEC_PER_SEC, (ns) % NSEC_PER_SEC
 void account_print_wrapped(FILE *file, const char *text)
 {
 	size_t column = 0;

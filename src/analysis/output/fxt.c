@@ -3,9 +3,9 @@
 
 #include <string.h>
 
+#include "clock.h"
 #include "fxt_format.h"
 
-#define NS_PER_S UINT64_C(1000000000)
 /* Words per write: 64 KiB are cheapest on ext4; 4 or 256 KiB cost twice as much. */
 #define BUFFER_WORDS 8192
 
@@ -254,7 +254,7 @@ void fxt_header(struct fxt *fxt, const char *provider)
 	end_record(fxt);
 	begin_record(fxt);
 	add_word(fxt, RECORD_INITIALIZATION);
-	add_word(fxt, NS_PER_S);
+	add_word(fxt, NSEC_PER_SEC);
 	end_record(fxt);
 }
 
@@ -283,9 +283,9 @@ static char *put_digits(char *to, uint64_t number, size_t min)
 
 static char *put_time(char *to, uint64_t time)
 {
-	to = put_digits(to, time / NS_PER_S, 1);
+	to = put_digits(to, time / NSEC_PER_SEC, 1);
 	*to++ = '.';
-	return put_digits(to, time % NS_PER_S, 9);
+	return put_digits(to, time % NSEC_PER_SEC, 9);
 }
 
 /* Avoids printf(), which would dominate the run time. Inline text, because each is unique. */

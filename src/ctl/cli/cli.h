@@ -283,7 +283,6 @@ bool output_file_exists(const char *path);
 const char *output_file_strerror(int err);
 
 /* Options of a command: one table row each, for parsing, --help and completion. */
-#define OPTIONS_NS_PER_H UINT64_C(3600000000000)
 
 /* For the notes of a command with times. */
 #define OPTIONS_TIMES "Times take ns, us, ms, s, m, h or d; a bare number is microseconds"

@@ -37,7 +37,7 @@ static const struct option_spec options[] = {
 	  .help = "time (default), latency, cpu or size; ascending" },
 	{ "cpu", 'c', OPTION_CPUS, TARGET(cpus), .metavar = "LIST",
 	  .help = "only these CPUs, such as 3 or 2,4-7" },
-	{ "min-latency", 'm', OPTION_TIME, .max = 8760 * OPTIONS_NS_PER_H, TARGET(min_latency_ns),
+	{ "min-latency", 'm', OPTION_TIME, .max = 8760 * NSEC_PER_HOUR, TARGET(min_latency_ns),
 	  .metavar = "TIME", .help = "only latencies of at least this" },
 	{ "since", 0, OPTION_PARSED, .parse = parse_since, .metavar = "WHEN",
 	  .help = "only captures since 2026-11-21, '2026-11-21 07:01', or\n2h ago" },

@@ -4,6 +4,7 @@
 #include "bundle/bundle.h"
 #include "capture/captures.h"
 #include "cli/cli.h"
+#include "clock.h"
 #include "commands/commands.h"
 #include "io.h"
 #include "output/account_print.h"
@@ -26,7 +27,7 @@ struct report_args {
 static const struct option_spec options[] = {
 	{ NULL, 0, OPTION_WORD, TARGET(capture), .metavar = "CAPTURE",
 	  .help = FOLDER_CAPTURE_HELP ", or an archive" },
-	{ "window", 'w', OPTION_TIME, .min = 1, .max = 8760 * OPTIONS_NS_PER_H, TARGET(window_ns),
+	{ "window", 'w', OPTION_TIME, .min = 1, .max = 8760 * NSEC_PER_HOUR, TARGET(window_ns),
 	  .metavar = "TIME",
 	  .help = "time before the spike (200us, or 1.25 times the latency\n"
 		  "if that is longer)" },

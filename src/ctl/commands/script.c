@@ -4,6 +4,7 @@
 
 #include "capture/captures.h"
 #include "cli/cli.h"
+#include "clock.h"
 #include "commands/commands.h"
 
 #define TARGET(member) .offset = offsetof(struct script_args, member)
@@ -11,9 +12,8 @@
 static const struct option_spec options[] = {
 	{ NULL, 0, OPTION_WORD, TARGET(capture), .metavar = "CAPTURE",
 	  .help = FOLDER_CAPTURE_HELP },
-	{ "window", 'w', OPTION_TIME, .min = 1, .max = 8760 * OPTIONS_NS_PER_H,
-	  TARGET(view.window_ns), .metavar = "TIME",
-	  .help = "time before the spike (200us of Intel PT, 10ms of events)" },
+	{ "window", 'w', OPTION_TIME, .min = 1, .max = 8760 * NSEC_PER_HOUR, TARGET(view.window_ns),
+	  .metavar = "TIME", .help = "time before the spike (200us of Intel PT, 10ms of events)" },
 	{ "all", 0, OPTION_FLAG, TARGET(view.all), .help = "show all recorded time" },
 	{ "cpu", 'C', OPTION_CPUS, TARGET(view.cpus), .metavar = "LIST",
 	  .help = "show these CPUs, such as 3 or 2,4-7 (the spike's)" },

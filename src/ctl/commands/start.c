@@ -5,13 +5,10 @@
 
 #include "causes/known.h"
 #include "cli/cli.h"
+#include "clock.h"
 #include "session/detach.h"
 #include "session/session.h"
 #include "units.h"
-
-#define NS_PER_US UINT64_C(1000)
-#define NS_PER_S UINT64_C(1000000000)
-#define NS_PER_H (3600 * NS_PER_S)
 
 #define TARGET(member) .offset = offsetof(struct start_args, member)
 
@@ -26,7 +23,7 @@ static const struct option_spec options[] = {
 	{ "metrics", 0, OPTION_STRING, TARGET(follow.metrics), .metavar = "FILE",
 	  .help = "write Prometheus metrics to FILE every 10 s, for the\n"
 		  "textfile collector of node_exporter" },
-	{ "duration", 0, OPTION_DURATION, .min = NS_PER_S / 1000, .max = 8760 * NS_PER_H,
+	{ "duration", 0, OPTION_DURATION, .min = NSEC_PER_SEC / 1000, .max = 8760 * NSEC_PER_HOUR,
 	  TARGET(duration_ns), .metavar = "TIME",
 	  .help = "stop this long after arming (no limit)" },
 	{ "housekeeping", 0, OPTION_CPUS, TARGET(targets.housekeeping), .metavar = "LIST",
@@ -101,7 +98,7 @@ int start_parse(struct start_args *args, struct console *con, int argc, char **a
 	if (r)
 		return r;
 	if (!args->opts.threshold_ns)
-		args->opts.threshold_ns = 30 * NS_PER_US;
+		args->opts.threshold_ns = 30 * NSEC_PER_USEC;
 	if (!args->opts.max_captures)
 		args->opts.max_captures = args->opts.keep_worst ? UINT64_MAX : 1;
 	if (args->top && args->detach) {

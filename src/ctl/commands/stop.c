@@ -8,7 +8,6 @@
 
 /* Polling interval. */
 #define LOOK_US 20000
-#define NS_PER_H (3600 * NSEC_PER_SEC)
 
 struct stop_args {
 	const char *session;
@@ -23,7 +22,7 @@ static const struct option_spec options[] = {
 	  .help = "optional if only one session is alive" },
 	{ "all", 'a', OPTION_FLAG, TARGET(all),
 	  .help = "stop all sessions and remove leftovers of dead ones" },
-	{ "timeout", 0, OPTION_DURATION, .min = NSEC_PER_SEC / 1000, .max = 8760 * NS_PER_H,
+	{ "timeout", 0, OPTION_DURATION, .min = NSEC_PER_SEC / 1000, .max = 8760 * NSEC_PER_HOUR,
 	  TARGET(timeout_ns), .metavar = "TIME", .help = "maximum time to wait (no limit)" },
 };
 

@@ -4,9 +4,9 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "clock.h"
 #include "units.h"
 
-#define NS_PER_S UINT64_C(1000000000)
 #define DIGITS "0123456789"
 
 /* Digits with one point. */
@@ -14,7 +14,7 @@ static int parse_seconds(const char *s, uint64_t *ns)
 {
 	_cleanup_free_ char *whole = strndup(s, strcspn(s, "."));
 	const char *fraction = strchr(s, '.') + 1;
-	uint64_t scale = NS_PER_S;
+	uint64_t scale = NSEC_PER_SEC;
 	uint64_t seconds;
 	int r;
 
@@ -25,7 +25,7 @@ static int parse_seconds(const char *s, uint64_t *ns)
 	r = units_parse_count(whole, &seconds);
 	if (r)
 		return r;
-	if (__builtin_mul_overflow(seconds, NS_PER_S, ns))
+	if (__builtin_mul_overflow(seconds, NSEC_PER_SEC, ns))
 		return -ERANGE;
 	for (; *fraction; fraction++) {
 		scale /= 10;

@@ -5,8 +5,7 @@
 #include <sys/random.h>
 
 #include "cli/cli.h"
-
-#define NS_PER_MS UINT64_C(1000000)
+#include "clock.h"
 
 /* The options of perf record (6.1 to 7.3) whose value may be the next word. All others have no
  * value, or have it in the same word. */
@@ -80,7 +79,7 @@ static int take(struct perf_record *record, struct found *found, const char *nam
 			"perf record: --delay '%s': must be milliseconds, at most an "
 			"hour",
 			value);
-	record->delay_ns = delay_ms > 0 ? (uint64_t)delay_ms * NS_PER_MS : 0;
+	record->delay_ns = delay_ms > 0 ? (uint64_t)delay_ms * NSEC_PER_MSEC : 0;
 	return 0;
 }
 

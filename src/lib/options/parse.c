@@ -6,12 +6,12 @@
 
 #include "array.h"
 #include "bpf/poke.h"
+#include "clock.h"
 #include "options/table.h"
 #include "text.h"
 #include "units.h"
 
 #define OVERRUN ",overrun"
-#define NS_PER_H UINT64_C(3600000000000)
 
 static int check_event(const struct perf_poke_opts *opts, const char *name, size_t length,
 		       char **why)
@@ -132,7 +132,7 @@ static const struct perf_poke_choice *find_kind(const char *name, size_t length)
 static int parse_threshold(struct perf_poke_trigger *trigger, const char *value, char **why)
 {
 	if (!value || (!units_parse_time(value, &trigger->threshold_ns) && trigger->threshold_ns &&
-		       trigger->threshold_ns <= NS_PER_H))
+		       trigger->threshold_ns <= NSEC_PER_HOUR))
 		return 0;
 	return say_why(why, -EINVAL,
 		       "'%s' is not a time (use 30us, 1.5ms, 2s, at most 1h; a bare number is "

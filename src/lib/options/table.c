@@ -3,9 +3,7 @@
 
 #include <stddef.h>
 
-#define NS_PER_US UINT64_C(1000)
-#define NS_PER_S UINT64_C(1000000000)
-#define NS_PER_H (3600 * NS_PER_S)
+#include "clock.h"
 
 /* Kind, offset and size of a member. */
 #define MEMBER(kind, member)                                                                       \
@@ -20,7 +18,7 @@ static const struct option_row rows[] = {
 	{ { "threshold", 0, "TIME", "capture latencies of at least this (30us)", NO_AXIS },
 	  MEMBER(OPTION_TIME, threshold_ns),
 	  .min = 1,
-	  .max = NS_PER_H },
+	  .max = NSEC_PER_HOUR },
 	{ { "trigger", 0, "WHAT[=TIME][,overrun]",
 	    "latency to watch, with its own threshold (irq). overrun:\n"
 	    "spike even if the thread does not run (thread, wakeup)",
@@ -48,8 +46,8 @@ static const struct option_row rows[] = {
 	  MEMBER(OPTION_ENUM, workload) },
 	{ { "period", 0, "TIME", "period of the workload (1ms)", NO_AXIS },
 	  MEMBER(OPTION_TIME, period_ns),
-	  .min = 10 * NS_PER_US,
-	  .max = NS_PER_S },
+	  .min = 10 * NSEC_PER_USEC,
+	  .max = NSEC_PER_SEC },
 	{ { "prio", 0, "HOW",
 	    "scheduling of the workload's threads: f:PRIORITY,\n"
 	    "r:PRIORITY, o:NICE, d:RUNTIME:PERIOD (f:95)",
@@ -106,7 +104,7 @@ static const struct option_row rows[] = {
 	  .max = UINT64_C(1) << 50 },
 	{ { "cooldown", 0, "TIME", "minimum time between captures (0)", NO_AXIS },
 	  MEMBER(OPTION_DURATION, cooldown_ns),
-	  .max = 24 * NS_PER_H },
+	  .max = 24 * NSEC_PER_HOUR },
 	{ { "output", 'o', "DIR", "folder for captures, created if missing (perf-poke.data)",
 	    NO_AXIS },
 	  MEMBER(OPTION_STRING, output) },

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "commands/commands.h"
 
+#include "clock.h"
 #include "parsed.h"
-
-#define NS_PER_S UINT64_C(1000000000)
 
 #define PARSED_WORDS "perf-poke-ctl", "list"
 PARSED_BY(struct list_args, list_parse, nothing_to_release)
@@ -30,7 +29,7 @@ TEST(maps_options)
 	assert_int_equal(all.args.order, LIST_BY_LATENCY);
 	assert_string_equal(all.args.cpus, "3,1-2");
 	assert_int_equal(all.args.min_latency_ns, 50000);
-	assert_int_equal(all.args.since_ns, 999993600 * NS_PER_S);
+	assert_int_equal(all.args.since_ns, 999993600 * NSEC_PER_SEC);
 	assert_true(all.args.json);
 	assert_true(all.args.why);
 }
@@ -69,14 +68,14 @@ TEST(reads_since)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		uint64_t since_ns = 1;
 
-		assert_int_equal(list_parse_since(rows[i].text, 2000000000 * NS_PER_S, &since_ns),
-				 0);
-		assert_int_equal(since_ns, rows[i].since_s * NS_PER_S);
+		assert_int_equal(
+			list_parse_since(rows[i].text, 2000000000 * NSEC_PER_SEC, &since_ns), 0);
+		assert_int_equal(since_ns, rows[i].since_s * NSEC_PER_SEC);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		uint64_t since_ns = 1;
 
-		assert_int_equal(list_parse_since(bad[i], 2000000000 * NS_PER_S, &since_ns),
+		assert_int_equal(list_parse_since(bad[i], 2000000000 * NSEC_PER_SEC, &since_ns),
 				 -EINVAL);
 		assert_int_equal(since_ns, 1);
 	}
