@@ -39,7 +39,7 @@ struct perfdata_build_ids {
 	void *files; /* tree of struct file */
 };
 
-static struct build_id read_notes(int dirfd, const char *path)
+static struct build_id read_build_id_notes(int dirfd, const char *path)
 {
 	_cleanup_buf_ struct perfdata_buf notes = {};
 
@@ -48,8 +48,8 @@ static struct build_id read_notes(int dirfd, const char *path)
 	return build_id_of_notes(notes.data, notes.len);
 }
 
-static void put(struct perfdata_buf *body, uint16_t misc, const struct build_id *id,
-		const char *name)
+static void put_build_id(struct perfdata_buf *body, uint16_t misc, const struct build_id *id,
+			 const char *name)
 {
 	const size_t len = strlen(name), padded = (len / NAME_ALIGN + 1) * NAME_ALIGN;
 
@@ -67,31 +67,24 @@ static void put(struct perfdata_buf *body, uint16_t misc, const struct build_id 
 }
 
 /* The names must match those of perfdata_put_kernel(). */
-static void put_modules(struct perfdata_buf *body, int rootfd)
+void perfdata_kernel_build_ids(struct perfdata_buf *body, int rootfd)
 {
+	struct build_id id = read_build_id_notes(rootfd, "sys/kernel/notes");
 	_cleanup_closedir_ DIR *modules = NULL;
 	const struct dirent *entry;
 
+	put_build_id(body, PERF_RECORD_MISC_KERNEL, &id, KERNEL_NAME);
 	if (opendir_at(&modules, rootfd, "sys/module") < 0)
 		return;
 	while ((entry = readdir(modules))) {
 		char path[sizeof(entry->d_name) + sizeof("/notes/.note.gnu.build-id")];
 		char name[sizeof(entry->d_name) + sizeof("[]")];
-		struct build_id id;
 
 		snprintf(path, sizeof(path), "%s/notes/.note.gnu.build-id", entry->d_name);
 		snprintf(name, sizeof(name), "[%s]", entry->d_name);
-		id = read_notes(dirfd(modules), path);
-		put(body, PERF_RECORD_MISC_KERNEL, &id, name);
+		id = read_build_id_notes(dirfd(modules), path);
+		put_build_id(body, PERF_RECORD_MISC_KERNEL, &id, name);
 	}
-}
-
-void perfdata_kernel_build_ids(struct perfdata_buf *body, int rootfd)
-{
-	struct build_id id = read_notes(rootfd, "sys/kernel/notes");
-
-	put(body, PERF_RECORD_MISC_KERNEL, &id, KERNEL_NAME);
-	put_modules(body, rootfd);
 }
 
 int perfdata_build_ids_new(struct perfdata_build_ids **ret, int rootfd)
@@ -113,7 +106,7 @@ void perfdata_build_ids_free(struct perfdata_build_ids *ids)
 	free(ids);
 }
 
-static int compare_files(const void *a, const void *b)
+static int compare_cached_files(const void *a, const void *b)
 {
 	const struct file *one = a, *other = b;
 
@@ -123,7 +116,7 @@ static int compare_files(const void *a, const void *b)
 		       ?: array_compare(one->mtime.tv_nsec, other->mtime.tv_nsec);
 }
 
-static int compare_names(const void *a, const void *b)
+static int compare_mapped_names(const void *a, const void *b)
 {
 	const struct name *one = a, *other = b;
 
@@ -131,7 +124,7 @@ static int compare_names(const void *a, const void *b)
 }
 
 /* O_PATH: opening a device or a FIFO could have side effects. */
-static int find_path(int rootfd, const char *path, uint64_t ino, struct stat *st)
+static int open_regular_path(int rootfd, const char *path, uint64_t ino, struct stat *st)
 {
 	_cleanup_close_ int fd = openat(rootfd, path, O_PATH | O_CLOEXEC);
 
@@ -143,7 +136,7 @@ static int find_path(int rootfd, const char *path, uint64_t ino, struct stat *st
 /* map_files leads to the file in any namespace, even if deleted. If the process has exited or
  * unmapped it, tries the path in the process's root, then in ours. The inode must match then. The
  * device is not compared, because overlayfs and btrfs report another one in mappings. */
-static int find_file(int rootfd, const struct perfdata_mapping *map, struct stat *st)
+static int find_mapped_file(int rootfd, const struct perfdata_mapping *map, struct stat *st)
 {
 	_cleanup_free_ char *path = NULL;
 	char link[96];
@@ -151,23 +144,13 @@ static int find_file(int rootfd, const struct perfdata_mapping *map, struct stat
 
 	snprintf(link, sizeof(link), "proc/%d/map_files/%" PRIx64 "-%" PRIx64, map->pid, map->start,
 		 map->end);
-	fd = find_path(rootfd, link, 0, st);
+	fd = open_regular_path(rootfd, link, 0, st);
 	if (fd >= 0)
 		return fd;
 	if (asprintf(&path, "proc/%d/root%s", map->pid, map->name) < 0)
 		return -1;
-	fd = find_path(rootfd, path, map->inode, st);
-	return fd >= 0 ? fd : find_path(rootfd, map->name + 1, map->inode, st);
-}
-
-static struct build_id read_path(int path_fd)
-{
-	_cleanup_close_ int fd = -1;
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd < 0 ? (struct build_id){} : build_id_of_elf(fd);
+	fd = open_regular_path(rootfd, path, map->inode, st);
+	return fd >= 0 ? fd : open_regular_path(rootfd, map->name + 1, map->inode, st);
 }
 
 /* *id stays empty if the file is missing or not ELF. */
@@ -175,48 +158,45 @@ static int file_build_id(struct perfdata_build_ids *ids, const struct perfdata_m
 			 struct build_id *id)
 {
 	_cleanup_free_ struct file *file = calloc(1, sizeof(*file));
-	_cleanup_close_ int fd = -1;
+	_cleanup_close_ int path_fd = -1, fd = -1;
 	struct file **found;
+	char path[32];
 	struct stat st;
 
 	if (!file)
 		return -ENOMEM;
-	fd = find_file(ids->rootfd, map, &st);
-	if (fd < 0)
+	path_fd = find_mapped_file(ids->rootfd, map, &st);
+	if (path_fd < 0)
 		return 0;
 	file->dev = st.st_dev;
 	file->ino = st.st_ino;
 	file->mtime = st.st_mtim;
-	found = tsearch(file, &ids->files, compare_files);
+	found = tsearch(file, &ids->files, compare_cached_files);
 	if (!found)
 		return -ENOMEM;
 	if (*found == file) {
-		file->id = read_path(fd);
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (fd >= 0)
+			file->id = build_id_of_elf(fd);
 		TAKE_PTR(file);
 	}
 	*id = (*found)->id;
 	return 0;
 }
 
-/* Whether it is the file that has this name here, where perf looks for it. */
-static bool is_ours(int rootfd, const struct perfdata_mapping *map)
-{
-	_cleanup_close_ int fd = -1;
-	struct stat st;
-
-	fd = find_path(rootfd, map->name + 1, map->inode, &st);
-	return fd >= 0;
-}
-
 /* perf identifies files by name. Of equal names in several mount namespaces, the file that has it
  * here counts, else the first with a build id. */
-static int add_map(struct perfdata_build_ids *ids, void **names, const struct perfdata_mapping *map)
+static int add_mapping(struct perfdata_build_ids *ids, void **names,
+		       const struct perfdata_mapping *map)
 {
 	_cleanup_free_ struct name *new = NULL;
+	_cleanup_close_ int fd = -1;
 	bool is_vdso = !strcmp(map->name, VDSO_NAME);
 	struct name **found, *name;
 	struct build_id id = {};
 	struct vdso vdso = {};
+	struct stat st;
 	int r;
 
 	if (!is_vdso && (map->name[0] != '/' || map->name[1] == '/'))
@@ -225,7 +205,7 @@ static int add_map(struct perfdata_build_ids *ids, void **names, const struct pe
 	if (!new)
 		return -ENOMEM;
 	strcpy(new->name, map->name);
-	found = tsearch(new, names, compare_names);
+	found = tsearch(new, names, compare_mapped_names);
 	if (!found)
 		return -ENOMEM;
 	name = *found;
@@ -240,7 +220,9 @@ static int add_map(struct perfdata_build_ids *ids, void **names, const struct pe
 			name->id = vdso.id;
 		return 0;
 	}
-	name->ours = is_ours(ids->rootfd, map);
+	/* perf looks for the file by this name. */
+	fd = open_regular_path(ids->rootfd, map->name + 1, map->inode, &st);
+	name->ours = fd >= 0;
 	name->inode = map->inode;
 	if (name->id.size && !name->ours)
 		return 0;
@@ -250,47 +232,38 @@ static int add_map(struct perfdata_build_ids *ids, void **names, const struct pe
 	return r;
 }
 
-static int add_records(struct perfdata_build_ids *ids, void **names,
-		       const struct perfdata_records *records)
-{
-	struct perf_event_header header;
-	size_t at = 0;
-	int r = 0;
-
-	while (records->len - at >= sizeof(header) && !r) {
-		const uint8_t *record = (const uint8_t *)records->data + at;
-		struct perfdata_mapping map;
-
-		memcpy(&header, record, sizeof(header));
-		if (header.size < sizeof(header) || header.size > records->len - at)
-			break;
-		if (header.type == PERF_RECORD_MMAP2 && perfdata_mapping(record, &map) &&
-		    !map.is_data)
-			r = add_map(ids, names, &map);
-		at += header.size;
-	}
-	return r;
-}
-
-static void put_name(const void *node, VISIT visit, void *body)
+static void put_name_id(const void *node, VISIT visit, void *body)
 {
 	const struct name *name = *(struct name *const *)node;
 
 	if (visit == postorder || visit == leaf)
-		put(body, PERF_RECORD_MISC_USER, &name->id, name->name);
+		put_build_id(body, PERF_RECORD_MISC_USER, &name->id, name->name);
 }
 
 int perfdata_put_build_ids(struct perfdata *pd, struct perfdata_build_ids *ids,
 			   const struct perfdata_records *records, size_t nr)
 {
 	struct perfdata_buf *body = perfdata_own_build_ids(pd);
+	struct perf_event_header header;
 	void *names = NULL;
 	int r = 0;
 
-	for (size_t i = 0; i < nr && !r; i++)
-		r = add_records(ids, &names, &records[i]);
+	for (size_t i = 0; i < nr; i++) {
+		for (size_t at = 0; records[i].len - at >= sizeof(header) && !r;
+		     at += header.size) {
+			const uint8_t *record = (const uint8_t *)records[i].data + at;
+			struct perfdata_mapping map;
+
+			memcpy(&header, record, sizeof(header));
+			if (header.size < sizeof(header) || header.size > records[i].len - at)
+				break;
+			if (header.type == PERF_RECORD_MMAP2 && perfdata_mapping(record, &map) &&
+			    !map.is_data)
+				r = add_mapping(ids, &names, &map);
+		}
+	}
 	if (!r)
-		twalk_r(names, put_name, body);
+		twalk_r(names, put_name_id, body);
 	tdestroy(names, free);
 	return r ? r : body->error;
 }

@@ -3,6 +3,8 @@
 #include "internal.h"
 
 #include <ctype.h>
+#include <endian.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/utsname.h>
 
@@ -10,19 +12,8 @@
 #include <cpuid.h>
 #endif
 
-static void put_uname(struct perfdata_features *features)
-{
-	struct utsname uts;
-
-	if (uname(&uts) < 0)
-		return;
-	perfdata_buf_string(&features->body[PERFDATA_FEATURE_HOSTNAME], uts.nodename);
-	perfdata_buf_string(&features->body[PERFDATA_FEATURE_OSRELEASE], uts.release);
-	perfdata_buf_string(&features->body[PERFDATA_FEATURE_ARCH], uts.machine);
-}
-
 /* Returns the number of present CPUs, 0 if unknown. */
-static unsigned int put_nr_cpus(struct perfdata_buf *body, int rootfd)
+static unsigned int put_cpu_counts(struct perfdata_buf *body, int rootfd)
 {
 	long online = sysconf(_SC_NPROCESSORS_ONLN);
 	unsigned int present;
@@ -51,7 +42,7 @@ static void squeeze_spaces(char *string)
 	*to = '\0';
 }
 
-static void put_cpu_desc(struct perfdata_buf *body, int rootfd)
+static void put_cpu_description(struct perfdata_buf *body, int rootfd)
 {
 	/* First CPU only: the whole file is slow on large machines. */
 	char cpuinfo[4096];
@@ -71,7 +62,7 @@ static void put_cpu_desc(struct perfdata_buf *body, int rootfd)
 	perfdata_buf_string(body, desc);
 }
 
-static void put_cpuid(struct perfdata_buf *body)
+static void put_cpuid_text(struct perfdata_buf *body)
 {
 #ifdef __x86_64__
 	unsigned int max, eax, ebx, ecx, edx, family, model;
@@ -93,7 +84,7 @@ static void put_cpuid(struct perfdata_buf *body)
 #endif
 }
 
-static void put_total_mem(struct perfdata_buf *body, int rootfd)
+static void put_total_memory(struct perfdata_buf *body, int rootfd)
 {
 	char meminfo[4096];
 	const char *total;
@@ -105,13 +96,70 @@ static void put_total_mem(struct perfdata_buf *body, int rootfd)
 		perfdata_buf_u64(body, strtoull(total + strlen("MemTotal:"), NULL, 10));
 }
 
-static void put_cmdline(struct perfdata_buf *body, const char *const *argv, size_t argc)
+/* CPU_TOPOLOGY: the CPUs of each package, die and core. */
+
+static ssize_t read_topology(int rootfd, unsigned int cpu, const char *file, char *string,
+			     size_t size)
 {
-	if (!argc)
+	char path[128];
+
+	snprintf(path, sizeof(path), "sys/devices/system/cpu/cpu%u/topology/%s", cpu, file);
+	return perfdata_read_string(rootfd, path, string, size);
+}
+
+/* perf uses -1 for unknown ids, such as those of offline CPUs. */
+static uint32_t read_topology_id(int rootfd, unsigned int cpu, const char *file)
+{
+	char id[32];
+
+	if (read_topology(rootfd, cpu, file, id, sizeof(id)) < 1)
+		return -1;
+	return strtol(id, NULL, 10);
+}
+
+/* Writes each list once, at its first CPU. */
+static void put_topology_lists(struct perfdata_buf *body, int rootfd, unsigned int nr_cpus,
+			       const char *file)
+{
+	_cleanup_buf_ struct perfdata_buf lists = {};
+	char list[4096];
+	uint32_t nr = 0;
+
+	for (unsigned int cpu = 0; cpu < nr_cpus; cpu++) {
+		if (read_topology(rootfd, cpu, file, list, sizeof(list)) < 1 ||
+		    strtoul(list, NULL, 10) != cpu)
+			continue;
+		perfdata_buf_string(&lists, list);
+		nr++;
+	}
+	perfdata_buf_u32(body, nr);
+	perfdata_buf_append(body, &lists);
+}
+
+static void put_cpu_topology(struct perfdata_buf *body, int rootfd, unsigned int nr_cpus)
+{
+	char list[4096];
+	uint32_t package;
+
+	if (!nr_cpus || read_topology(rootfd, 0, "core_cpus_list", list, sizeof(list)) < 1)
 		return;
-	perfdata_buf_u32(body, argc);
-	for (size_t i = 0; i < argc; i++)
-		perfdata_buf_string(body, argv[i]);
+	put_topology_lists(body, rootfd, nr_cpus, "package_cpus_list");
+	put_topology_lists(body, rootfd, nr_cpus, "core_cpus_list");
+	for (unsigned int cpu = 0; cpu < nr_cpus; cpu++) {
+		package = read_topology_id(rootfd, cpu, "physical_package_id");
+		/* perf on x86 considers this malformed and ignores all later features. */
+		if (package != (uint32_t)-1 && package > nr_cpus) {
+			body->len = 0;
+			return;
+		}
+		perfdata_buf_u32(body, read_topology_id(rootfd, cpu, "core_id"));
+		perfdata_buf_u32(body, package);
+	}
+	if (read_topology(rootfd, 0, "die_cpus_list", list, sizeof(list)) < 1)
+		return;
+	put_topology_lists(body, rootfd, nr_cpus, "die_cpus_list");
+	for (unsigned int cpu = 0; cpu < nr_cpus; cpu++)
+		perfdata_buf_u32(body, read_topology_id(rootfd, cpu, "die_id"));
 }
 
 static void put_pmu_mappings(struct perfdata_buf *body, int rootfd)
@@ -137,15 +185,7 @@ static void put_pmu_mappings(struct perfdata_buf *body, int rootfd)
 	perfdata_buf_append(body, &pmus);
 }
 
-static int features_error(const struct perfdata_features *features)
-{
-	for (int i = 0; i < PERFDATA_FEATURE_NR; i++)
-		if (features->body[i].error)
-			return features->body[i].error;
-	return 0;
-}
-
-static void freep_features(struct perfdata_features **features)
+static void perfdata_features_freep(struct perfdata_features **features)
 {
 	perfdata_features_free(*features);
 }
@@ -153,26 +193,36 @@ static void freep_features(struct perfdata_features **features)
 int perfdata_features_new(struct perfdata_features **ret, int rootfd, const char *version,
 			  const char *const *argv, size_t argc)
 {
-	_cleanup_(freep_features) struct perfdata_features *features = calloc(1, sizeof(*features));
+	_cleanup_(perfdata_features_freep) struct perfdata_features *features =
+		calloc(1, sizeof(*features));
+	struct perfdata_buf *cmdline;
 	unsigned int nr_cpus;
-	int r;
+	struct utsname uts;
 
 	if (!features)
 		return -ENOMEM;
-	put_uname(features);
+	if (!uname(&uts)) {
+		perfdata_buf_string(&features->body[PERFDATA_FEATURE_HOSTNAME], uts.nodename);
+		perfdata_buf_string(&features->body[PERFDATA_FEATURE_OSRELEASE], uts.release);
+		perfdata_buf_string(&features->body[PERFDATA_FEATURE_ARCH], uts.machine);
+	}
 	perfdata_kernel_build_ids(&features->body[PERFDATA_FEATURE_BUILD_ID], rootfd);
 	perfdata_buf_string(&features->body[PERFDATA_FEATURE_VERSION], version);
-	nr_cpus = put_nr_cpus(&features->body[PERFDATA_FEATURE_NRCPUS], rootfd);
-	put_cpu_desc(&features->body[PERFDATA_FEATURE_CPUDESC], rootfd);
-	put_cpuid(&features->body[PERFDATA_FEATURE_CPUID]);
-	put_total_mem(&features->body[PERFDATA_FEATURE_TOTAL_MEM], rootfd);
-	put_cmdline(&features->body[PERFDATA_FEATURE_CMDLINE], argv, argc);
-	perfdata_topology(&features->body[PERFDATA_FEATURE_CPU_TOPOLOGY], rootfd, nr_cpus);
+	nr_cpus = put_cpu_counts(&features->body[PERFDATA_FEATURE_NRCPUS], rootfd);
+	put_cpu_description(&features->body[PERFDATA_FEATURE_CPUDESC], rootfd);
+	put_cpuid_text(&features->body[PERFDATA_FEATURE_CPUID]);
+	put_total_memory(&features->body[PERFDATA_FEATURE_TOTAL_MEM], rootfd);
+	cmdline = &features->body[PERFDATA_FEATURE_CMDLINE];
+	if (argc)
+		perfdata_buf_u32(cmdline, argc);
+	for (size_t i = 0; i < argc; i++)
+		perfdata_buf_string(cmdline, argv[i]);
+	put_cpu_topology(&features->body[PERFDATA_FEATURE_CPU_TOPOLOGY], rootfd, nr_cpus);
 	put_pmu_mappings(&features->body[PERFDATA_FEATURE_PMU_MAPPINGS], rootfd);
-
-	r = features_error(features);
-	if (r < 0)
-		return r;
+	for (int i = 0; i < PERFDATA_FEATURE_NR; i++) {
+		if (features->body[i].error)
+			return features->body[i].error;
+	}
 	*ret = TAKE_PTR(features);
 	return 0;
 }
@@ -184,4 +234,185 @@ void perfdata_features_free(struct perfdata_features *features)
 	for (int i = 0; i < PERFDATA_FEATURE_NR; i++)
 		perfdata_buf_release(&features->body[i]);
 	free(features);
+}
+
+/* The TRACING_DATA feature: the head of a trace.dat file, version 0.6. */
+
+#define MAGIC "\027\010\104tracing"
+#define VERSION "0.6"
+
+/* libtraceevent 1.7 warns about __get_cpumask() but knows the equivalent __get_bitmask(). */
+static void name_known_function(struct perfdata_buf *format)
+{
+	static const char new[] = "__get_cpumask(", known[] = "__get_bitmask(";
+	char *at;
+
+	_Static_assert(sizeof(new) == sizeof(known), "replaced in place");
+	while ((at = memmem(format->data, format->len, new, strlen(new))))
+		memcpy(at, known, strlen(known));
+}
+
+static int put_tracefs_file(struct perfdata_buf *body, int dirfd, const char *path)
+{
+	_cleanup_buf_ struct perfdata_buf file = {};
+	int r = perfdata_buf_read_file(&file, dirfd, path);
+
+	if (r < 0)
+		return r;
+	name_known_function(&file);
+	perfdata_buf_u64(body, file.len);
+	perfdata_buf_append(body, &file);
+	return 0;
+}
+
+static void put_trace_dat_head(struct perfdata_buf *body)
+{
+	const uint8_t big_endian = BYTE_ORDER == BIG_ENDIAN;
+	const uint8_t long_size = sizeof(long);
+
+	perfdata_buf_add(body, MAGIC, sizeof(MAGIC) - 1);
+	perfdata_buf_add(body, VERSION, sizeof(VERSION));
+	perfdata_buf_add(body, &big_endian, 1);
+	perfdata_buf_add(body, &long_size, 1);
+	perfdata_buf_u32(body, sysconf(_SC_PAGESIZE));
+}
+
+static int put_page_formats(struct perfdata_buf *body, int tracefs_fd)
+{
+	int r;
+
+	perfdata_buf_add(body, "header_page", sizeof("header_page"));
+	r = put_tracefs_file(body, tracefs_fd, "events/header_page");
+	if (r < 0)
+		return r;
+	perfdata_buf_add(body, "header_event", sizeof("header_event"));
+	return put_tracefs_file(body, tracefs_fd, "events/header_event");
+}
+
+static bool is_tracepoint_name(const char *name)
+{
+	const char *colon = strchr(name, ':');
+
+	return colon && colon > name && colon[1] && !strpbrk(name, "/.") && !strchr(colon + 1, ':');
+}
+
+static bool is_same_system(const char *a, const char *b)
+{
+	size_t len = strcspn(a, ":") + 1;
+
+	return !strncmp(a, b, len);
+}
+
+/* Whether names[i] is the first of its system. */
+static bool opens_system(const char *const *names, size_t i)
+{
+	for (size_t j = 0; j < i; j++)
+		if (is_same_system(names[i], names[j]))
+			return false;
+	return true;
+}
+
+static bool is_repeated_name(const char *const *names, size_t i)
+{
+	for (size_t j = 0; j < i; j++)
+		if (!strcmp(names[i], names[j]))
+			return true;
+	return false;
+}
+
+static int put_event_format(struct perfdata_buf *body, int tracefs_fd, const char *name)
+{
+	const char *colon = strchr(name, ':');
+	char path[256];
+	int len;
+
+	len = snprintf(path, sizeof(path), "events/%.*s/%s/format", (int)(colon - name), name,
+		       colon + 1);
+	if (len < 0 || (size_t)len >= sizeof(path))
+		return -EINVAL;
+	return put_tracefs_file(body, tracefs_fd, path);
+}
+
+static int put_system_formats(struct perfdata_buf *body, int tracefs_fd, const char *const *names,
+			      size_t nr, size_t first)
+{
+	_cleanup_buf_ struct perfdata_buf formats = {};
+	uint32_t nr_formats = 0;
+	int r;
+
+	for (size_t i = first; i < nr; i++) {
+		if (!is_same_system(names[i], names[first]) || is_repeated_name(names, i))
+			continue;
+		r = put_event_format(&formats, tracefs_fd, names[i]);
+		if (r < 0)
+			return r;
+		nr_formats++;
+	}
+	perfdata_buf_add(body, names[first], strcspn(names[first], ":"));
+	perfdata_buf_zero(body, 1);
+	perfdata_buf_u32(body, nr_formats);
+	perfdata_buf_append(body, &formats);
+	return body->error;
+}
+
+static int put_event_formats(struct perfdata_buf *body, int tracefs_fd, const char *const *names,
+			     size_t nr)
+{
+	uint32_t nr_systems = 0;
+	int r;
+
+	for (size_t i = 0; i < nr; i++) {
+		if (!is_tracepoint_name(names[i]))
+			return -EINVAL;
+		nr_systems += opens_system(names, i);
+	}
+	/* No separate list for ftrace: its events are like others. */
+	perfdata_buf_u32(body, 0);
+	perfdata_buf_u32(body, nr_systems);
+	for (size_t i = 0; i < nr; i++) {
+		if (!opens_system(names, i))
+			continue;
+		r = put_system_formats(body, tracefs_fd, names, nr, i);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static void put_optional_files(struct perfdata_buf *body, int tracefs_fd)
+{
+	_cleanup_buf_ struct perfdata_buf printk_formats = {};
+	_cleanup_buf_ struct perfdata_buf saved_cmdlines = {};
+
+	/* No kallsyms: perf skips them. */
+	perfdata_buf_u32(body, 0);
+	if (perfdata_buf_read_file(&printk_formats, tracefs_fd, "printk_formats") < 0)
+		printk_formats.len = 0;
+	perfdata_buf_u32(body, printk_formats.len);
+	perfdata_buf_append(body, &printk_formats);
+	if (perfdata_buf_read_file(&saved_cmdlines, tracefs_fd, "saved_cmdlines") < 0)
+		saved_cmdlines.len = 0;
+	perfdata_buf_u64(body, saved_cmdlines.len);
+	perfdata_buf_append(body, &saved_cmdlines);
+}
+
+int perfdata_features_add_tracing(struct perfdata_features *features, int tracefs_fd,
+				  const char *const *names, size_t nr)
+{
+	_cleanup_buf_ struct perfdata_buf body = {};
+	int r;
+
+	put_trace_dat_head(&body);
+	r = put_page_formats(&body, tracefs_fd);
+	if (r < 0)
+		return r;
+	r = put_event_formats(&body, tracefs_fd, names, nr);
+	if (r < 0)
+		return r;
+	put_optional_files(&body, tracefs_fd);
+	if (body.error)
+		return body.error;
+	features->body[PERFDATA_FEATURE_TRACING_DATA] = body;
+	body = (struct perfdata_buf){};
+	return 0;
 }

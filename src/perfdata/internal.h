@@ -4,7 +4,7 @@
 #define PERFDATA_INTERNAL_H
 
 #include "perfdata.h"
-#include "read.h"
+#include "perfdata_read.h"
 #include "util.h"
 
 #include <sys/types.h>
@@ -41,15 +41,10 @@ void perfdata_buf_header(struct perfdata_buf *buf, uint32_t type, uint16_t misc,
  */
 ssize_t perfdata_read_string(int dirfd, const char *path, char *string, size_t size);
 
-/* Adds the next record to the index: an AUXTRACE record of this size, without its trace. */
-void perfdata_note_auxtrace(struct perfdata *pd, size_t record_size);
-
 /* Appends the build ids of the kernel and its modules. */
 void perfdata_kernel_build_ids(struct perfdata_buf *body, int rootfd);
 
 /* The build ids of this file only, written after those of the features. */
 struct perfdata_buf *perfdata_own_build_ids(struct perfdata *pd);
-
-void perfdata_topology(struct perfdata_buf *body, int rootfd, unsigned int nr_cpus);
 
 #endif

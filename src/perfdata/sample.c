@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "sample.h"
+#include "perfdata_read.h"
 
 #include <string.h>
 
@@ -26,7 +26,8 @@ struct perfdata_event_id {
 	uint32_t kind;
 };
 
-static struct perfdata_bytes take_array(struct perfdata_cursor *cursor, uint64_t nr, uint64_t size)
+static struct perfdata_bytes take_array_bytes(struct perfdata_cursor *cursor, uint64_t nr,
+					      uint64_t size)
 {
 	uint64_t bytes;
 
@@ -43,8 +44,8 @@ static bool section_cursor(const struct perfdata_file *file, struct perfdata_sec
 }
 
 /* Kinds of a malformed file may share ids: limit their total by the file size. */
-static int add_ids(struct perfdata_events *events, const struct perfdata_file *file,
-		   struct perfdata_section section)
+static int add_kind_ids(struct perfdata_events *events, const struct perfdata_file *file,
+			struct perfdata_section section)
 {
 	size_t nr = events->nr_ids + section.size / sizeof(uint64_t);
 	struct perfdata_event_id *grown;
@@ -65,49 +66,40 @@ static int add_ids(struct perfdata_events *events, const struct perfdata_file *f
 }
 
 /* An attr has its own size, which may differ from the header's. events->kinds has room. */
-static int add_attr(struct perfdata_events *events, struct perfdata_cursor *attrs)
+static int add_event_kind(struct perfdata_events *events, const struct perfdata_file *file,
+			  struct perfdata_cursor *attrs)
 {
 	struct perfdata_kind *kind = &events->kinds[events->nr];
-	struct perfdata_bytes bytes;
 	struct perfdata_cursor head = *attrs;
+	struct perfdata_section section;
+	struct perfdata_bytes attr, ids;
 	uint32_t size;
+	int r;
 
 	perfdata_take_u32(&head);
 	size = perfdata_take_u32(&head) ?: ATTR_SIZE_MIN;
-	bytes = perfdata_take(attrs, size);
+	attr = perfdata_take(attrs, size);
 	if (size < ATTR_SIZE_MIN || attrs->short_of)
 		return -EINVAL;
 	*kind = (struct perfdata_kind){};
-	memcpy(&kind->attr, bytes.data, size < sizeof(kind->attr) ? size : sizeof(kind->attr));
-	return 0;
-}
-
-static int add_kind(struct perfdata_events *events, const struct perfdata_file *file,
-		    struct perfdata_cursor *attrs)
-{
-	int r = add_attr(events, attrs);
-	struct perfdata_section section;
-	struct perfdata_bytes ids;
-
-	if (r)
-		return r;
+	memcpy(&kind->attr, attr.data, size < sizeof(kind->attr) ? size : sizeof(kind->attr));
 	ids = perfdata_take(attrs, sizeof(section));
 	if (attrs->short_of)
 		return -EINVAL;
 	memcpy(&section, ids.data, sizeof(section));
-	r = add_ids(events, file, section);
+	r = add_kind_ids(events, file, section);
 	events->nr += !r;
 	return r;
 }
 
-static int compare_ids(const void *a, const void *b)
+static int compare_event_ids(const void *a, const void *b)
 {
 	const struct perfdata_event_id *x = a, *y = b;
 
 	return array_compare(x->id, y->id) ?: array_compare(x->kind, y->kind);
 }
 
-static int read_kinds(struct perfdata_events *events, const struct perfdata_file *file)
+static int read_event_kinds(struct perfdata_events *events, const struct perfdata_file *file)
 {
 	uint64_t nr = file->attr_size ? file->attrs.size / file->attr_size : 0;
 	struct perfdata_cursor attrs;
@@ -120,12 +112,12 @@ static int read_kinds(struct perfdata_events *events, const struct perfdata_file
 	if (!events->kinds)
 		return -ENOMEM;
 	while (events->nr < nr && !r)
-		r = add_kind(events, file, &attrs);
+		r = add_event_kind(events, file, &attrs);
 	return r;
 }
 
 /* EVENT_DESC has the kinds in the same order. Malformed names are ignored. */
-static int read_names(struct perfdata_events *events, const struct perfdata_file *file)
+static int read_event_names(struct perfdata_events *events, const struct perfdata_file *file)
 {
 	struct perfdata_section section;
 	struct perfdata_cursor names;
@@ -142,7 +134,7 @@ static int read_names(struct perfdata_events *events, const struct perfdata_file
 		perfdata_take(&names, attr_size);
 		nr_ids = perfdata_take_u32(&names);
 		name = perfdata_take(&names, perfdata_take_u32(&names));
-		take_array(&names, nr_ids, sizeof(uint64_t));
+		take_array_bytes(&names, nr_ids, sizeof(uint64_t));
 		if (names.short_of)
 			return 0;
 		events->kinds[i].name = strndup((const char *)name.data, name.size);
@@ -155,12 +147,12 @@ static int read_names(struct perfdata_events *events, const struct perfdata_file
 int perfdata_events_read(struct perfdata_events *ret, const struct perfdata_file *file)
 {
 	struct perfdata_events events = {};
-	int r = read_kinds(&events, file);
+	int r = read_event_kinds(&events, file);
 
 	if (events.nr_ids)
-		qsort(events.ids, events.nr_ids, sizeof(*events.ids), compare_ids);
+		qsort(events.ids, events.nr_ids, sizeof(*events.ids), compare_event_ids);
 	if (!r)
-		r = read_names(&events, file);
+		r = read_event_names(&events, file);
 	if (r)
 		perfdata_events_release(&events);
 	else
@@ -178,7 +170,8 @@ void perfdata_events_release(struct perfdata_events *events)
 }
 
 /* Synthesized records have id 0 and belong to the first kind. */
-static const struct perfdata_kind *find_kind(const struct perfdata_events *events, uint64_t id)
+static const struct perfdata_kind *find_kind_of_id(const struct perfdata_events *events,
+						   uint64_t id)
 {
 	size_t low = ARRAY_COUNT_BEFORE(events->nr_ids, i, events->ids[i].id < id);
 
@@ -195,7 +188,7 @@ static unsigned int count_fields(uint64_t fields)
 
 /* Offset of the id from the start of a sample, or from the end of a sample id; 0: none. Equal for
  * all kinds, because it determines the kind of a record. */
-static unsigned int id_place(uint64_t type, bool is_sample)
+static unsigned int sample_id_place(uint64_t type, bool is_sample)
 {
 	if (type & PERF_SAMPLE_IDENTIFIER)
 		return is_sample ? RECORD_HEADER_SIZE : sizeof(uint64_t);
@@ -208,10 +201,12 @@ static unsigned int id_place(uint64_t type, bool is_sample)
 							     PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR));
 }
 
-static const struct perfdata_kind *kind_of(const struct perfdata_events *events,
-					   const struct perfdata_record *record, bool is_sample)
+static const struct perfdata_kind *kind_of_record(const struct perfdata_events *events,
+						  const struct perfdata_record *record,
+						  bool is_sample)
 {
-	unsigned int place = events->nr ? id_place(events->kinds->attr.sample_type, is_sample) : 0;
+	unsigned int place =
+		events->nr ? sample_id_place(events->kinds->attr.sample_type, is_sample) : 0;
 	uint64_t id, at = is_sample ? place : record->size - (uint64_t)place;
 
 	if (events->nr <= 1 || !place)
@@ -219,10 +214,10 @@ static const struct perfdata_kind *kind_of(const struct perfdata_events *events,
 	if (place > record->size || at + sizeof(id) > record->size || at < RECORD_HEADER_SIZE)
 		return NULL;
 	memcpy(&id, record->bytes + at, sizeof(id));
-	return find_kind(events, id);
+	return find_kind_of_id(events, id);
 }
 
-static void take_task(struct perfdata_cursor *cursor, struct perfdata_sample *sample)
+static void take_sample_task(struct perfdata_cursor *cursor, struct perfdata_sample *sample)
 {
 	sample->pid = (int32_t)perfdata_take_u32(cursor);
 	sample->tid = (int32_t)perfdata_take_u32(cursor);
@@ -244,12 +239,12 @@ static void take_ids_and_cpu(struct perfdata_cursor *cursor, struct perfdata_sam
 }
 
 /* In the order of perf_event.h. */
-static void take_sample_id(struct perfdata_cursor *cursor, struct perfdata_sample *sample)
+static void take_sample_id_fields(struct perfdata_cursor *cursor, struct perfdata_sample *sample)
 {
 	uint64_t type = sample->has;
 
 	if (type & PERF_SAMPLE_TID)
-		take_task(cursor, sample);
+		take_sample_task(cursor, sample);
 	if (type & PERF_SAMPLE_TIME)
 		sample->time = perfdata_take_u64(cursor);
 	take_ids_and_cpu(cursor, sample);
@@ -257,7 +252,7 @@ static void take_sample_id(struct perfdata_cursor *cursor, struct perfdata_sampl
 		sample->id = perfdata_take_u64(cursor);
 }
 
-static void take_numbers(struct perfdata_cursor *cursor, struct perfdata_sample *sample)
+static void take_sample_numbers(struct perfdata_cursor *cursor, struct perfdata_sample *sample)
 {
 	uint64_t type = sample->has;
 
@@ -266,7 +261,7 @@ static void take_numbers(struct perfdata_cursor *cursor, struct perfdata_sample 
 	if (type & PERF_SAMPLE_IP)
 		sample->ip = perfdata_take_u64(cursor);
 	if (type & PERF_SAMPLE_TID)
-		take_task(cursor, sample);
+		take_sample_task(cursor, sample);
 	if (type & PERF_SAMPLE_TIME)
 		sample->time = perfdata_take_u64(cursor);
 	if (type & PERF_SAMPLE_ADDR)
@@ -276,7 +271,7 @@ static void take_numbers(struct perfdata_cursor *cursor, struct perfdata_sample 
 		sample->period = perfdata_take_u64(cursor);
 }
 
-static void skip_read(struct perfdata_cursor *cursor, uint64_t format)
+static void skip_read_values(struct perfdata_cursor *cursor, uint64_t format)
 {
 	unsigned int times = count_fields(
 		format & (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING));
@@ -284,7 +279,7 @@ static void skip_read(struct perfdata_cursor *cursor, uint64_t format)
 	uint64_t nr = format & PERF_FORMAT_GROUP ? perfdata_take_u64(cursor) : 1;
 
 	perfdata_take(cursor, 8 * times);
-	take_array(cursor, nr, 8 * each);
+	take_array_bytes(cursor, nr, 8 * each);
 }
 
 static void skip_branches(struct perfdata_cursor *cursor, uint64_t type)
@@ -293,9 +288,9 @@ static void skip_branches(struct perfdata_cursor *cursor, uint64_t type)
 
 	if (type & PERF_SAMPLE_BRANCH_HW_INDEX)
 		perfdata_take_u64(cursor);
-	take_array(cursor, nr, sizeof(struct perf_branch_entry));
+	take_array_bytes(cursor, nr, sizeof(struct perf_branch_entry));
 	if (type & BRANCH_COUNTERS)
-		take_array(cursor, nr, sizeof(uint64_t));
+		take_array_bytes(cursor, nr, sizeof(uint64_t));
 }
 
 static void skip_registers(struct perfdata_cursor *cursor, uint64_t mask)
@@ -304,7 +299,7 @@ static void skip_registers(struct perfdata_cursor *cursor, uint64_t mask)
 		perfdata_take(cursor, 8 * count_fields(mask));
 }
 
-static void skip_stack(struct perfdata_cursor *cursor)
+static void skip_user_stack(struct perfdata_cursor *cursor)
 {
 	uint64_t size = perfdata_take_u64(cursor);
 
@@ -313,15 +308,16 @@ static void skip_stack(struct perfdata_cursor *cursor)
 		perfdata_take_u64(cursor);
 }
 
-static void take_lists(struct perfdata_cursor *cursor, struct perfdata_sample *sample)
+static void take_sample_lists(struct perfdata_cursor *cursor, struct perfdata_sample *sample)
 {
 	const struct perf_event_attr *attr = &sample->kind->attr;
 	uint64_t type = sample->has;
 
 	if (type & PERF_SAMPLE_READ)
-		skip_read(cursor, attr->read_format);
+		skip_read_values(cursor, attr->read_format);
 	if (type & PERF_SAMPLE_CALLCHAIN)
-		sample->callchain = take_array(cursor, perfdata_take_u64(cursor), sizeof(uint64_t));
+		sample->callchain =
+			take_array_bytes(cursor, perfdata_take_u64(cursor), sizeof(uint64_t));
 	if (type & PERF_SAMPLE_RAW)
 		sample->raw = perfdata_take(cursor, perfdata_take_u32(cursor));
 	if (type & PERF_SAMPLE_BRANCH_STACK)
@@ -329,7 +325,7 @@ static void take_lists(struct perfdata_cursor *cursor, struct perfdata_sample *s
 	if (type & PERF_SAMPLE_REGS_USER)
 		skip_registers(cursor, attr->sample_regs_user);
 	if (type & PERF_SAMPLE_STACK_USER)
-		skip_stack(cursor);
+		skip_user_stack(cursor);
 	perfdata_take(cursor,
 		      8 * count_fields(type & (PERF_SAMPLE_WEIGHT_TYPE | PERF_SAMPLE_DATA_SRC |
 					       PERF_SAMPLE_TRANSACTION)));
@@ -346,7 +342,7 @@ bool perfdata_sample(const struct perfdata_events *events, const struct perfdata
 		     struct perfdata_sample *sample)
 {
 	bool is_sample = record->type == PERF_RECORD_SAMPLE;
-	const struct perfdata_kind *kind = kind_of(events, record, is_sample);
+	const struct perfdata_kind *kind = kind_of_record(events, record, is_sample);
 	struct perfdata_cursor cursor = { record->bytes, record->size, false };
 
 	if (!kind || record->type >= RECORD_USER_FIRST || (!is_sample && !kind->attr.sample_id_all))
@@ -358,10 +354,10 @@ bool perfdata_sample(const struct perfdata_events *events, const struct perfdata
 	perfdata_take(&cursor, is_sample ? RECORD_HEADER_SIZE
 					 : record->size - 8 * count_fields(sample->has));
 	if (is_sample) {
-		take_numbers(&cursor, sample);
-		take_lists(&cursor, sample);
+		take_sample_numbers(&cursor, sample);
+		take_sample_lists(&cursor, sample);
 	} else {
-		take_sample_id(&cursor, sample);
+		take_sample_id_fields(&cursor, sample);
 	}
 	return !cursor.short_of;
 }

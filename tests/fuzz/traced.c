@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "read.h"
+#include "perfdata_read.h"
 
 static void walk(int fd)
 {

@@ -4,7 +4,7 @@
 #ifndef DECODE_EVENT_FORMAT_H
 #define DECODE_EVENT_FORMAT_H
 
-#include "sample.h"
+#include "perfdata_read.h"
 #include "util.h"
 
 /* The feature TRACING_DATA of a perf.data: the kernel's formats of its tracepoints. It is not

@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "array.h"
-#include "read.h"
-#include "sample.h"
+#include "perfdata_read.h"
 #include "text.h"
 
 /* The last bit that sched_switch reports; alone, it means that the thread was preempted. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "kernel_function.h"
-#include "read.h"
+#include "perfdata_read.h"
 #include "text.h"
 
 static void put_callers(struct sender *sender, struct tracepoints *tracepoints,

@@ -4,7 +4,7 @@
 #include "pt/sideband.h"
 #include "pt/trace.h"
 #include "pt/trace_clock.h"
-#include "pt_walk.h"
+#include "pt_packets.h"
 
 /* Low bits of the first byte of TIP.PGE, TIP.PGD and FUP. */
 #define TIP_MASK 0x1f

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "pt_packet.h"
+#include "pt_packets.h"
 
 #define PSBEND_SIZE 2
 /* The packet MODE.Exec: first byte, and upper bits of the second. */

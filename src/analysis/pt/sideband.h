@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 #include "perfdata.h"
+#include "perfdata_read.h"
 #include "pt/trace_clock.h"
-#include "sample.h"
 #include "util.h"
 
 struct sideband;

@@ -5,7 +5,7 @@
 
 #include "pt/sideband.h"
 
-#include "sample.h"
+#include "perfdata_read.h"
 #include "util.h"
 
 /* A record that is read again on demand. */

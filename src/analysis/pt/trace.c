@@ -8,7 +8,7 @@
 #include "pt/psb.h"
 #include "pt/sideband.h"
 #include "pt/trace_internal.h"
-#include "pt_packet.h"
+#include "pt_packets.h"
 
 /* struct perf_record_auxtrace after the header: size, offset, reference, idx, tid, cpu. */
 #define AUXTRACE_REFERENCE 24

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "read.h"
+#include "perfdata_read.h"
 #include "util.h"
 
 struct sideband;

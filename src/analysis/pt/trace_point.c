@@ -2,8 +2,7 @@
 /* Finds synchronisation points without reading all bytes before them. */
 #include "pt/trace_internal.h"
 
-#include "pt_packet.h"
-#include "pt_scan.h"
+#include "pt_packets.h"
 
 /* Bytes searched at once: several times the usual distance of points. */
 #define STRIDE (64 * 1024)

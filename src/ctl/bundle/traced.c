@@ -7,7 +7,7 @@
 
 #include "array.h"
 #include "cli/cli.h"
-#include "read.h"
+#include "perfdata_read.h"
 
 struct found {
 	struct traced_file *files;

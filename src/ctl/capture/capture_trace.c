@@ -7,7 +7,7 @@
 
 #include "cli/cli.h"
 #include "io.h"
-#include "read.h"
+#include "perfdata_read.h"
 #include "text.h"
 
 int capture_trace_error(struct console *con, const char *folder, int r, const char *why)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* Samples of a file written by perfdata.h, with records in the kernel's layout. */
-#include "sample.h"
 #include "helpers.h"
 #include "perfdata.h"
+#include "perfdata_read.h"
 #include "util.h"
 
 #include <string.h>

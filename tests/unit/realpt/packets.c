@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* Our packet reader agrees with libipt's. */
-#include "pt_packet.h"
-#include "pt_scan.h"
+#include "pt_packets.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -9,8 +9,7 @@
 
 #include "capture/capture.h"
 #include "capture/output.h"
-#include "pt_packet.h"
-#include "pt_scan.h"
+#include "pt_packets.h"
 #include "recorder/pt/pt.h"
 
 /* The perf tool's: struct perf_file_header, and records that are not the kernel's. */

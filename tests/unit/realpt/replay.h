@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "read.h"
+#include "perfdata_read.h"
 
 #define REPLAY_TRACES 4
 

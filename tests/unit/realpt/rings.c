@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "helpers.h"
-#include "pt_scan.h"
+#include "pt_packets.h"
 #include "realpt.h"
 #include "util.h"
 

@@ -5,7 +5,7 @@
 
 #include "io.h"
 #include "json_add.h"
-#include "pt_scan.h"
+#include "pt_packets.h"
 #include "recorder/pt/pt.h"
 #include "recorder/recorder.h"
 #include "recorder/spike_sample.h"

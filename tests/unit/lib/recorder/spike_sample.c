@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "helpers.h"
-#include "read.h"
+#include "perfdata_read.h"
 #include "recorder/recorder.h"
 #include "util.h"
 

@@ -1,11 +1,119 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Copies the parts of /proc/kcore, an ELF view of all memory, that contain kernel code. */
+/* kcore_dir: the kernel's symbols and code, for reading a capture elsewhere or later. */
 #include "internal.h"
 
 #include <elf.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+
+#include "io.h"
+
+/* Large and optional. */
+#define KCORE "kcore"
+
+static const char *const copied_files[] = { "kallsyms", "modules" };
+
+static int make_kcore_dir(int *ret, int dirfd)
+{
+	int fd;
+
+	if (mkdirat(dirfd, "kcore_dir", 0700) < 0)
+		return -errno;
+	fd = openat(dirfd, "kcore_dir", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	*ret = fd;
+	return 0;
+}
+
+/* A missing file becomes empty: perf needs `modules` even if the kernel has none. */
+static int copy_proc_file(int from_fd, int to_fd, const char *name)
+{
+	_cleanup_buf_ struct perfdata_buf content = {};
+	_cleanup_close_ int fd = -1;
+	int r;
+
+	r = perfdata_buf_read_file(&content, from_fd, name);
+	if (r < 0 && r != -ENOENT)
+		return r;
+	fd = openat(to_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
+	if (fd < 0)
+		return -errno;
+	r = write_all(fd, content.data, content.len);
+	if (r < 0)
+		return r;
+	if (close(TAKE_FD(fd)) < 0)
+		return -errno;
+	return 0;
+}
+
+int perfdata_kcore_dir(int dirfd, int rootfd)
+{
+	_cleanup_close_ int from_fd = openat(rootfd, "proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_close_ int to_fd = -1;
+	int r;
+
+	if (from_fd < 0)
+		return -errno;
+	r = make_kcore_dir(&to_fd, dirfd);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < ARRAY_SIZE(copied_files); i++) {
+		r = copy_proc_file(from_fd, to_fd, copied_files[i]);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* By a hard link, or else a copy. It may be missing. */
+static int link_kcore(int from_dirfd, int to_dirfd)
+{
+	_cleanup_close_ int from = -1, to = -1;
+	ssize_t n;
+
+	if (!linkat(from_dirfd, KCORE, to_dirfd, KCORE, 0) || errno == ENOENT)
+		return 0;
+	from = openat(from_dirfd, KCORE, O_RDONLY | O_CLOEXEC);
+	if (from < 0)
+		return errno == ENOENT ? 0 : -errno;
+	to = openat(to_dirfd, KCORE, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
+	if (to < 0)
+		return errno == ENOENT ? 0 : -errno;
+	do
+		n = sendfile(to, from, NULL, 1 << 30);
+	while (n > 0);
+	if (n < 0)
+		return -errno;
+	return close(TAKE_FD(to)) ? -errno : 0;
+}
+
+int perfdata_kcore_dir_link(int from_dirfd, int to_dirfd)
+{
+	_cleanup_close_ int from_fd =
+		openat(from_dirfd, "kcore_dir", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_close_ int to_fd = -1;
+	int r;
+
+	if (from_fd < 0)
+		return -errno;
+	r = make_kcore_dir(&to_fd, to_dirfd);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < ARRAY_SIZE(copied_files); i++) {
+		if (linkat(from_fd, copied_files[i], to_fd, copied_files[i], 0) == 0)
+			continue;
+		r = copy_proc_file(from_fd, to_fd, copied_files[i]);
+		if (r < 0)
+			return r;
+	}
+	return link_kcore(from_fd, to_fd);
+}
+
+/* Copies the parts of /proc/kcore, an ELF view of all memory, that contain kernel code. */
 
 #define PAGE 4096ULL
 #define BLOCK (1024 * 1024)
@@ -21,7 +129,7 @@ struct code {
 	struct range modules; /* including BPF programs and trampolines */
 };
 
-static void range_extend(struct range *range, uint64_t start, uint64_t end)
+static void code_range_extend(struct range *range, uint64_t start, uint64_t end)
 {
 	if (!range->end || start < range->start)
 		range->start = start;
@@ -41,7 +149,7 @@ static void code_add_symbol(struct code *code, const char *line)
 		return;
 	if (nr == 4 && module[0] == '[') {
 		if (strchr("tTwW", type))
-			range_extend(&code->modules, address, address + 1);
+			code_range_extend(&code->modules, address, address + 1);
 	} else if (!strcmp(name, "_stext")) {
 		code->kernel.start = address & ~(PAGE - 1);
 	} else if (!strcmp(name, "_etext")) {
@@ -55,11 +163,11 @@ static void code_add_module(struct code *code, const char *line)
 	uint64_t size, start;
 
 	if (sscanf(line, "%*s %" SCNu64 " %*s %*s %*s %" SCNx64, &size, &start) == 2 && start)
-		range_extend(&code->modules, start, start + size);
+		code_range_extend(&code->modules, start, start + size);
 }
 
-static int each_line(int dirfd, const char *path, void (*add)(struct code *, const char *),
-		     struct code *code)
+static int each_proc_line(int dirfd, const char *path, void (*add)(struct code *, const char *),
+			  struct code *code)
 {
 	_cleanup_buf_ struct perfdata_buf text = {};
 	char *rest, *line;
@@ -73,13 +181,13 @@ static int each_line(int dirfd, const char *path, void (*add)(struct code *, con
 	return 0;
 }
 
-static int code_find(struct code *code, int dirfd)
+static int find_kernel_code(struct code *code, int dirfd)
 {
 	int r;
 
-	r = each_line(dirfd, "kcore_dir/kallsyms", code_add_symbol, code);
+	r = each_proc_line(dirfd, "kcore_dir/kallsyms", code_add_symbol, code);
 	if (!r)
-		r = each_line(dirfd, "kcore_dir/modules", code_add_module, code);
+		r = each_proc_line(dirfd, "kcore_dir/modules", code_add_module, code);
 	if (r)
 		return r;
 	if (code->kernel.end <= code->kernel.start)
@@ -102,7 +210,7 @@ struct image {
 };
 
 /* Truncates the range to the kcore segment that contains its start. */
-static int image_add(struct image *image, int kcore_fd, struct range range)
+static int image_add_segment(struct image *image, int kcore_fd, struct range range)
 {
 	uint64_t offset = PAGE;
 	Elf64_Phdr segment;
@@ -138,7 +246,7 @@ static int image_add(struct image *image, int kcore_fd, struct range range)
 	return 0;
 }
 
-static int copy_bytes(int to_fd, uint64_t to, int from_fd, uint64_t from, uint64_t len)
+static int copy_kcore_bytes(int to_fd, uint64_t to, int from_fd, uint64_t from, uint64_t len)
 {
 	_cleanup_free_ char *block = malloc(BLOCK);
 
@@ -161,7 +269,7 @@ static int copy_bytes(int to_fd, uint64_t to, int from_fd, uint64_t from, uint64
 	return 0;
 }
 
-static int image_write(const struct image *image, int fd, int kcore_fd)
+static int write_kcore_image(const struct image *image, int fd, int kcore_fd)
 {
 	Elf64_Ehdr header = image->header;
 	size_t size = image->nr * sizeof(image->segments[0]);
@@ -174,8 +282,8 @@ static int image_write(const struct image *image, int fd, int kcore_fd)
 	    pwrite(fd, image->segments, size, sizeof(header)) != (ssize_t)size)
 		return errno ? -errno : -ENOSPC;
 	for (size_t i = 0; i < image->nr && !r; i++)
-		r = copy_bytes(fd, image->segments[i].p_offset, kcore_fd, image->sources[i],
-			       image->segments[i].p_filesz);
+		r = copy_kcore_bytes(fd, image->segments[i].p_offset, kcore_fd, image->sources[i],
+				     image->segments[i].p_filesz);
 	return r;
 }
 
@@ -189,24 +297,24 @@ int perfdata_kcore(int dirfd, int rootfd)
 
 	if (kcore_fd < 0)
 		return -errno;
-	r = code_find(&code, dirfd);
+	r = find_kernel_code(&code, dirfd);
 	if (r)
 		return r;
 	if (pread(kcore_fd, &image.header, sizeof(image.header), 0) != sizeof(image.header))
 		return -EPERM; /* empty under lockdown */
 	if (image.header.e_ident[EI_CLASS] != ELFCLASS64)
 		return -EOPNOTSUPP;
-	r = image_add(&image, kcore_fd, code.kernel);
+	r = image_add_segment(&image, kcore_fd, code.kernel);
 	if (!r && !image.nr)
 		r = -ENODATA;
 	if (!r)
-		r = image_add(&image, kcore_fd, code.modules);
+		r = image_add_segment(&image, kcore_fd, code.modules);
 	if (r)
 		return r;
 	fd = openat(dirfd, "kcore_dir/kcore", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
 	if (fd < 0)
 		return -errno;
-	r = image_write(&image, fd, kcore_fd);
+	r = write_kcore_image(&image, fd, kcore_fd);
 	if (!r && close(TAKE_FD(fd)))
 		r = -errno;
 	if (r)

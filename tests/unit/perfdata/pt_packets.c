@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "pt_packet.h"
+#include "pt_packets.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* The time after packets: TSC, refined by MTC and CYC. */
-#include "pt_walk.h"
+#include "pt_packets.h"
 
 #include "test.h"
 #include "util.h"

@@ -11,7 +11,7 @@
 #define COMM_SIZE 16
 
 /* Size of the sample id (sample_id_all) after each record that is not a sample. */
-static size_t trailer_size(const struct perf_event_attr *attr)
+static size_t sample_id_size(const struct perf_event_attr *attr)
 {
 	const uint64_t fields = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
 				PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER;
@@ -22,43 +22,43 @@ static size_t trailer_size(const struct perf_event_attr *attr)
 }
 
 /* The header of a record with `body` bytes, a name and the sample id. */
-static void put_header(struct perfdata_buf *buf, const struct perf_event_attr *attr, uint32_t type,
-		       uint16_t misc, size_t body, const char *name)
+static void put_record_header(struct perfdata_buf *buf, const struct perf_event_attr *attr,
+			      uint32_t type, uint16_t misc, size_t body, const char *name)
 {
 	perfdata_buf_header(buf, type, misc,
 			    sizeof(struct perf_event_header) + body + ALIGN8(strlen(name) + 1) +
-				    trailer_size(attr));
+				    sample_id_size(attr));
 }
 
 /* A sample id of zeros means the first event, without a time, so before all others. */
-static void put_name_and_trailer(struct perfdata_buf *buf, const struct perf_event_attr *attr,
-				 const char *name)
+static void put_name_and_sample_id(struct perfdata_buf *buf, const struct perf_event_attr *attr,
+				   const char *name)
 {
 	size_t len = strlen(name);
 
 	perfdata_buf_add(buf, name, len);
-	perfdata_buf_zero(buf, ALIGN8(len + 1) - len + trailer_size(attr));
+	perfdata_buf_zero(buf, ALIGN8(len + 1) - len + sample_id_size(attr));
 }
 
-static void put_mmap(struct perfdata_buf *buf, const struct perf_event_attr *attr, uint64_t start,
-		     uint64_t len, uint64_t pgoff, const char *name)
+static void put_kernel_mmap(struct perfdata_buf *buf, const struct perf_event_attr *attr,
+			    uint64_t start, uint64_t len, uint64_t pgoff, const char *name)
 {
-	put_header(buf, attr, PERF_RECORD_MMAP, PERF_RECORD_MISC_KERNEL, 32, name);
+	put_record_header(buf, attr, PERF_RECORD_MMAP, PERF_RECORD_MISC_KERNEL, 32, name);
 	perfdata_buf_u32(buf, -1);
 	perfdata_buf_u32(buf, 0);
 	perfdata_buf_u64(buf, start);
 	perfdata_buf_u64(buf, len);
 	perfdata_buf_u64(buf, pgoff);
-	put_name_and_trailer(buf, attr, name);
+	put_name_and_sample_id(buf, attr, name);
 }
 
-static void put_comm(struct perfdata_buf *buf, const struct perf_event_attr *attr, uint32_t pid,
-		     uint32_t tid, const char *comm)
+static void put_comm_record(struct perfdata_buf *buf, const struct perf_event_attr *attr,
+			    uint32_t pid, uint32_t tid, const char *comm)
 {
-	put_header(buf, attr, PERF_RECORD_COMM, 0, 8, comm);
+	put_record_header(buf, attr, PERF_RECORD_COMM, 0, 8, comm);
 	perfdata_buf_u32(buf, pid);
 	perfdata_buf_u32(buf, tid);
-	put_name_and_trailer(buf, attr, comm);
+	put_name_and_sample_id(buf, attr, comm);
 }
 
 /* Address of a symbol of the kernel proper; 0 if hidden or missing. */
@@ -89,7 +89,7 @@ static void put_kernel_map(struct perfdata_buf *buf, const struct perf_event_att
 		start = symbol_address(kallsyms, "_stext");
 	}
 	if (start && end > start)
-		put_mmap(buf, attr, start, end - start, start, name);
+		put_kernel_mmap(buf, attr, start, end - start, start, name);
 }
 
 static void put_module_maps(struct perfdata_buf *buf, const struct perf_event_attr *attr,
@@ -105,12 +105,12 @@ static void put_module_maps(struct perfdata_buf *buf, const struct perf_event_at
 			continue;
 		name[0] = '[';
 		strcat(name, "]");
-		put_mmap(buf, attr, start, size, 0, name);
+		put_kernel_mmap(buf, attr, start, size, 0, name);
 	}
 }
 
 /* A missing file, such as modules of a kernel without modules, is empty. */
-static int read_text(struct perfdata_buf *text, int rootfd, const char *path)
+static int read_proc_text(struct perfdata_buf *text, int rootfd, const char *path)
 {
 	int r = perfdata_buf_read_text(text, rootfd, path);
 
@@ -126,10 +126,10 @@ int perfdata_put_kernel(struct perfdata_buf *buf, const struct perf_event_attr *
 	_cleanup_buf_ struct perfdata_buf modules = {};
 	int r;
 
-	r = read_text(&kallsyms, rootfd, "proc/kallsyms");
+	r = read_proc_text(&kallsyms, rootfd, "proc/kallsyms");
 	if (r < 0)
 		return r;
-	r = read_text(&modules, rootfd, "proc/modules");
+	r = read_proc_text(&modules, rootfd, "proc/modules");
 	if (r < 0)
 		return r;
 	put_kernel_map(buf, attr, (const char *)kallsyms.data);
@@ -138,13 +138,13 @@ int perfdata_put_kernel(struct perfdata_buf *buf, const struct perf_event_attr *
 }
 
 /* Whether a task exited meanwhile, or is not accessible. */
-static bool is_out_of_sight(int error)
+static bool is_task_hidden(int error)
 {
 	return error == -ENOENT || error == -ESRCH || error == -EACCES || error == -EPERM;
 }
 
-static int put_task(struct perfdata_buf *buf, const struct perf_event_attr *attr, int tasks_fd,
-		    const char *pid, const char *tid)
+static int put_thread_comm(struct perfdata_buf *buf, const struct perf_event_attr *attr,
+			   int tasks_fd, const char *pid, const char *tid)
 {
 	char path[sizeof(((struct dirent *)0)->d_name) + sizeof("/comm")];
 	char comm[COMM_SIZE];
@@ -153,14 +153,14 @@ static int put_task(struct perfdata_buf *buf, const struct perf_event_attr *attr
 	snprintf(path, sizeof(path), "%s/comm", tid);
 	r = perfdata_read_string(tasks_fd, path, comm, sizeof(comm));
 	if (r < 0)
-		return is_out_of_sight(r) ? 0 : r;
-	put_comm(buf, attr, strtoul(pid, NULL, 10), strtoul(tid, NULL, 10), comm);
+		return is_task_hidden(r) ? 0 : r;
+	put_comm_record(buf, attr, strtoul(pid, NULL, 10), strtoul(tid, NULL, 10), comm);
 	return 0;
 }
 
 /* Converts a line of /proc/PID/maps if it is executable. */
-static void put_map(struct perfdata_buf *buf, const struct perf_event_attr *attr, uint32_t pid,
-		    const char *line)
+static void put_maps_line(struct perfdata_buf *buf, const struct perf_event_attr *attr,
+			  uint32_t pid, const char *line)
 {
 	unsigned int major, minor;
 	uint64_t start, end, pgoff, inode;
@@ -174,7 +174,7 @@ static void put_map(struct perfdata_buf *buf, const struct perf_event_attr *attr
 	name = strdup(at && line[at] ? line + at : "//anon");
 	if (!name)
 		return;
-	put_header(buf, attr, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, 64, name);
+	put_record_header(buf, attr, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, 64, name);
 	perfdata_buf_u32(buf, pid);
 	perfdata_buf_u32(buf, pid);
 	perfdata_buf_u64(buf, start);
@@ -186,7 +186,7 @@ static void put_map(struct perfdata_buf *buf, const struct perf_event_attr *attr
 	perfdata_buf_u64(buf, 0); /* generation of the inode */
 	perfdata_buf_u32(buf, PROT_READ | PROT_EXEC);
 	perfdata_buf_u32(buf, flags[3] == 's' ? MAP_SHARED : MAP_PRIVATE);
-	put_name_and_trailer(buf, attr, name);
+	put_name_and_sample_id(buf, attr, name);
 	free(name);
 }
 
@@ -201,15 +201,15 @@ static int put_process_maps(struct perfdata_buf *buf, const struct perf_event_at
 	snprintf(path, sizeof(path), "%s/maps", pid);
 	r = perfdata_buf_read_text(&maps, proc_fd, path);
 	if (r < 0)
-		return is_out_of_sight(r) ? 0 : r;
+		return is_task_hidden(r) ? 0 : r;
 	for (rest = (char *)maps.data; (line = strsep(&rest, "\n"));)
-		put_map(buf, attr, strtoul(pid, NULL, 10), line);
+		put_maps_line(buf, attr, strtoul(pid, NULL, 10), line);
 	return 0;
 }
 
 /* COMM records of all threads have the PID, so perf needs no FORK records. */
-static int put_process(struct perfdata_buf *buf, const struct perf_event_attr *attr, int proc_fd,
-		       const char *pid)
+static int put_process_comms(struct perfdata_buf *buf, const struct perf_event_attr *attr,
+			     int proc_fd, const char *pid)
 {
 	char path[sizeof(((struct dirent *)0)->d_name) + sizeof("/task")];
 	_cleanup_closedir_ DIR *tasks = NULL;
@@ -219,11 +219,11 @@ static int put_process(struct perfdata_buf *buf, const struct perf_event_attr *a
 	snprintf(path, sizeof(path), "%s/task", pid);
 	r = opendir_at(&tasks, proc_fd, path);
 	if (r < 0)
-		return is_out_of_sight(r) ? 0 : r;
+		return is_task_hidden(r) ? 0 : r;
 	while ((entry = readdir(tasks))) {
 		if (!isdigit(entry->d_name[0]))
 			continue;
-		r = put_task(buf, attr, dirfd(tasks), pid, entry->d_name);
+		r = put_thread_comm(buf, attr, dirfd(tasks), pid, entry->d_name);
 		if (r < 0)
 			return r;
 	}
@@ -253,7 +253,7 @@ static int each_process(struct perfdata_buf *buf, const struct perf_event_attr *
 
 int perfdata_put_tasks(struct perfdata_buf *buf, const struct perf_event_attr *attr, int rootfd)
 {
-	return each_process(buf, attr, rootfd, put_process);
+	return each_process(buf, attr, rootfd, put_process_comms);
 }
 
 /* Copies the fork's sample id: at equal times, perf keeps the order of the file. */
@@ -274,7 +274,7 @@ int perfdata_put_forked(struct perfdata_buf *buf, const struct perf_event_header
 		 fork->tid);
 	r = perfdata_read_string(rootfd, path, comm, sizeof(comm));
 	if (r < 0)
-		return is_out_of_sight(r) ? 0 : r;
+		return is_task_hidden(r) ? 0 : r;
 	perfdata_buf_header(buf, PERF_RECORD_COMM, 0,
 			    sizeof(struct perf_event_header) + 8 + sizeof(comm) + trailer);
 	perfdata_buf_u32(buf, fork->pid);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* On synthetic traces: synchronisation points like the processor's, with zeros (PAD) or other bytes
  * in between. */
-#include "pt_scan.h"
+#include "pt_packets.h"
 
 #include <string.h>
 

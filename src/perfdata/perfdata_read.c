@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "read.h"
+#include "perfdata_read.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -36,7 +36,7 @@ struct perfdata_bytes perfdata_take(struct perfdata_cursor *cursor, uint64_t siz
 }
 
 /* The number stays as it is if bytes are missing. */
-static void take_number(struct perfdata_cursor *cursor, void *number, size_t size)
+static void take_number_bytes(struct perfdata_cursor *cursor, void *number, size_t size)
 {
 	struct perfdata_bytes bytes = perfdata_take(cursor, size);
 
@@ -48,7 +48,7 @@ uint32_t perfdata_take_u32(struct perfdata_cursor *cursor)
 {
 	uint32_t value = 0;
 
-	take_number(cursor, &value, sizeof(value));
+	take_number_bytes(cursor, &value, sizeof(value));
 	return value;
 }
 
@@ -56,32 +56,33 @@ uint64_t perfdata_take_u64(struct perfdata_cursor *cursor)
 {
 	uint64_t value = 0;
 
-	take_number(cursor, &value, sizeof(value));
+	take_number_bytes(cursor, &value, sizeof(value));
 	return value;
 }
 
 /* UINT64_MAX on overflow. */
-static uint64_t end_of(const struct perfdata_section *section)
+static uint64_t section_end(const struct perfdata_section *section)
 {
 	uint64_t end;
 
 	return __builtin_add_overflow(section->offset, section->size, &end) ? UINT64_MAX : end;
 }
 
-static bool is_inside(const struct perfdata_file *file, const struct perfdata_section *section)
+static bool section_is_inside(const struct perfdata_file *file,
+			      const struct perfdata_section *section)
 {
-	return end_of(section) <= file->size;
+	return section_end(section) <= file->size;
 }
 
 /* Reads the table after the data, with a section for each feature. False: truncated. */
-static bool read_entry(const struct perfdata_file *file, unsigned int number,
-		       struct perfdata_section *section)
+static bool read_feature_entry(const struct perfdata_file *file, unsigned int number,
+			       struct perfdata_section *section)
 {
-	uint64_t table = end_of(&file->data);
+	uint64_t table = section_end(&file->data);
 	struct perfdata_section entry = { 0, sizeof(*section) };
 
 	if (__builtin_add_overflow(table, number * sizeof(*section), &entry.offset) ||
-	    !is_inside(file, &entry))
+	    !section_is_inside(file, &entry))
 		return false;
 	memcpy(section, file->bytes + entry.offset, sizeof(*section));
 	return true;
@@ -97,22 +98,22 @@ static unsigned int count_features(const struct perfdata_file *file, unsigned in
 }
 
 /* The end of the last section. */
-static uint64_t find_end(const struct perfdata_file *file)
+static uint64_t find_file_end(const struct perfdata_file *file)
 {
 	unsigned int nr = count_features(file, 64 * ARRAY_SIZE(file->features));
-	struct perfdata_section section = { end_of(&file->data), nr * sizeof(section) };
-	uint64_t end = end_of(&section);
+	struct perfdata_section section = { section_end(&file->data), nr * sizeof(section) };
+	uint64_t end = section_end(&section);
 
-	if (end_of(&file->attrs) > end)
-		end = end_of(&file->attrs);
-	for (unsigned int i = 0; i < nr && read_entry(file, i, &section); i++) {
-		if (end_of(&section) > end)
-			end = end_of(&section);
+	if (section_end(&file->attrs) > end)
+		end = section_end(&file->attrs);
+	for (unsigned int i = 0; i < nr && read_feature_entry(file, i, &section); i++) {
+		if (section_end(&section) > end)
+			end = section_end(&section);
 	}
 	return end;
 }
 
-static int read_header(struct perfdata_file *file)
+static int read_file_header(struct perfdata_file *file)
 {
 	struct header header = {};
 
@@ -129,7 +130,7 @@ static int read_header(struct perfdata_file *file)
 	file->attrs = header.attrs;
 	file->data = header.data;
 	memcpy(file->features, header.features, sizeof(file->features));
-	file->whole = find_end(file);
+	file->whole = find_file_end(file);
 	return 0;
 }
 
@@ -149,7 +150,7 @@ int perfdata_map(struct perfdata_file *ret, int fd)
 		return -errno;
 	file.bytes = bytes;
 	file.size = (uint64_t)st.st_size;
-	err = read_header(&file);
+	err = read_file_header(&file);
 	if (err)
 		perfdata_unmap(&file);
 	else
@@ -169,13 +170,14 @@ int perfdata_feature(const struct perfdata_file *file, unsigned int feature,
 {
 	if (!(file->features[feature / 64] >> feature % 64 & 1))
 		return -ENOENT;
-	if (!read_entry(file, count_features(file, feature), section) || !is_inside(file, section))
+	if (!read_feature_entry(file, count_features(file, feature), section) ||
+	    !section_is_inside(file, section))
 		return -EINVAL;
 	return 0;
 }
 
 /* The size of the data that follows a record. False: the record is too short. */
-static bool read_extra(const struct perfdata_record *record, uint64_t *size)
+static bool read_trailing_size(const struct perfdata_record *record, uint64_t *size)
 {
 	uint32_t tracing_data;
 
@@ -195,7 +197,8 @@ static bool read_extra(const struct perfdata_record *record, uint64_t *size)
 
 bool perfdata_next(const struct perfdata_file *file, uint64_t *at, struct perfdata_record *record)
 {
-	uint64_t end = end_of(&file->data) < file->size ? end_of(&file->data) : file->size;
+	uint64_t end =
+		section_end(&file->data) < file->size ? section_end(&file->data) : file->size;
 	const uint8_t *bytes;
 	uint64_t extra;
 
@@ -208,12 +211,114 @@ bool perfdata_next(const struct perfdata_file *file, uint64_t *at, struct perfda
 	memcpy(&record->size, bytes + 6, sizeof(record->size));
 	if (record->size < RECORD_HEADER_SIZE || record->size > end - *at)
 		return false;
-	if (!read_extra(record, &extra) || extra > end - *at - record->size)
+	if (!read_trailing_size(record, &extra) || extra > end - *at - record->size)
 		return false;
 	if (record->type == PERFDATA_RECORD_AUXTRACE) {
 		record->trace = bytes + record->size;
 		record->trace_size = extra;
 	}
 	*at += record->size + extra;
+	return true;
+}
+
+/* Records about files: mappings, and build IDs. */
+
+#define ID_SIZE_MAX 20
+/* PERF_RECORD_MISC_BUILD_ID_SIZE of the perf tool. */
+#define MISC_BUILD_ID_SIZE (1 << 15)
+
+/* PERF_RECORD_MMAP2 without the name. MMAP has the first half, then the name. */
+struct mapped {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+	uint64_t start, length, offset;
+	union {
+		struct {
+			uint32_t major, minor;
+			uint64_t inode, generation;
+		};
+		struct {
+			uint8_t id_size;
+			uint8_t reserved[3];
+			uint8_t id[ID_SIZE_MAX];
+		};
+	};
+	uint32_t protection, flags;
+};
+
+/* struct perf_record_header_build_id of the perf tool, without the name. */
+struct identified {
+	struct perf_event_header header;
+	uint32_t pid;
+	uint8_t id[ID_SIZE_MAX];
+	uint8_t id_size;
+	uint8_t reserved[3];
+};
+
+/* The name after the fixed part of a record; NULL if it exceeds the record. */
+static const char *name_after_fixed(const uint8_t *record, size_t fixed)
+{
+	struct perf_event_header header;
+
+	memcpy(&header, record, sizeof(header));
+	return header.size > fixed && memchr(record + fixed, '\0', header.size - fixed)
+		       ? (const char *)record + fixed
+		       : NULL;
+}
+
+static struct perfdata_bytes build_id_bytes(const uint8_t *id, uint8_t size)
+{
+	return (struct perfdata_bytes){ id, size <= ID_SIZE_MAX ? size : 0 };
+}
+
+static void read_mmap2_fields(const uint8_t *record, const struct mapped *mapped,
+			      struct perfdata_mapping *mapping)
+{
+	if (!(mapped->protection & PROT_EXEC))
+		mapping->is_data = true;
+	if (mapped->header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID)
+		mapping->build_id =
+			build_id_bytes(record + offsetof(struct mapped, id), mapped->id_size);
+	else
+		mapping->inode = mapped->inode;
+}
+
+bool perfdata_mapping(const uint8_t *record, struct perfdata_mapping *mapping)
+{
+	struct mapped mapped = {};
+	size_t size = sizeof(mapped);
+
+	memcpy(&mapped.header, record, sizeof(mapped.header));
+	if (mapped.header.type == PERF_RECORD_MMAP)
+		size = offsetof(struct mapped, major);
+	else if (mapped.header.type != PERF_RECORD_MMAP2)
+		return false;
+	*mapping = (struct perfdata_mapping){ .name = name_after_fixed(record, size) };
+	if (!mapping->name)
+		return false;
+	memcpy(&mapped, record, size);
+	mapping->pid = (int32_t)mapped.pid;
+	mapping->start = mapped.start;
+	mapping->offset = mapped.offset;
+	mapping->is_data = mapped.header.misc & PERF_RECORD_MISC_MMAP_DATA;
+	if (__builtin_add_overflow(mapped.start, mapped.length, &mapping->end))
+		mapping->end = UINT64_MAX;
+	if (size == sizeof(mapped))
+		read_mmap2_fields(record, &mapped, mapping);
+	return true;
+}
+
+bool perfdata_identified(const uint8_t *record, struct perfdata_identified *file)
+{
+	struct identified identified;
+
+	file->name = name_after_fixed(record, sizeof(identified));
+	if (!file->name)
+		return false;
+	memcpy(&identified, record, sizeof(identified));
+	file->build_id =
+		build_id_bytes(record + offsetof(struct identified, id),
+			       identified.header.misc & MISC_BUILD_ID_SIZE ? identified.id_size
+									   : sizeof(identified.id));
 	return true;
 }
