@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "facts/events_spans.h"
+#include "facts/spans.h"
 #include "fuzz.h"
 #include "text.h"
 

@@ -1,13 +1,53 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The account of a capture: what a report on it says. */
+/* The account of a capture: what a report on it says. Includes the parts of the latency in the
+ * terms of rtla's auto-analysis. */
 #ifndef ANALYSIS_ACCOUNT_H
 #define ANALYSIS_ACCOUNT_H
 
-#include "cause/analysis.h"
+#include <stddef.h>
+#include <stdint.h>
+
 #include "cause/cause.h"
+#include "cause/findings.h"
 #include "cause/fingerprint.h"
 #include "cause/late_thread.h"
-#include "cause/statistics.h"
+
+/* In rtla's order. For an interrupt, all parts but the delay and the latencies add up to the
+ * latency. For a thread, the delay and the parts after it do. */
+enum analysis_kind {
+	ANALYSIS_PREVIOUS_IRQ, /* before the timer's IRQ, in the delay */
+	ANALYSIS_IRQ_DELAY,
+	ANALYSIS_TIMER_IRQ,
+	ANALYSIS_BLOCKING_THREAD, /* interrupted by the timer's IRQ */
+	ANALYSIS_NMI,
+	ANALYSIS_IRQ, /* after the timer's IRQ */
+	ANALYSIS_SOFTIRQ,
+	ANALYSIS_THREAD, /* another thread, or an exception */
+	ANALYSIS_UNKNOWN,
+	ANALYSIS_IRQ_LATENCY,
+	ANALYSIS_THREAD_LATENCY,
+	ANALYSIS_NR,
+};
+
+struct analysis_row {
+	enum analysis_kind kind;
+	uint32_t name;	  /* of what ran; 0: none */
+	const char *note; /* instead of a name; may be empty */
+	uint64_t time_ns;
+};
+
+struct analysis {
+	struct analysis_row *rows;
+	size_t nr;
+};
+
+/* Returns 0 or -ENOMEM. */
+int analysis_make(struct analysis *analysis, const struct findings *findings,
+		  const struct facts *facts) _must_check_;
+void analysis_release(struct analysis *analysis);
+
+/* Such as `Blocking thread`. */
+const char *analysis_term(enum analysis_kind kind);
 
 struct account {
 	const char *capture; /* the capture's folder */

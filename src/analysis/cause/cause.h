@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* One sentence that says why a timer was late. */
-#ifndef REPORT_CAUSE_H
-#define REPORT_CAUSE_H
+#ifndef ANALYSIS_CAUSE_H
+#define ANALYSIS_CAUSE_H
 
 #include "cause/findings.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Where the time went in a window, and in the part of it in which a timer was late. */
-#ifndef REPORT_FINDINGS_H
-#define REPORT_FINDINGS_H
+#ifndef ANALYSIS_FINDINGS_H
+#define ANALYSIS_FINDINGS_H
 
 #include "facts/facts.h"
 #include "facts/spans.h"

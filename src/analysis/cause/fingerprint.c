@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cause/fingerprint.h"
 
+#include <ctype.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <zlib.h>
 
 #include "json_add.h"
 #include "json_file.h"
+#include "kernel_function.h"
 #include "text.h"
+#include "util.h"
 
 char *fingerprint_text(const struct fingerprint *fingerprint)
 {
@@ -113,4 +117,154 @@ int fingerprint_from_json(struct fingerprint *fingerprint, json_object *json)
 	/* The hash in the file is not trusted. */
 	fingerprint_seal(fingerprint);
 	return 0;
+}
+
+/* Copies up to the first of `ends`. */
+static void copy_until(char *buf, const char *name, const char *ends)
+{
+	size_t nr = strcspn(name, ends);
+
+	if (nr >= FINGERPRINT_NAME_SIZE)
+		nr = FINGERPRINT_NAME_SIZE - 1;
+	for (size_t i = 0; i < nr; i++) {
+		unsigned char c = (unsigned char)name[i];
+
+		buf[i] = c <= ' ' || c == 127 || c == '<' || c == '>' ? '_' : (char)c;
+	}
+	buf[nr] = '\0';
+}
+
+void fingerprint_function(char *buf, const char *name)
+{
+	static const char *const prefixes[] = { "__pfx_", "__cfi_", "." };
+
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
+		if (has_prefix(name, prefixes[i]))
+			name += strlen(prefixes[i]);
+	}
+	/* Compiler suffixes: .isra.0, .constprop.0, .part.0, .cold, .llvm.1234. C symbols have no
+	 * dot. */
+	copy_until(buf, name, ".+ \t");
+}
+
+static void put_token(char *token, const char *name)
+{
+	snprintf(token, FINGERPRINT_NAME_SIZE, "[%.*s]", FINGERPRINT_NAME_SIZE - 3, name);
+}
+
+enum frame_role fingerprint_role(char *token, const char *function)
+{
+	const char *entry = kernel_function_after(function, KERNEL_BEFORE_VECTOR);
+	/* A system call's function, such as __x64_sys_write, or ksys_write(), to which it jumps. */
+	const char *found = kernel_function_after(function, KERNEL_BEFORE_SYSCALL);
+	const struct kernel_function *row;
+
+	if (!found) {
+		row = kernel_function_find(entry ?: function, KERNEL_ENTRY);
+		found = row ? row->token : entry;
+	}
+	if (!found)
+		return kernel_function_find(function, KERNEL_GLUE) ? FRAME_GLUE : FRAME_FUNCTION;
+	put_token(token, found);
+	return FRAME_ENTRY;
+}
+
+void fingerprint_entry(char *token, const char *name)
+{
+	char text[FINGERPRINT_NAME_SIZE];
+
+	if (has_prefix(name, "irq ")) {
+		name += strlen("irq ");
+		name += strspn(name, "0123456789");
+		fingerprint_irq(text, name + (*name == ' '));
+		snprintf(token, FINGERPRINT_NAME_SIZE, "[irq:%.*s]", FINGERPRINT_NAME_SIZE - 7,
+			 text);
+		return;
+	}
+	fingerprint_function(text, name);
+	if (fingerprint_role(token, text) != FRAME_ENTRY)
+		put_token(token, text);
+}
+
+/* Such as `irq/45-nvme0q1`. */
+static bool put_irq_thread(char *buf, const char *comm)
+{
+	char name[FINGERPRINT_NAME_SIZE];
+	const char *at = comm + strlen("irq/");
+
+	if (!has_prefix(comm, "irq/") || !isdigit((unsigned char)*at))
+		return false;
+	at += strspn(at, "0123456789");
+	/* The kernel truncates task names; `s-` marks a second handler. */
+	at += *at == '-';
+	if (has_prefix(at, "s-"))
+		at += 2;
+	fingerprint_irq(name, at);
+	snprintf(buf, FINGERPRINT_NAME_SIZE, "irq/%.*s", FINGERPRINT_NAME_SIZE - 5, name);
+	return true;
+}
+
+/* Cuts at the first separator before a number, as in `ksoftirqd/1` and `pool-12`. */
+void fingerprint_task(char *buf, const char *comm)
+{
+	size_t end = 0;
+
+	if (put_irq_thread(buf, comm))
+		return;
+	if (has_prefix(comm, "kworker/") || has_prefix(comm, "kworker+"))
+		comm = "kworker";
+	while (comm[end] &&
+	       !(end && strchr("/-:#_ .", comm[end]) && isdigit((unsigned char)comm[end + 1])))
+		end++;
+	copy_until(buf, comm, "");
+	if (end < FINGERPRINT_NAME_SIZE)
+		buf[end] = '\0';
+}
+
+static bool is_separator(char c)
+{
+	return !isalnum((unsigned char)c);
+}
+
+/* Names of hardware begin with one letter and a number: i8042, i915, e1000e, r8169. */
+static bool is_of_part(const char *name, size_t at)
+{
+	return at && isalpha((unsigned char)name[at - 1]) &&
+	       (at == 1 || is_separator(name[at - 2])) && isdigit((unsigned char)name[at + 1]) &&
+	       isdigit((unsigned char)name[at + 2]);
+}
+
+/* The end of `0q1`: an instance and its queue. */
+static size_t skip_number(const char *name, size_t at)
+{
+	size_t end = at + strspn(name + at, "0123456789");
+
+	if (name[end] == 'q' && isdigit((unsigned char)name[end + 1]))
+		end += 1 + strspn(name + end + 1, "0123456789");
+	return end;
+}
+
+void fingerprint_irq(char *buf, const char *name)
+{
+	char text[FINGERPRINT_NAME_SIZE];
+	size_t nr = 0, at = 0;
+
+	/* ahci[0000:00:1f.2], mlx5_comp3@pci:0000:01:00.0, snd_hda_intel:card0 */
+	copy_until(text, name, "[@:");
+	while (text[at]) {
+		size_t digits = strspn(text + at, "0123456789");
+
+		if (digits && is_of_part(text, at)) {
+			memcpy(buf + nr, text + at, digits);
+			nr += digits;
+			at += digits;
+		} else if (digits) {
+			at = skip_number(text, at);
+		} else {
+			buf[nr++] = text[at++];
+		}
+	}
+	while (nr && is_separator(buf[nr - 1]))
+		nr--;
+	buf[nr] = '\0';
 }

@@ -1,16 +1,44 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A cause without the differences between boots, hosts, builds and recorders; see
  * docs/causes.md. */
-#ifndef REPORT_FINGERPRINT_H
-#define REPORT_FINGERPRINT_H
+#ifndef ANALYSIS_FINGERPRINT_H
+#define ANALYSIS_FINGERPRINT_H
 
 #include <json-c/json.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cause/fingerprint_names.h"
 #include "util.h"
+
+struct cause;
+struct facts;
+struct findings;
+
+#define FINGERPRINT_NAME_SIZE 96
+
+enum frame_role {
+	FRAME_FUNCTION,
+	FRAME_GLUE,  /* skipped: compilers inline it, kernel versions rename it */
+	FRAME_ENTRY, /* called the code inside from the kernel's entry or scheduler */
+};
+
+/* Names without those differences. Removes the compiler's suffixes and prefixes, offset and module.
+ * All buffers have FINGERPRINT_NAME_SIZE bytes. Results contain no blank, '<' or '>'. */
+void fingerprint_function(char *buf, const char *name);
+
+/* The role of a function. For an entry, stores its token, such as `[write]` or `[workqueue]`. */
+enum frame_role fingerprint_role(char *token, const char *function);
+
+/* The token of an interrupt, softirq or exception by a recorder's name for it: the entry function,
+ * the vector, or `irq 45 nvme0q1`. */
+void fingerprint_entry(char *token, const char *name);
+
+/* A task's name without ids of CPUs, pools and threads. */
+void fingerprint_task(char *buf, const char *comm);
+
+/* An interrupt's name without bus addresses and numbers of instances and queues. */
+void fingerprint_irq(char *buf, const char *name);
 
 /* Prefix of a task among the frames. */
 #define FINGERPRINT_TASK "task:"
@@ -42,5 +70,9 @@ json_object *fingerprint_json(const struct fingerprint *fingerprint);
 
 /* Reads kind, chain and sender from an untrusted file. Returns 0 or -EINVAL. */
 int fingerprint_from_json(struct fingerprint *fingerprint, json_object *json) _must_check_;
+
+/* Makes a fingerprint from the findings of a report. */
+void fingerprint_make(struct fingerprint *fingerprint, const struct cause *cause,
+		      const struct findings *findings, const struct facts *facts);
 
 #endif

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "cause/fingerprint_make.h"
+#include "cause/fingerprint.h"
 
 #include <string.h>
 
+#include "cause/cause.h"
 #include "cause/late_thread.h"
 #include "kernel_function.h"
 #include "task.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "array.h"
-#include "cause/fingerprint_names.h"
+#include "cause/fingerprint.h"
 #include "kernel_function.h"
 #include "text.h"
 

@@ -7,8 +7,8 @@
  *
  * It needs sched_switch of the CPUs where the thread ran, and sched_waking of all CPUs.
  */
-#ifndef REPORT_LATE_THREAD_H
-#define REPORT_LATE_THREAD_H
+#ifndef ANALYSIS_LATE_THREAD_H
+#define ANALYSIS_LATE_THREAD_H
 
 #include <json-c/json.h>
 #include <stdio.h>

@@ -4,10 +4,10 @@
  * the late one of another capture.
  *
  * An activation is that of a timer, from its expiry to its function or its thread; or that of a
- * span of the trigger, from its entry to its exit. compare/ may include account/.
+ * span of the trigger, from its entry to its exit.
  */
-#ifndef REPORT_COMPARE_H
-#define REPORT_COMPARE_H
+#ifndef ANALYSIS_COMPARE_H
+#define ANALYSIS_COMPARE_H
 
 #include "cause/account.h"
 #include "events/tracepoints.h"
@@ -156,10 +156,5 @@ static inline bool comparison_is_enough(const struct comparison *comparison)
 int comparison_make(struct comparison *comparison, const struct watched *watched,
 		    size_t max) _must_check_;
 void comparison_release(struct comparison *comparison);
-
-void comparison_print(FILE *file, const struct comparison *comparison, size_t top);
-
-/* With all nodes, for a flame chart, or without. */
-json_object *comparison_json(const struct comparison *comparison, size_t top, bool nodes);
 
 #endif

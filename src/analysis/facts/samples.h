@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Samples of a CPU: events that are not tracepoints. */
-#ifndef REPORT_SAMPLES_H
-#define REPORT_SAMPLES_H
+#ifndef ANALYSIS_SAMPLES_H
+#define ANALYSIS_SAMPLES_H
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -99,16 +99,6 @@ static void read_wakeup(struct schedule_event *to, struct names *names,
 	to->to_cpu = number_of(event, to->kind == SCHEDULE_MIGRATE ? "dest_cpu" : "target_cpu", -1);
 }
 
-static void read_arming(struct schedule_event *to, const struct tracepoint_event *event)
-{
-	to->tid = event->tid;
-	to->to_cpu = -1;
-	if (!tracepoint_number(event, "softexpires", &to->expires))
-		to->expires = 0;
-	if (!tracepoint_number(event, "function", &to->function))
-		to->function = 0;
-}
-
 static int schedule_append(struct schedule *schedule, const struct schedule_event *event)
 {
 	if (array_grow(&schedule->events, schedule->nr, sizeof(*event)))
@@ -172,7 +162,12 @@ int schedule_add(struct schedule *schedule, struct names *names,
 		cpu->current = to.other;
 		cpu->switches = true;
 	} else if (to.kind == SCHEDULE_ARM) {
-		read_arming(&to, event);
+		to.tid = event->tid;
+		to.to_cpu = -1;
+		if (!tracepoint_number(event, "softexpires", &to.expires))
+			to.expires = 0;
+		if (!tracepoint_number(event, "function", &to.function))
+			to.function = 0;
 	} else {
 		read_wakeup(&to, names, event);
 	}
@@ -189,29 +184,6 @@ void schedule_release(struct schedule *schedule)
 	*schedule = (struct schedule){ 0 };
 }
 
-static int schedule_add_comm(struct schedule *schedule, struct names *names,
-			     const struct perfdata_record *record, uint64_t time)
-{
-	struct comm_record {
-		uint8_t header[8];
-		int32_t pid, tid;
-		char comm[16];
-	} comm = { { 0 } };
-
-	if (record->size < sizeof(comm) - sizeof(comm.comm))
-		return 0;
-	memcpy(&comm, record->bytes, record->size < sizeof(comm) ? record->size : sizeof(comm));
-	comm.comm[sizeof(comm.comm) - 1] = '\0';
-	if (array_grow(&schedule->comms, schedule->nr_comms, sizeof(*schedule->comms)))
-		return -ENOMEM;
-	schedule->comms[schedule->nr_comms++] = (struct schedule_comm){
-		.tid = comm.tid,
-		.name = names_add(names, printable(comm.comm)),
-		.time = time,
-	};
-	return 0;
-}
-
 int schedule_add_comms(struct schedule *schedule, struct names *names,
 		       const struct perfdata_file *file)
 {
@@ -222,12 +194,28 @@ int schedule_add_comms(struct schedule *schedule, struct names *names,
 
 	while (!r && perfdata_next(file, &at, &record)) {
 		struct perfdata_sample sample;
+		struct comm_record {
+			uint8_t header[8];
+			int32_t pid, tid;
+			char comm[16];
+		} comm = { { 0 } };
 
-		if (record.type != PERF_RECORD_COMM)
+		if (record.type != PERF_RECORD_COMM ||
+		    record.size < sizeof(comm) - sizeof(comm.comm))
 			continue;
 		if (!perfdata_sample(&events, &record, &sample))
 			sample.time = 0;
-		r = schedule_add_comm(schedule, names, &record, sample.time);
+		memcpy(&comm, record.bytes,
+		       record.size < sizeof(comm) ? record.size : sizeof(comm));
+		comm.comm[sizeof(comm.comm) - 1] = '\0';
+		r = array_grow(&schedule->comms, schedule->nr_comms, sizeof(*schedule->comms));
+		if (r)
+			break;
+		schedule->comms[schedule->nr_comms++] = (struct schedule_comm){
+			.tid = comm.tid,
+			.name = names_add(names, printable(comm.comm)),
+			.time = sample.time,
+		};
 	}
 	perfdata_events_release(&events);
 	return r ?: names_error(names);
@@ -446,12 +434,6 @@ static int on_migrated(struct follower *follower, size_t i)
 	return follower_change(follower, event->time, next);
 }
 
-/* Another thread runs where the thread ran: its switch was lost. */
-static int on_replaced(struct follower *follower, const struct schedule_event *event)
-{
-	return follower_change(follower, event->time, no_stay);
-}
-
 static int follower_event(struct follower *follower, int tid, size_t i)
 {
 	const struct schedule_event *event = &follower->schedule->events[i];
@@ -476,8 +458,9 @@ static int follower_event(struct follower *follower, int tid, size_t i)
 	case SCHEDULE_ARM:
 		return 0;
 	}
+	/* Another thread runs where the thread ran: its switch was lost. */
 	if (follower->now.state == THREAD_RUNNING && follower->now.cpu == event->cpu)
-		return on_replaced(follower, event);
+		return follower_change(follower, event->time, no_stay);
 	return 0;
 }
 
@@ -523,4 +506,90 @@ int schedule_follow(const struct schedule *schedule, int tid, uint64_t begin, ui
 	if (r)
 		thread_stays_release(stays);
 	return r;
+}
+
+/* ---- Which tasks ran on a CPU, and how long -----------------------------------------------------
+ */
+
+/* tid -1: unknown. */
+static int share_add_time(struct schedule_shares *shares, int tid, uint64_t time_ns)
+{
+	size_t i = 0;
+
+	if (tid < 0)
+		return 0;
+	while (i < shares->nr && shares->list[i].tid != tid)
+		i++;
+	if (i == shares->nr) {
+		if (array_grow(&shares->list, shares->nr, sizeof(*shares->list)))
+			return -ENOMEM;
+		shares->list[shares->nr++] = (struct schedule_share){ .tid = tid,
+								      .prio = INT_MIN,
+								      .gave_up = SCHEDULE_NONE };
+	}
+	shares->list[i].time_ns += time_ns;
+	return 0;
+}
+
+/* Of the tasks that a switch names. */
+static void share_describe(struct schedule_shares *shares, const struct schedule_event *event,
+			   size_t i)
+{
+	for (size_t j = 0; j < shares->nr; j++) {
+		struct schedule_share *share = &shares->list[j];
+
+		if (share->tid == event->tid) {
+			share->name = event->name;
+			share->prio = event->prio;
+			share->gave_up = i;
+		} else if (share->tid == event->other) {
+			share->name = event->other_name;
+			share->prio = event->other_prio;
+		}
+	}
+}
+
+int schedule_share_add(const struct schedule *schedule, int cpu, uint64_t begin, uint64_t end,
+		       struct schedule_shares *shares)
+{
+	uint64_t since = begin;
+	int current = -1, r = 0;
+
+	if (!schedule_has(schedule, cpu, begin))
+		return 0;
+	for (size_t i = 0; i < schedule->nr && schedule->events[i].time < end && !r; i++) {
+		const struct schedule_event *event = &schedule->events[i];
+		bool switches = event->kind == SCHEDULE_SWITCH;
+
+		if (event->cpu != cpu || (!switches && event->kind != SCHEDULE_SEEN))
+			continue;
+		/* How long a task ran whose switch was lost is not known. */
+		if (event->time > since) {
+			r = share_add_time(shares, switches ? event->tid : current,
+					   event->time - since);
+			since = event->time;
+		}
+		current = switches ? event->other : event->tid;
+	}
+	if (!r)
+		r = share_add_time(shares, current, end - since);
+	for (size_t i = 0; i < schedule->nr && schedule->events[i].time <= end; i++) {
+		if (schedule->events[i].cpu == cpu && schedule->events[i].kind == SCHEDULE_SWITCH)
+			share_describe(shares, &schedule->events[i], i);
+	}
+	return r;
+}
+
+static int compare_shares(const void *a, const void *b)
+{
+	const struct schedule_share *x = a, *y = b;
+
+	return array_compare(y->time_ns, x->time_ns)
+		       ?: array_compare((uint64_t)x->tid, (uint64_t)y->tid);
+}
+
+void schedule_shares_sort(struct schedule_shares *shares)
+{
+	if (shares->nr)
+		qsort(shares->list, shares->nr, sizeof(*shares->list), compare_shares);
 }

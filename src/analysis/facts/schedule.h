@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What the scheduler did: switches on the recorded CPUs, and wakeups of their threads by any CPU.
  * From these events, each stay of a thread in a state. */
-#ifndef REPORT_SCHEDULE_H
-#define REPORT_SCHEDULE_H
+#ifndef ANALYSIS_SCHEDULE_H
+#define ANALYSIS_SCHEDULE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,15 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a CPU did in a window: nested spans in lanes, from any recorder. */
-#ifndef REPORT_SPANS_H
-#define REPORT_SPANS_H
+/* What a CPU did in a window: nested spans in lanes, from the tracks of Intel PT or from
+ * tracepoints. */
+#ifndef ANALYSIS_SPANS_H
+#define ANALYSIS_SPANS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "code/names.h"
-#include "facts/hardware.h"
+#include "events/tracepoints.h"
+#include "facts/facts.h"
 #include "facts/samples.h"
+#include "facts/schedule.h"
+#include "facts/work_senders.h"
+#include "perf_poke.h"
+
+struct cpu;
+struct cpu_names;
+struct timeline_ops;
 
 /* More than anybody reads; about 200 MB. */
 #define SPANS_MAX (UINT32_C(1) << 22)
@@ -139,5 +148,55 @@ static inline uint64_t span_within(const struct span *span, uint64_t begin, uint
 
 	return to > from ? to - from : 0;
 }
+
+/* ---- Spans from tracepoints --------------------------------------------------------------------
+ */
+
+/* Reads the events of one CPU (negative: of all) up to `end`, and from `begin` on, senders of
+ * interrupts to that CPU; all events into the schedule. Earlier events only determine which spans
+ * are open at `begin`. Returns 0,
+ * -ENODATA without events, -E2BIG with too many spans, or -ENOMEM. */
+int events_spans_read(struct tracepoints *tracepoints, int cpu, uint64_t begin, uint64_t end,
+		      struct spans *spans, struct senders *senders,
+		      struct schedule *schedule) _must_check_;
+
+/* Names the tasks whose switches were lost, if the schedule or the spike has their names. Returns 0
+ * or -ENOMEM. */
+int events_spans_name(struct spans *spans, const struct schedule *schedule,
+		      const struct perf_poke_spike *spike) _must_check_;
+
+/* The same for one event at a time, for several CPUs in parallel. The caller sets the first three
+ * members. */
+struct events_spans {
+	struct spans *spans; /* empty */
+	struct tracepoints *tracepoints;
+	uint64_t begin;
+	uint64_t last;
+	bool any;
+};
+int events_spans_take(struct events_spans *to, const struct tracepoint_event *event) _must_check_;
+int events_spans_end(struct events_spans *to, uint64_t end) _must_check_;
+
+/* ---- Spans from the tracks of Intel PT, and tracks from spans ----------------------------------
+ */
+
+struct track_spans;
+
+/* The sink for track_spans_ops. A negative CPU means the first one seen. The timeline uses the
+ * names of the spans and has one part. */
+int track_spans_new(struct track_spans **ret, struct spans *spans, int cpu) _must_check_;
+void track_spans_free(struct track_spans *sink);
+static inline void track_spans_freep(struct track_spans **sink)
+{
+	track_spans_free(*sink);
+}
+
+/* finish() returns -ENODATA without data of that CPU, or errors of spans_begin(). */
+extern const struct timeline_ops track_spans_ops;
+
+/* Writes the spans of a CPU, made from events, as tracks of a timeline. Spans that continue after
+ * the known window stay open. Returns 0 or -ENOMEM. */
+int spans_to_tracks(const struct spans *spans, const struct cpu *cpu,
+		    const struct cpu_names *cpu_names, struct names *names) _must_check_;
 
 #endif

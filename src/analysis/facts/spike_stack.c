@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "facts/spike_stack.h"
+#include "facts/facts.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Names the functions of programs and libraries in callchains of samples. */
-#ifndef REPORT_USER_CODE_H
-#define REPORT_USER_CODE_H
+#ifndef ANALYSIS_USER_CODE_H
+#define ANALYSIS_USER_CODE_H
 
 #include <stdbool.h>
 

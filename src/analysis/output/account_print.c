@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "output/account_print.h"
+#include "output/output.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 
 #include "compare/compare.h"
 #include "json_add.h"
-#include "output/account_print.h"
+#include "output/output.h"
 #include "text.h"
 #include "units.h"
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Records of the Fuchsia trace format:
- * https://fuchsia.dev/fuchsia-src/reference/tracing/trace-format */
-#ifndef REPORT_FXT_H
-#define REPORT_FXT_H
+/*
+ * Writes timelines in the Fuchsia trace format:
+ * https://fuchsia.dev/fuchsia-src/reference/tracing/trace-format
+ */
+#ifndef ANALYSIS_FXT_H
+#define ANALYSIS_FXT_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,6 +17,7 @@
 #define FXT_THREADS_MAX 255
 #define FXT_ARGS_MAX 15
 
+/* Records. */
 struct fxt_thread {
 	uint64_t process, thread; /* koids */
 	uint8_t index;		  /* in the table of threads, unless replaced */
@@ -45,5 +49,26 @@ void fxt_switch(struct fxt *fxt, uint64_t at, uint16_t cpu, uint64_t from, uint6
 
 /* Writes the buffer to the file. Returns 0 or the first error as a negative errno. */
 int fxt_flush(struct fxt *fxt);
+
+/* A timeline as a file. A slice may turn out to have begun before all that was written, but must
+ * come first in the file. So the body goes to a file of its own, and is copied at the end. */
+struct fxt_timeline_opts {
+	int fd;		      /* output; stays open */
+	int body;	      /* an empty file on the same file system; stays open */
+	const char *path;     /* of the output, compressed if it ends with .gz */
+	uint16_t max_strings; /* see fxt_new() */
+	uint8_t max_threads;
+	const volatile sig_atomic_t *stop; /* -EINTR once set; may be NULL */
+};
+
+struct fxt_timeline;
+
+/* The sink of fxt_timeline_ops. */
+int fxt_timeline_new(struct fxt_timeline **ret, const struct fxt_timeline_opts *opts,
+		     struct names *names) _must_check_;
+void fxt_timeline_free(struct fxt_timeline *sink);
+
+/* finish() writes the output. */
+extern const struct timeline_ops fxt_timeline_ops;
 
 #endif

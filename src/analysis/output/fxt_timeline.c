@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "output/fxt_timeline.h"
+#include "output/fxt.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -7,7 +7,6 @@
 
 #include "array.h"
 #include "io.h"
-#include "output/fxt.h"
 #include "text.h"
 
 #define CHUNK 65536

@@ -2,8 +2,7 @@
 #include "capture/captures.h"
 
 #include "cli/cli.h"
-#include "facts/events_spans.h"
-#include "facts/track_spans.h"
+#include "facts/spans.h"
 #include "facts/user_code.h"
 
 /* With the mappings of `user` open, which names the functions of programs. */

@@ -10,7 +10,6 @@
 #include <perf_poke.h>
 #include <stdint.h>
 
-#include "cause/statistics.h"
 #include "facts/facts.h"
 #include "util.h"
 

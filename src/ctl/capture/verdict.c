@@ -27,7 +27,7 @@
 #include "io.h"
 #include "json_add.h"
 #include "json_file.h"
-#include "output/account_print.h"
+#include "output/output.h"
 #include "text.h"
 #include "tree.h"
 

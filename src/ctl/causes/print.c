@@ -11,7 +11,7 @@
 #include "clock.h"
 #include "cpulist.h"
 #include "json_file.h"
-#include "output/html.h"
+#include "output/output.h"
 #include "text.h"
 #include "units.h"
 

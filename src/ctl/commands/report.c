@@ -7,7 +7,7 @@
 #include "clock.h"
 #include "commands/commands.h"
 #include "io.h"
-#include "output/account_print.h"
+#include "output/output.h"
 
 #define TOP 10
 #define TARGET(member) .offset = offsetof(struct report_args, member)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <string.h>
 
+#include "calls/cpu.h"
 #include "capture/captures.h"
 #include "cli/cli.h"
 #include "cpulist.h"
 #include "export/export.h"
-#include "facts/events_spans.h"
-#include "facts/spans_tracks.h"
+#include "facts/spans.h"
 #include "facts/user_code.h"
-#include "output/fxt_timeline.h"
+#include "output/fxt.h"
 
 struct cpu_events {
 	struct events_spans to;

@@ -9,7 +9,7 @@
 
 #include "capture/captures.h"
 #include "cli/cli.h"
-#include "output/fxt_timeline.h"
+#include "output/fxt.h"
 
 struct export_args {
 	const char *capture;

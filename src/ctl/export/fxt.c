@@ -4,7 +4,7 @@
 #include "capture/captures.h"
 #include "cli/cli.h"
 #include "export/export.h"
-#include "output/fxt_timeline.h"
+#include "output/fxt.h"
 #include "text.h"
 #include "units.h"
 

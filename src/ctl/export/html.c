@@ -4,7 +4,7 @@
 #include "capture/captures.h"
 #include "cli/cli.h"
 #include "export/export.h"
-#include "output/html.h"
+#include "output/output.h"
 
 /* Default time after the spike: the time before it, divided by this. */
 #define AFTER_PART 4

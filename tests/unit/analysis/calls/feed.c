@@ -11,8 +11,8 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
-#include "facts/track_spans.h"
-#include "output/fxt_timeline.h"
+#include "facts/spans.h"
+#include "output/fxt.h"
 
 struct args {
 	const char *output;

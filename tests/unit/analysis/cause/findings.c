@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "analysis/timeline.h"
-#include "output/account_print.h"
+#include "output/output.h"
 #include "test.h"
 
 static const struct usage *find(const struct account *account, const struct usage *usages,

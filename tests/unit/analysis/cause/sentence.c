@@ -4,7 +4,7 @@
  * the fingerprint's text, a line each. A sender asks for acme_ipi() in acme_kick(). */
 #include "analysis/calls/feeder.h"
 #include "cause/account.h"
-#include "facts/track_spans.h"
+#include "facts/spans.h"
 
 static int read_spans(struct account *account)
 {

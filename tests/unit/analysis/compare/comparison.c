@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "compare/compare.h"
+#include "output/output.h"
 
 #include "analysis/timeline.h"
 #include "test.h"

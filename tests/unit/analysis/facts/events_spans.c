@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "facts/events_spans.h"
+#include "facts/spans.h"
 
 #include "analysis/events/made_tracepoints.h"
 #include "test.h"

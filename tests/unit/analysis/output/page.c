@@ -2,7 +2,7 @@
 /* A page with a made-up timeline, for page.py. usage: page FILE SLICES */
 
 #include "analysis/timeline.h"
-#include "output/html.h"
+#include "output/output.h"
 
 #define HOSTILE "</script><img src=x onerror=document.title=1><!--<script>"
 

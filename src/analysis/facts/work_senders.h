@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Senders of work to a CPU: interrupts and function calls from other CPUs, and queued work. */
-#ifndef REPORT_SENDERS_H
-#define REPORT_SENDERS_H
+#ifndef ANALYSIS_SENDERS_H
+#define ANALYSIS_SENDERS_H
 
 #include <stdbool.h>
 #include <stdint.h>

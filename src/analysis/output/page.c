@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "output/html.h"
+#include "output/output.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "html_files.h"
 #include "json_add.h"
-#include "output/account_print.h"
 #include "text.h"
 #include "units.h"
 
