@@ -22,7 +22,7 @@
 #include "empty.skel.h"
 #include "machine/base.h"
 #include "median.h"
-#include "trigger/trigger.h"
+#include "trigger/trigger_internal.h"
 #include "workload/workload.h"
 
 #define SECONDS 4

@@ -41,14 +41,32 @@ const struct delivery *delivery_row(size_t i);
 
 const struct delivery *delivery_of(enum perf_poke_delivery way);
 
-/* For the row `fasync`. */
-int fasync_try(struct probe_detail *detail);
+/* Of the row `fasync`. */
 int fasync_open(struct delivery_state **ret, const struct delivery_config *config,
 		const struct log *log);
 void fasync_close(struct delivery_state *state);
 
-/* The targets of a session. The trigger signals them at each spike; the controller sends what the
- * trigger could not. */
+/* A task by PID, in target.c: never signals another. */
+struct target {
+	int tid;   /* as the caller sees it */
+	int tgid;  /* its process, as the caller sees it */
+	int pidfd; /* of the process */
+	char comm[16];
+	struct poke_target task;
+};
+
+/* Finds a target. Refuses, with a message, one that is not perf or that the signal would kill:
+ * -ESRCH, -EINVAL, -EPERM. */
+int target_open(struct target *target, const struct perf_poke_target *wanted,
+		const struct log *log);
+
+/* Sends the signal. Call trigger_look() right before. -ESRCH: the target has ended. */
+int target_signal(const struct target *target);
+
+void target_close(struct target *target);
+
+/* The targets of a session, in pokes.c. The trigger signals them at each spike; the controller
+ * sends what the trigger could not. */
 struct json_object;
 struct poke;
 struct trigger;

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "trigger/trigger.h"
+/* The text of a span, and the functions that it names in programs and libraries. */
+#include "trigger/trigger_internal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <gelf.h>
+
 #include "units.h"
+#include "util.h"
 
 #define OVERRUN "," TRIGGER_OVERRUN
 #define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
@@ -24,12 +29,13 @@ static const struct span_row {
 	[SPAN_USDT] = { "usdt", "usdt:FILE:PROVIDER:NAME", 3, true, true, false, false },
 };
 
-static int refuse(const struct span *span, const struct log *log, const char *why, const char *text)
+static int span_refuse_text(const struct span *span, const struct log *log, const char *why,
+			    const char *text)
 {
 	return log_error(log, -EINVAL, "span %s: '%s': %s", span->name, text, why);
 }
 
-static const struct span_row *row_of(const char *text)
+static const struct span_row *point_row_of_text(const char *text)
 {
 	for (size_t i = 0; i < SPAN_KINDS; i++) {
 		size_t length = strlen(rows[i].name);
@@ -41,12 +47,12 @@ static const struct span_row *row_of(const char *text)
 }
 
 /* Finds the two dots before EXIT: paths may contain dots too. */
-static char *find_exit(char *text)
+static char *span_find_exit_text(char *text)
 {
 	char *dots = text;
 
 	while ((dots = strstr(dots, ".."))) {
-		if (row_of(dots + 2))
+		if (point_row_of_text(dots + 2))
 			return dots;
 		dots++;
 	}
@@ -54,7 +60,8 @@ static char *find_exit(char *text)
 }
 
 /* Splits NAME/FILTER/ of a tracepoint. */
-static int filter_cut(struct span_point *point, const struct span *span, const struct log *log)
+static int point_cut_filter(struct span_point *point, const struct span *span,
+			    const struct log *log)
 {
 	char *name = (char *)point->parts[1], *begin = strchr(name, '/');
 	int has = filter_has(name);
@@ -62,24 +69,24 @@ static int filter_cut(struct span_point *point, const struct span *span, const s
 	if (!has)
 		return 0;
 	if (has < 0 || begin == name)
-		return refuse(span, log,
-			      "the filter must stand between two slashes "
-			      "(tp:sched:sched_switch/next_prio < 50/)",
-			      name);
+		return span_refuse_text(span, log,
+					"the filter must stand between two slashes "
+					"(tp:sched:sched_switch/next_prio < 50/)",
+					name);
 	*begin = '\0';
 	begin[strlen(begin + 1)] = '\0';
 	point->filter = begin + 1;
 	return 0;
 }
 
-static int point_parse(struct span_point *point, const struct span *span, char *text,
-		       const struct log *log)
+static int span_parse_point(struct span_point *point, const struct span *span, char *text,
+			    const struct log *log)
 {
-	const struct span_row *row = row_of(text);
+	const struct span_row *row = point_row_of_text(text);
 	char *part;
 
 	if (!row)
-		return refuse(
+		return span_refuse_text(
 			span, log,
 			"must be tp:SYS:NAME[/FILTER/], fn:FUNCTION, uprobe:FILE:SYMBOL[+OFFSET], "
 			"uretprobe:FILE:SYMBOL, or usdt:FILE:PROVIDER:NAME",
@@ -98,11 +105,11 @@ static int point_parse(struct span_point *point, const struct span *span, char *
 		if (*part)
 			*part++ = '\0';
 	}
-	return point->kind == SPAN_TP ? filter_cut(point, span, log) : 0;
+	return point->kind == SPAN_TP ? point_cut_filter(point, span, log) : 0;
 }
 
 /* FIELD or argN, for both; or ENTRY's:EXIT's. */
-static int by_parse(struct span *span, char *by, const struct log *log)
+static int span_parse_by(struct span *span, char *by, const struct log *log)
 {
 	struct span_point *points[] = { &span->entry, &span->exit };
 	char *colon;
@@ -123,15 +130,16 @@ static int by_parse(struct span *span, char *by, const struct log *log)
 			!strncmp(name, "arg", 3) && name[3] >= '1' && name[3] <= '5' && !name[4];
 
 		if (points[i]->kind == SPAN_URETPROBE)
-			return refuse(span, log,
-				      "a return has no arguments: use by=thread, or another EXIT",
-				      name);
+			return span_refuse_text(
+				span, log,
+				"a return has no arguments: use by=thread, or another EXIT", name);
 		if (!*name || number == rows[points[i]->kind].fields)
-			return refuse(span, log,
-				      "by must be thread, cpu, the field of a tracepoint, or arg1 "
-				      "to arg5 of a function or usdt (as by=FIELD, or by=dev:arg1 "
-				      "where ENTRY's differs from EXIT's)",
-				      name);
+			return span_refuse_text(
+				span, log,
+				"by must be thread, cpu, the field of a tracepoint, or arg1 "
+				"to arg5 of a function or usdt (as by=FIELD, or by=dev:arg1 "
+				"where ENTRY's differs from EXIT's)",
+				name);
 	}
 	return 0;
 }
@@ -145,16 +153,16 @@ static bool is_one_function(const struct span_point *entry, const struct span_po
 	       !strcmp(entry->parts[0], exit->parts[0]) && !strcmp(entry->parts[1], exit->parts[1]);
 }
 
-static int points_parse(struct span *span, char *text, const struct log *log)
+static int span_parse_points(struct span *span, char *text, const struct log *log)
 {
-	char *exit = find_exit(text);
+	char *exit = span_find_exit_text(text);
 	int err;
 
 	if (exit) {
 		*exit = '\0';
 		exit += 2;
 	}
-	err = point_parse(&span->entry, span, text, log);
+	err = span_parse_point(&span->entry, span, text, log);
 	if (err)
 		return err;
 	span->whole = !exit && rows[span->entry.kind].whole;
@@ -165,18 +173,19 @@ static int points_parse(struct span *span, char *text, const struct log *log)
 		return 0;
 	}
 	if (!exit)
-		return refuse(span, log, "has no EXIT (ENTRY..EXIT)", rows[span->entry.kind].name);
+		return span_refuse_text(span, log, "has no EXIT (ENTRY..EXIT)",
+					rows[span->entry.kind].name);
 	if (!rows[span->entry.kind].is_entry)
-		return refuse(span, log, "can only be an EXIT (ENTRY..EXIT)",
-			      rows[span->entry.kind].name);
-	err = point_parse(&span->exit, span, exit, log);
+		return span_refuse_text(span, log, "can only be an EXIT (ENTRY..EXIT)",
+					rows[span->entry.kind].name);
+	err = span_parse_point(&span->exit, span, exit, log);
 	if (!err)
 		span->whole = is_one_function(&span->entry, &span->exit);
 	return err;
 }
 
 /* Cuts the options after the points. C++ symbols may contain commas. */
-static char *cut_by(char *text)
+static char *span_cut_by_text(char *text)
 {
 	char *by = NULL;
 
@@ -186,16 +195,6 @@ static char *cut_by(char *text)
 		return NULL;
 	*by = '\0';
 	return by + strlen(",by=");
-}
-
-static bool cut_overrun(char *text)
-{
-	size_t length = strlen(text), last = strlen(OVERRUN);
-
-	if (length < last || strcmp(text + length - last, OVERRUN))
-		return false;
-	text[length - last] = '\0';
-	return true;
 }
 
 int span_parse(struct span *span, const char *text, const struct log *log)
@@ -217,9 +216,13 @@ int span_parse(struct span *span, const char *text, const struct log *log)
 		span_destroy(span);
 		return -ENOMEM;
 	}
-	span->overrun = cut_overrun(span->text);
-	by = cut_by(span->text);
-	err = points_parse(span, span->text, log) ?: by_parse(span, by, log);
+	length = strlen(span->text);
+	if (length >= strlen(OVERRUN) && !strcmp(span->text + length - strlen(OVERRUN), OVERRUN)) {
+		span->text[length - strlen(OVERRUN)] = '\0';
+		span->overrun = true;
+	}
+	by = span_cut_by_text(span->text);
+	err = span_parse_points(span, span->text, log) ?: span_parse_by(span, by, log);
 	if (err)
 		span_destroy(span);
 	return err;
@@ -230,4 +233,143 @@ void span_destroy(struct span *span)
 	free(span->name);
 	free(span->text);
 	*span = (struct span){};
+}
+
+/* -- Functions of a program or library */
+
+#define VERSION_HIDDEN 0x8000 /* of a symbol version that is not the default */
+#define NAME_MAX_SIZE 512
+
+struct search {
+	const char *name;
+	/* C++ names up to the arguments; empty: search for `name`. */
+	char mangled[NAME_MAX_SIZE], mangled_const[NAME_MAX_SIZE];
+	uint64_t address;
+	bool found, several;
+};
+
+/* a::b becomes _ZN1a1bE, or _ZNK1a1bE for a const method; f becomes _Z1f. */
+static void search_mangle_name(struct search *search)
+{
+	char parts[NAME_MAX_SIZE] = "";
+	const char *part = search->name;
+	bool nested = strstr(part, "::");
+	size_t used = 0;
+
+	while (*part) {
+		size_t length = strcspn(part, ":");
+
+		if (!length || used + length + 16 > sizeof(parts))
+			return;
+		used += (size_t)sprintf(parts + used, "%zu%.*s", length, (int)length, part);
+		part += length;
+		if (!strncmp(part, "::", 2))
+			part += 2;
+		else if (*part)
+			return;
+	}
+	if (!used)
+		return;
+	snprintf(search->mangled, sizeof(search->mangled), nested ? "_ZN%.500sE" : "_Z%.500s",
+		 parts);
+	if (nested)
+		snprintf(search->mangled_const, sizeof(search->mangled_const), "_ZNK%.500sE",
+			 parts);
+}
+
+static bool symbol_matches(const struct search *search, const char *name)
+{
+	size_t length = strlen(search->mangled), length_const = strlen(search->mangled_const);
+
+	if (!length)
+		return !strcmp(name, search->name);
+	/* A name with a dot is a part split off by the compiler. */
+	return !strchr(name, '.') &&
+	       (!strncmp(name, search->mangled, length) ||
+		(length_const && !strncmp(name, search->mangled_const, length_const)));
+}
+
+static void search_symbol_table(struct search *search, Elf *elf, Elf_Scn *section,
+				Elf_Data *versions)
+{
+	Elf_Data *data = elf_getdata(section, NULL);
+	GElf_Versym version;
+	GElf_Shdr header;
+	GElf_Sym symbol;
+
+	if (!data || !gelf_getshdr(section, &header))
+		return;
+	for (int i = 0; gelf_getsym(data, i, &symbol); i++) {
+		const char *name = elf_strptr(elf, header.sh_link, symbol.st_name);
+
+		if (GELF_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF ||
+		    !name || !symbol_matches(search, name))
+			continue;
+		if (versions && gelf_getversym(versions, i, &version) && version & VERSION_HIDDEN)
+			continue;
+		/* Aliases, and symbols in both tables, have equal addresses. */
+		if (search->found && search->address != symbol.st_value)
+			search->several = true;
+		search->address = symbol.st_value;
+		search->found = true;
+	}
+}
+
+static void search_symbol_tables(struct search *search, Elf *elf)
+{
+	Elf_Scn *section = NULL;
+	Elf_Data *versions = NULL;
+	GElf_Shdr header;
+
+	while ((section = elf_nextscn(elf, section))) {
+		if (gelf_getshdr(section, &header) && header.sh_type == SHT_GNU_versym)
+			versions = elf_getdata(section, NULL);
+	}
+	while ((section = elf_nextscn(elf, section))) {
+		if (!gelf_getshdr(section, &header))
+			continue;
+		if (header.sh_type == SHT_DYNSYM)
+			search_symbol_table(search, elf, section, versions);
+		else if (header.sh_type == SHT_SYMTAB)
+			search_symbol_table(search, elf, section, NULL);
+	}
+}
+
+static int file_offset_of_address(Elf *elf, uint64_t address, uint64_t *offset)
+{
+	GElf_Phdr segment;
+
+	for (int i = 0; gelf_getphdr(elf, i, &segment); i++) {
+		if (segment.p_type != PT_LOAD || !(segment.p_flags & PF_X) ||
+		    address < segment.p_vaddr || address - segment.p_vaddr >= segment.p_filesz)
+			continue;
+		*offset = address - segment.p_vaddr + segment.p_offset;
+		return 0;
+	}
+	return -ENOENT;
+}
+
+int elf_function_find(const char *file, const char *name, uint64_t *offset)
+{
+	_cleanup_close_ int fd = open(file, O_RDONLY | O_CLOEXEC);
+	struct search search = { .name = name };
+	int err = -ENOEXEC;
+	Elf *elf;
+
+	if (fd < 0)
+		return -errno;
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (elf && elf_kind(elf) == ELF_K_ELF) {
+		search_symbol_tables(&search, elf);
+		if (!search.found) {
+			search_mangle_name(&search);
+			search_symbol_tables(&search, elf);
+		}
+		err = search.several ? -ENOTUNIQ
+		      : search.found ? file_offset_of_address(elf, search.address, offset)
+				     : -ENOENT;
+	}
+	elf_end(elf);
+	return err;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "trigger/trigger.h"
+/* The trigger span: attaches the programs of bpf/span.bpf.h to its entry and exit. */
+#include "trigger/trigger_internal.h"
 
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -7,10 +8,6 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include <bpf/libbpf.h>
-
-#include "bpf/trigger.skel.h"
-#include "machine/base.h"
 #include "text.h"
 
 /* Open spans: threads in a system call, or requests in flight. */
@@ -41,13 +38,14 @@ struct span_program {
 			 : (struct span_program){ (skel)->progs.span_entry_##name,                 \
 						  &(skel)->links.span_entry_##name })
 
-static int side_fail(const struct span_side *side, int err, const char *what, const char *why)
+static int side_log_failure(const struct span_side *side, int err, const char *what,
+			    const char *why)
 {
 	return log_error(side->log, err, "span %s: %s: %s", side->span->name, what, why);
 }
 
 /* One line of a format: "\tfield:TYPE NAME[N];\toffset:8;\tsize:4;\tsigned:0;". */
-static bool read_field(const char *line, const char *wanted, struct span_argument *field)
+static bool read_number_field(const char *line, const char *wanted, struct span_argument *field)
 {
 	const char *end = strchr(line, ';'), *name;
 	size_t length = strlen(wanted);
@@ -61,7 +59,7 @@ static bool read_field(const char *line, const char *wanted, struct span_argumen
 }
 
 /* Finds the field in the tracepoint's format. */
-static int find_field(const struct span_side *side, struct span_argument *field)
+static int side_find_field(const struct span_side *side, struct span_argument *field)
 {
 	const struct span_point *point = side->point;
 	_cleanup_close_ int tracefs = tracefs_open();
@@ -73,9 +71,9 @@ static int find_field(const struct span_side *side, struct span_argument *field)
 	fd = tracefs < 0 ? tracefs : openat(tracefs, path, O_RDONLY | O_CLOEXEC);
 	file = fd < 0 ? NULL : fdopen(fd, "r");
 	if (!file)
-		return side_fail(side, fd < 0 ? -errno : -ENOMEM, path, "cannot be read");
+		return side_log_failure(side, fd < 0 ? -errno : -ENOMEM, path, "cannot be read");
 	while (fgets(line, sizeof(line), file)) {
-		if (read_field(line, point->argument, field) && field->size <= sizeof(__u64))
+		if (read_number_field(line, point->argument, field) && field->size <= sizeof(__u64))
 			return 0;
 	}
 	return log_error(side->log, -EINVAL,
@@ -84,7 +82,7 @@ static int find_field(const struct span_side *side, struct span_argument *field)
 			 side->span->name, point->argument, point->parts[0], point->parts[1], path);
 }
 
-static struct span_argument *argument_of(struct trigger *trigger, const struct span_side *side)
+static struct span_argument *side_argument_of(struct trigger *trigger, const struct span_side *side)
 {
 	struct trigger_bpf__rodata *rodata = trigger->skel->rodata;
 
@@ -93,15 +91,15 @@ static struct span_argument *argument_of(struct trigger *trigger, const struct s
 }
 
 /* A tracepoint of perf only: the kernel has one for all system calls. */
-static bool is_system_call(const struct span_point *point)
+static bool point_is_system_call(const struct span_point *point)
 {
 	return !strcmp(point->parts[0], "syscalls");
 }
 
-static int load_tp(struct trigger *trigger, const struct span_side *side)
+static int load_tracepoint(struct trigger *trigger, const struct span_side *side)
 {
 	const struct span_point *point = side->point;
-	struct span_argument *argument = argument_of(trigger, side);
+	struct span_argument *argument = side_argument_of(trigger, side);
 	char path[256];
 
 	snprintf(path, sizeof(path), "%s/%s", point->parts[0], point->parts[1]);
@@ -110,7 +108,7 @@ static int load_tp(struct trigger *trigger, const struct span_side *side)
 				 "span %s: the kernel has no tracepoint %s:%s (perf list shows "
 				 "them)",
 				 side->span->name, point->parts[0], point->parts[1]);
-	argument->noted = point->argument || is_system_call(point);
+	argument->noted = point->argument || point_is_system_call(point);
 	argument->filtered = point->filter != NULL;
 	if (point->filter)
 		filter_load(trigger);
@@ -122,7 +120,7 @@ static int load_tp(struct trigger *trigger, const struct span_side *side)
 }
 
 /* On all CPUs, because a span may begin and end on any. */
-static int attach_filter(struct trigger *trigger, const struct span_side *side)
+static int attach_filter_of_side(struct trigger *trigger, const struct span_side *side)
 {
 	const struct span_point *point = side->point;
 	char what[TRIGGER_LABEL_SIZE + sizeof("span ")];
@@ -141,7 +139,8 @@ static int attach_filter(struct trigger *trigger, const struct span_side *side)
 }
 
 /* As bpf_program__attach_tracepoint(), which needs a mounted tracefs. Runs on all CPUs. */
-static struct bpf_link *attach_by_id(const struct bpf_program *program, const char *const *parts)
+static struct bpf_link *attach_tracepoint_by_id(const struct bpf_program *program,
+						const char *const *parts)
 {
 	struct perf_event_attr attr = { .type = PERF_TYPE_TRACEPOINT, .size = sizeof(attr) };
 	struct bpf_link *link;
@@ -163,7 +162,7 @@ static struct bpf_link *attach_by_id(const struct bpf_program *program, const ch
 }
 
 /* The programs run in this order, with the filter in between. */
-static int attach_tp(struct trigger *trigger, const struct span_side *side)
+static int attach_tracepoint(struct trigger *trigger, const struct span_side *side)
 {
 	struct span_program to = SPAN_PROGRAM(trigger->skel, side, tp);
 	struct span_program note = SPAN_PROGRAM(trigger->skel, side, note);
@@ -171,45 +170,46 @@ static int attach_tp(struct trigger *trigger, const struct span_side *side)
 	const char *name = parts[1];
 	int err = 0;
 
-	if (argument_of(trigger, side)->noted) {
-		*note.link = attach_by_id(note.program, parts);
+	if (side_argument_of(trigger, side)->noted) {
+		*note.link = attach_tracepoint_by_id(note.program, parts);
 		if (!*note.link)
-			return side_fail(side, -errno, parts[1], strerror(errno));
+			return side_log_failure(side, -errno, parts[1], strerror(errno));
 	}
 	if (side->point->filter)
-		err = attach_filter(trigger, side);
+		err = attach_filter_of_side(trigger, side);
 	if (err || !bpf_program__autoload(to.program))
 		return err;
-	if (is_system_call(side->point))
+	if (point_is_system_call(side->point))
 		name = strncmp(name, "sys_exit_", strlen("sys_exit_")) ? "sys_enter" : "sys_exit";
 	*to.link = bpf_program__attach_raw_tracepoint(to.program, name);
 	if (!*to.link)
-		return side_fail(side, -errno, parts[1], strerror(errno));
+		return side_log_failure(side, -errno, parts[1], strerror(errno));
 	return filter_start(trigger->filters[side->is_exit ? FILTER_SPAN_EXIT : FILTER_SPAN_ENTRY]);
 }
 
-static int load_fn(struct trigger *trigger, const struct span_side *side)
+static int load_kernel_function(struct trigger *trigger, const struct span_side *side)
 {
 	const char *function = side->point->parts[0];
 	struct bpf_program *program = SPAN_PROGRAM(trigger->skel, side, fn).program;
 	uint64_t address;
 
 	if (kallsyms_find(function, &address) == -ENOENT)
-		return side_fail(side, -ENOENT, function,
-				 "the kernel has no such function (see /proc/kallsyms)");
+		return side_log_failure(side, -ENOENT, function,
+					"the kernel has no such function (see /proc/kallsyms)");
 	if (function_has_trampoline(function)) {
 		bpf_program__set_autoload(program, true);
 		return bpf_program__set_attach_target(program, 0, function);
 	}
 	if (side->is_exit && side->point->argument)
-		return side_fail(side, -EOPNOTSUPP, function,
-				 "by=ARG: there are no arguments at the return of a function "
-				 "without a trampoline (fexit): use by=thread");
+		return side_log_failure(
+			side, -EOPNOTSUPP, function,
+			"by=ARG: there are no arguments at the return of a function "
+			"without a trampoline (fexit): use by=thread");
 	bpf_program__set_autoload(SPAN_PROGRAM(trigger->skel, side, probe).program, true);
 	return 0;
 }
 
-static int attach_fn(struct trigger *trigger, const struct span_side *side)
+static int attach_kernel_function(struct trigger *trigger, const struct span_side *side)
 {
 	struct span_program to = SPAN_PROGRAM(trigger->skel, side, fn);
 	LIBBPF_OPTS(bpf_kprobe_opts, opts, .retprobe = side->is_exit);
@@ -222,28 +222,29 @@ static int attach_fn(struct trigger *trigger, const struct span_side *side)
 			bpf_program__attach_kprobe_opts(to.program, side->point->parts[0], &opts);
 	}
 	return *to.link ? 0
-			: side_fail(side, -EOPNOTSUPP, side->point->parts[0],
-				    "the kernel can attach neither fentry nor a kprobe to it "
-				    "(available_filter_functions of tracefs has what it can)");
+			: side_log_failure(
+				  side, -EOPNOTSUPP, side->point->parts[0],
+				  "the kernel can attach neither fentry nor a kprobe to it "
+				  "(available_filter_functions of tracefs has what it can)");
 }
 
-static int check_file(const struct span_side *side)
+static int side_check_file(const struct span_side *side)
 {
 	const char *file = side->point->parts[0];
 
 	if (strchr(file, '/') && access(file, R_OK))
-		return side_fail(side, -errno, file, strerror(errno));
+		return side_log_failure(side, -errno, file, strerror(errno));
 	return 0;
 }
 
-static int load_uprobe(struct trigger *trigger, const struct span_side *side)
+static int load_user_probe(struct trigger *trigger, const struct span_side *side)
 {
 	bpf_program__set_autoload(SPAN_PROGRAM(trigger->skel, side, probe).program, true);
-	return check_file(side);
+	return side_check_file(side);
 }
 
 /* Splits SYMBOL+OFFSET; 0xOFFSET alone is an offset. */
-static int cut_offset(char *symbol, uint64_t *offset)
+static int symbol_cut_offset(char *symbol, uint64_t *offset)
 {
 	char *plus = strrchr(symbol, '+');
 	char *number = *symbol >= '0' && *symbol <= '9' ? symbol : plus ? plus + 1 : "";
@@ -260,29 +261,21 @@ static int cut_offset(char *symbol, uint64_t *offset)
 	return 0;
 }
 
-/* A file name without a path is left to libbpf, function included. */
-static int find_uprobe(const char *file, char *symbol, uint64_t *offset)
-{
-	uint64_t function = 0;
-	int err = cut_offset(symbol, offset);
-
-	if (err || !*symbol || !strchr(file, '/'))
-		return err;
-	err = elf_function_find(file, symbol, &function);
-	*symbol = '\0';
-	*offset += function;
-	return err;
-}
-
-static int attach_uprobe(struct trigger *trigger, const struct span_side *side)
+static int attach_user_probe(struct trigger *trigger, const struct span_side *side)
 {
 	struct span_program to = SPAN_PROGRAM(trigger->skel, side, probe);
 	const char *file = side->point->parts[0], *what = side->point->parts[1];
 	LIBBPF_OPTS(bpf_uprobe_opts, opts, .retprobe = side->point->kind == SPAN_URETPROBE);
 	_cleanup_free_ char *symbol = strdup(what);
-	uint64_t offset;
-	int err = symbol ? find_uprobe(file, symbol, &offset) : -ENOMEM;
+	uint64_t offset, function = 0;
+	int err = symbol ? symbol_cut_offset(symbol, &offset) : -ENOMEM;
 
+	/* A file name without a path is left to libbpf, function included. */
+	if (!err && *symbol && strchr(file, '/')) {
+		err = elf_function_find(file, symbol, &function);
+		*symbol = '\0';
+		offset += function;
+	}
 	if (!err) {
 		opts.func_name = *symbol ? symbol : NULL;
 		*to.link = bpf_program__attach_uprobe_opts(to.program, -1, file, offset, &opts);
@@ -301,15 +294,15 @@ static int attach_uprobe(struct trigger *trigger, const struct span_side *side)
 					    : strerror(-err));
 }
 
-static int load_usdt(struct trigger *trigger, const struct span_side *side)
+static int load_usdt_probe(struct trigger *trigger, const struct span_side *side)
 {
 	bpf_map__set_max_entries(trigger->skel->maps.__bpf_usdt_specs, USDT_SPECS);
 	bpf_map__set_max_entries(trigger->skel->maps.__bpf_usdt_ip_to_spec_id, USDT_PLACES);
 	bpf_program__set_autoload(SPAN_PROGRAM(trigger->skel, side, usdt).program, true);
-	return check_file(side);
+	return side_check_file(side);
 }
 
-static int attach_usdt(struct trigger *trigger, const struct span_side *side)
+static int attach_usdt_probe(struct trigger *trigger, const struct span_side *side)
 {
 	struct span_program to = SPAN_PROGRAM(trigger->skel, side, usdt);
 	const char *const *parts = side->point->parts;
@@ -328,23 +321,23 @@ static const struct {
 	int (*load)(struct trigger *trigger, const struct span_side *side);
 	int (*attach)(struct trigger *trigger, const struct span_side *side);
 } ways[SPAN_KINDS] = {
-	[SPAN_TP] = { load_tp, attach_tp },
-	[SPAN_FN] = { load_fn, attach_fn },
-	[SPAN_UPROBE] = { load_uprobe, attach_uprobe },
-	[SPAN_URETPROBE] = { load_uprobe, attach_uprobe },
-	[SPAN_USDT] = { load_usdt, attach_usdt },
+	[SPAN_TP] = { load_tracepoint, attach_tracepoint },
+	[SPAN_FN] = { load_kernel_function, attach_kernel_function },
+	[SPAN_UPROBE] = { load_user_probe, attach_user_probe },
+	[SPAN_URETPROBE] = { load_user_probe, attach_user_probe },
+	[SPAN_USDT] = { load_usdt_probe, attach_usdt_probe },
 };
 
-static int load_side(struct trigger *trigger, const struct span_side *side)
+static int span_load_side(struct trigger *trigger, const struct span_side *side)
 {
-	struct span_argument *argument = argument_of(trigger, side);
+	struct span_argument *argument = side_argument_of(trigger, side);
 	const char *name = side->point->argument;
 	int err = ways[side->point->kind].load(trigger, side);
 
 	if (err || !name)
 		return err;
 	if (side->point->kind == SPAN_TP)
-		return find_field(side, argument);
+		return side_find_field(side, argument);
 	argument->place = (__u32)(name[3] - '1');
 	return 0;
 }
@@ -378,23 +371,14 @@ int span_load(struct trigger *trigger, const struct trigger_config *config, cons
 	if (span.overrun)
 		rodata->overruns |= 1U << PERF_POKE_TRIGGER_SPAN;
 	bpf_program__set_autoload(skel->progs.span_expiry, span.overrun);
-	return load_side(trigger, &entry) ?: load_side(trigger, &exit);
-}
-
-static int attach_thread_exit(struct trigger *trigger, const struct log *log)
-{
-	struct trigger_bpf *skel = trigger->skel;
-
-	skel->links.span_thread_exit = bpf_program__attach(skel->progs.span_thread_exit);
-	if (skel->links.span_thread_exit)
-		return 0;
-	return log_error(log, -errno, "cannot attach to sched_process_exit: %s", strerror(errno));
+	return span_load_side(trigger, &entry) ?: span_load_side(trigger, &exit);
 }
 
 /* Exit first, so that no span that begins is left open. */
 int span_attach(struct trigger *trigger, const struct trigger_config *config, const struct log *log)
 {
 	_cleanup_(span_destroy) struct span span = {};
+	struct trigger_bpf *skel = trigger->skel;
 	int err = span_parse(&span, config->texts[PERF_POKE_TRIGGER_SPAN], log);
 	const struct span_side entry = { &span, &span.entry, false, log };
 	const struct span_side exit = { &span, &span.exit, true, log };
@@ -402,11 +386,15 @@ int span_attach(struct trigger *trigger, const struct trigger_config *config, co
 	if (!err)
 		err = ways[exit.point->kind].attach(trigger, &exit);
 	/* After the exit, which may be the end of a thread itself. */
-	if (!err && span.by == SPAN_BY_THREAD)
-		err = attach_thread_exit(trigger, log);
+	if (!err && span.by == SPAN_BY_THREAD) {
+		skel->links.span_thread_exit = bpf_program__attach(skel->progs.span_thread_exit);
+		if (!skel->links.span_thread_exit)
+			err = log_error(log, -errno, "cannot attach to sched_process_exit: %s",
+					strerror(errno));
+	}
 	if (!err)
 		err = ways[entry.point->kind].attach(trigger, &entry);
-	trigger->skel->bss->span_counting = !err;
+	skel->bss->span_counting = !err;
 	return err;
 }
 

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "trigger/trigger.h"
+/* The triggers thread, user and wakeup, which watch when threads run. */
+#include "trigger/trigger_internal.h"
 
 #include <glob.h>
 #include <limits.h>
 #include <string.h>
 
-#include <bpf/libbpf.h>
-
-#include "bpf/trigger.skel.h"
-#include "machine/base.h"
 #include "task.h"
 #include "units.h"
 
@@ -16,7 +13,7 @@
 #define SLEEPERS_MAX 4096
 
 /* A name may be of a task that starts later, or misspelt. */
-static void look_for_name(const struct config *config)
+static void warn_unknown_name(const struct config *config)
 {
 	glob_t found = {};
 	char comm[TASK_COMM_SIZE];
@@ -35,7 +32,7 @@ static void look_for_name(const struct config *config)
 }
 
 /* An all-digit string is a thread ID. */
-static int find_task(const struct config *config, struct trigger_threads *threads)
+static int threads_find_task(const struct config *config, struct trigger_threads *threads)
 {
 	struct poke_target task;
 	uint64_t tid;
@@ -49,7 +46,7 @@ static int find_task(const struct config *config, struct trigger_threads *thread
 					 "task '%s': task names have at most 15 characters",
 					 config->opts.task);
 		strcpy(threads->wakeup_comm, config->opts.task);
-		look_for_name(config);
+		warn_unknown_name(config);
 		return 0;
 	}
 	if (units_parse_count(config->opts.task, &tid) || tid > INT_MAX)
@@ -63,30 +60,17 @@ static int find_task(const struct config *config, struct trigger_threads *thread
 	return 0;
 }
 
-/* Finds the timer callbacks that the kernel shows. */
-static void find_functions(struct trigger_threads *threads)
+static int threads_check_user(const struct config *config, const struct trigger_threads *threads)
 {
-	if (kallsyms_find("timerlat_irq", &threads->timerlat_irq))
-		threads->timerlat_irq = 0;
-	if (kallsyms_find("hrtimer_wakeup", &threads->hrtimer_wakeup))
-		threads->hrtimer_wakeup = 0;
-}
+	_cleanup_close_ int tracefs = -1;
 
-static bool has_user_threads(void)
-{
-	_cleanup_close_ int tracefs = tracefs_open();
-
-	return tracefs >= 0 && !faccessat(tracefs, "osnoise/per_cpu", F_OK, 0);
-}
-
-static int check_user(const struct config *config, const struct trigger_threads *threads)
-{
 	if (!config_is_timerlat(config))
 		return log_error(
 			&config->log, -EINVAL,
 			"trigger user: needs --workload user, or a tracer timerlat that runs "
 			"already, with threads in user space");
-	if (!has_user_threads())
+	tracefs = tracefs_open();
+	if (tracefs < 0 || faccessat(tracefs, "osnoise/per_cpu", F_OK, 0))
 		return log_error(&config->log, -EOPNOTSUPP,
 				 "trigger user: the tracer timerlat has no threads in user space "
 				 "here (timerlat_fd: needs Linux 6.5)");
@@ -105,15 +89,19 @@ int threads_configure(const struct config *config, struct trigger_threads *threa
 	     user = config->thresholds[PERF_POKE_TRIGGER_USER];
 	int err;
 
-	err = find_task(config, threads);
+	err = threads_find_task(config, threads);
 	if (err || (!thread && !user))
 		return err;
-	find_functions(threads);
+	/* The timer callbacks that the kernel shows. */
+	if (kallsyms_find("timerlat_irq", &threads->timerlat_irq))
+		threads->timerlat_irq = 0;
+	if (kallsyms_find("hrtimer_wakeup", &threads->hrtimer_wakeup))
+		threads->hrtimer_wakeup = 0;
 	threads->noise = config_is_timerlat(config) && tracefs_has_event("osnoise/irq_noise");
 	threads->samples =
 		config_is_timerlat(config) && tracefs_has_event("osnoise/timerlat_sample");
 	if (user)
-		return check_user(config, threads);
+		return threads_check_user(config, threads);
 	if (!config_is_timerlat(config) && !threads->hrtimer_wakeup)
 		return log_error(&config->log, -EOPNOTSUPP,
 				 "trigger thread: the kernel hides the address of hrtimer_wakeup, "
@@ -124,8 +112,8 @@ int threads_configure(const struct config *config, struct trigger_threads *threa
 }
 
 /* With the text, a thread that still waits is a spike too. */
-static void overrun_load(struct trigger *trigger, const struct trigger_config *config,
-			 enum perf_poke_trigger_kind kind)
+static void threads_load_overrun(struct trigger *trigger, const struct trigger_config *config,
+				 enum perf_poke_trigger_kind kind)
 {
 	if (!config->texts[kind])
 		return;
@@ -169,7 +157,7 @@ int threads_load(struct trigger *trigger, const struct trigger_config *config,
 	}
 	if (!threads->samples && user)
 		bpf_program__set_autoload(skel->progs.latency_return, true);
-	overrun_load(trigger, config, PERF_POKE_TRIGGER_THREAD);
+	threads_load_overrun(trigger, config, PERF_POKE_TRIGGER_THREAD);
 	return 0;
 }
 
@@ -195,6 +183,6 @@ int wakeup_load(struct trigger *trigger, const struct trigger_config *config, co
 	bpf_map__set_max_entries(skel->maps.holders, trigger->nr_possible);
 	bpf_program__set_autoload(skel->progs.latency_switch, true);
 	bpf_program__set_autoload(skel->progs.latency_wakeup, true);
-	overrun_load(trigger, config, PERF_POKE_TRIGGER_WAKEUP);
+	threads_load_overrun(trigger, config, PERF_POKE_TRIGGER_WAKEUP);
 	return 0;
 }

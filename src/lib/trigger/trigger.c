@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "trigger/trigger.h"
+#include "trigger/trigger_internal.h"
 
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 
-#include "bpf/trigger.skel.h"
+#include "bpf/target.skel.h"
 #include "text.h"
 
 struct trigger_cpu *trigger_find_cpu(const struct trigger *trigger, int cpu,
@@ -199,6 +199,18 @@ bool trigger_stacks(const struct trigger *trigger, uint64_t sequence, struct tri
 	return stacks->sequence == sequence && seen->sequence == sequence;
 }
 
+bool noise_parts(const struct trigger *trigger, uint64_t sequence,
+		 struct trigger_noise_parts *parts)
+{
+	const volatile struct trigger_noise_parts *seen = trigger->noise_parts;
+
+	if (!trigger->skel || !bpf_program__autoload(trigger->skel->progs.noise_sample))
+		return false;
+	seen += sequence % TRIGGER_RECENT;
+	*parts = *seen;
+	return parts->sequence == sequence && seen->sequence == sequence;
+}
+
 int trigger_code(const struct trigger *trigger, uint64_t address, uint8_t code[TRIGGER_CODE_SIZE])
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &address, .ctx_size_in = sizeof(address));
@@ -262,4 +274,132 @@ void trigger_free(struct trigger *trigger)
 	munmap(trigger->targets, trigger->targets_size);
 	munmap(trigger->session, trigger->session_size);
 	free(trigger);
+}
+
+/* -- Statistics */
+
+/* Programs and other threads count meanwhile. */
+#define LOAD(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
+
+uint64_t stats_count(const struct stats_table *table, unsigned int bucket)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < table->nr; i++)
+		count += LOAD(table->table[table->cpus[i]].buckets[bucket]);
+	return count;
+}
+
+void stats_add_unpaired(struct perf_poke_stats *stats, const volatile struct trigger_cpu *cpus,
+			size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		stats->not_entered += LOAD(cpus[i].unpaired[SPAN_NOT_ENTERED]);
+		stats->reentered += LOAD(cpus[i].unpaired[SPAN_REENTERED]);
+		stats->thread_died += LOAD(cpus[i].unpaired[SPAN_THREAD_DIED]);
+		stats->no_room += LOAD(cpus[i].unpaired[SPAN_NO_ROOM]);
+	}
+}
+
+struct perf_poke_stats stats_sum(const struct stats_table *table)
+{
+	struct perf_poke_stats sum = { .sz = sizeof(sum), .min_ns = UINT64_MAX };
+
+	for (size_t i = 0; i < table->nr; i++) {
+		const volatile struct trigger_cpu *one = &table->table[table->cpus[i]];
+		uint64_t min_ns = ~LOAD(one->min_inverse), max_ns = LOAD(one->max_ns);
+		uint64_t last_ns = LOAD(one->last_ns);
+
+		sum.count += LOAD(one->count);
+		sum.sum_ns += LOAD(one->sum_ns);
+		sum.spikes += LOAD(one->spikes);
+		sum.unarmed += LOAD(one->unarmed);
+		if (last_ns > sum.last_ns)
+			sum.last_ns = last_ns;
+		if (min_ns < sum.min_ns)
+			sum.min_ns = min_ns;
+		if (max_ns > sum.max_ns)
+			sum.max_ns = max_ns;
+	}
+	if (sum.min_ns == UINT64_MAX)
+		sum.min_ns = 0;
+	return sum;
+}
+
+uint64_t stats_percentile(const struct stats_table *table, double percent)
+{
+	uint64_t max_ns = stats_sum(table).max_ns;
+	uint64_t total = 0, seen = 0, counts[TRIGGER_BUCKETS];
+	double wanted;
+
+	/* Reads each bucket once; the total is the sum of these reads. */
+	for (unsigned int i = 0; i < TRIGGER_BUCKETS; i++)
+		total += counts[i] = stats_count(table, i);
+	wanted = total * percent / 100;
+	for (unsigned int i = 0; i < TRIGGER_BUCKETS && total; i++) {
+		uint64_t high_ns = i + 1 < TRIGGER_BUCKETS ? bucket_low_ns(i + 1) - 1 : UINT64_MAX;
+
+		seen += counts[i];
+		/* The upper end of the bucket, but at most the maximum. */
+		if (seen && seen >= wanted)
+			return high_ns < max_ns ? high_ns : max_ns;
+	}
+	return 0;
+}
+
+void stats_take(const struct stats_table *table, struct stats_snapshot *snapshot)
+{
+	for (unsigned int i = 0; i < TRIGGER_BUCKETS; i++)
+		snapshot->buckets[i / STATS_STEP] += stats_count(table, i);
+	snapshot->sum = stats_sum(table);
+	snapshot->p50_ns = stats_percentile(table, 50);
+	snapshot->p99_ns = stats_percentile(table, 99);
+	snapshot->p99_9_ns = stats_percentile(table, 99.9);
+}
+
+/* -- The identity of a task, for the programs */
+
+/* Reading the iterator runs the program for each task of our PID namespace. */
+static int task_iterator_run(struct target_bpf *skel)
+{
+	struct bpf_link *link = bpf_program__attach_iter(skel->progs.target_find, NULL);
+	_cleanup_close_ int fd = -1;
+	char none[16];
+	ssize_t len;
+
+	if (!link)
+		return -errno;
+	fd = bpf_iter_create(bpf_link__fd(link));
+	len = fd < 0 ? -1 : read(fd, none, sizeof(none));
+	bpf_link__destroy(link);
+	return len < 0 ? -errno : 0;
+}
+
+int target_find(int pid, struct poke_target *task)
+{
+	struct target_bpf *skel;
+	struct stat namespace;
+	int err;
+
+	if (stat("/proc/self/ns/pid", &namespace))
+		return -errno;
+	skel = target_bpf__open();
+	if (!skel)
+		return -errno;
+	skel->rodata->wanted = pid;
+	skel->rodata->namespace = namespace.st_ino;
+	err = target_bpf__load(skel);
+	if (!err)
+		err = task_iterator_run(skel);
+	if (!err && !skel->bss->tid)
+		err = -ESRCH;
+	if (!err) {
+		task->tgid = skel->bss->tgid;
+		task->tid = skel->bss->tid;
+		task->start_ns = skel->bss->start_ns;
+		task->task = skel->bss->address;
+		task->exec_id = skel->bss->exec_id;
+	}
+	target_bpf__destroy(skel);
+	return err;
 }

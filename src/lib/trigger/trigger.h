@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * trigger/: loads, arms and reads bpf/trigger.bpf.c, which watches for spikes. May include options/
- * and base/.
+ * and base/. This header is for the other folders; trigger_internal.h is for this one.
  */
 #ifndef LIB_TRIGGER_H
 #define LIB_TRIGGER_H
@@ -10,216 +10,48 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bpf/marker_text.h"
 #include "bpf/poke.h"
 #include "bpf/trigger.h"
 #include "machine/base.h"
 #include "options/config.h"
 #include "perf_poke.h"
 
-/* The smallest latency in a bucket: the inverse of trigger_bucket(). */
-static inline uint64_t bucket_low_ns(unsigned int bucket)
-{
-	unsigned int octave;
-
-	if (bucket < TRIGGER_SUB_BUCKETS)
-		return (uint64_t)bucket << TRIGGER_UNIT_SHIFT;
-	octave = bucket / TRIGGER_SUB_BUCKETS - 1;
-	return (uint64_t)(bucket % TRIGGER_SUB_BUCKETS + TRIGGER_SUB_BUCKETS)
-	       << (octave + TRIGGER_UNIT_SHIFT);
-}
-
-/* Sums and percentiles of the trigger's table, for sessions and observers. */
-struct stats_table {
-	const volatile struct trigger_cpu *table; /* indexed by CPU */
-	const int *cpus;			  /* the rows to add up */
-	size_t nr;
-};
-
-/* Adds entries and exits of spans that were not measured, from all possible CPUs. */
-void stats_add_unpaired(struct perf_poke_stats *stats, const volatile struct trigger_cpu *cpus,
-			size_t nr);
-/* Omits `missed` and the unmeasured ends of spans, which other than watched CPUs count too. */
-struct perf_poke_stats stats_sum(const struct stats_table *table);
-/* Latencies in one bucket. */
-uint64_t stats_count(const struct stats_table *table, unsigned int bucket);
-/* percent: 0 to 100 */
-uint64_t stats_percentile(const struct stats_table *table, double percent);
-
-/* Eight per octave, as in the histogram of a capture. */
-#define STATS_STEP 8 /* buckets of the trigger */
-#define STATS_BUCKETS (TRIGGER_BUCKETS / STATS_STEP + 1)
-
-/* The trigger's counters at a moment. */
-struct stats_snapshot {
-	struct perf_poke_stats sum;
-	uint64_t p50_ns, p99_ns, p99_9_ns;
-	uint64_t buckets[STATS_BUCKETS];
-};
-
-/* Fills in a zeroed snapshot. */
-void stats_take(const struct stats_table *table, struct stats_snapshot *snapshot);
-
-/* Filters of tracepoints, in the syntax of `perf record --filter`, for the programs of
- * bpf/filter.h. */
-struct filter;
-struct trigger;
-
-struct filter_config {
-	/* Needed until filter_open() returns: the option, for messages, such as "trigger event";
-	 * SYS:NAME/FILTER/ */
-	const char *what, *event;
-	enum trigger_filter number;
-	/* None: all. Offline ones are skipped. */
-	const int *cpus;
-	size_t nr_cpus;
-};
-
-/* Whether SYS:NAME[/FILTER/] has a filter: 1, 0, or -EINVAL if it is empty or has no end. */
-int filter_has(const char *event);
-
-/* Makes room for all filters, before the programs are loaded. */
-void filter_load(const struct trigger *trigger);
-/* Creates trigger->filters[number]. Attach the program to the tracepoint between filter_open() and
- * filter_start(). The CPUs must outlive it. Logs failures; -EINVAL: the kernel rejects the
- * filter. */
-int filter_open(struct trigger *trigger, const struct filter_config *config, const struct log *log);
-/* NULL is ignored. */
-int filter_start(const struct filter *filter);
-/* Reopens the event of a CPU that was offline: the kernel has closed it. */
-int filter_cpu_online(struct filter *filter, int cpu);
-/* NULL is ignored. */
-void filter_free(struct filter *filter);
-
-/* A tracepoint as a trigger: see struct trigger_row. */
 struct trigger;
 struct trigger_config;
 
-/* Reduces the text to SYS:NAME. */
-int event_check(struct config *config);
-int event_load(struct trigger *trigger, const struct trigger_config *config, const struct log *log);
-/* -ENOENT: no such tracepoint. */
-int event_attach(struct trigger *trigger, const struct trigger_config *config,
-		 const struct log *log);
+/* -- The kinds of triggers */
 
-/* Parses spans: their entries and exits. */
-#define SPAN_PARTS 3
+/* What is not over at the threshold is a spike then. Spans have it at the end of their text. */
+#define TRIGGER_OVERRUN "overrun"
 
-/* Kinds of entries and exits. */
-enum span_kind {
-	SPAN_TP,
-	SPAN_FN,
-	SPAN_UPROBE,
-	SPAN_URETPROBE,
-	SPAN_USDT,
-	SPAN_KINDS,
+/* The kinds of triggers, one row each. */
+struct trigger_row {
+	struct perf_poke_choice choice; /* first: see session/choices.c */
+	bool timers;			/* watches late timers: needs a workload that arms some */
+	bool has_text;			/* in addition to the threshold */
+	bool overruns;			/* the text may be TRIGGER_OVERRUN */
+	bool anywhere;			/* also takes spikes on CPUs that are not watched */
+	/* Checks the options of the kind, even if it is not watched. Logs. NULL, like the next two:
+	 * nothing to do. */
+	int (*check)(struct config *config);
+	/* Before loading: selects the programs of the kind ("?" in bpf/), and sets their constants
+	 * and the sizes of their maps. Logs. */
+	int (*load)(struct trigger *trigger, const struct trigger_config *config,
+		    const struct log *log);
+	/* Attaches programs that their section name does not attach. Logs. */
+	int (*attach)(struct trigger *trigger, const struct trigger_config *config,
+		      const struct log *log);
+	struct probe probe;
 };
 
-struct span_point {
-	enum span_kind kind;
-	const char *parts[SPAN_PARTS]; /* between the colons, as in tp:SYS:NAME */
-	const char *filter;	       /* of a tracepoint; NULL: none */
-	const char *argument;	       /* of `by` */
-};
+/* By enum perf_poke_trigger_kind; NULL past the end. */
+const struct trigger_row *trigger_row(size_t kind);
+const char *trigger_kind_name(unsigned int kind);
 
-struct span {
-	char *name, *text; /* that the points refer to */
-	struct span_point entry, exit;
-	enum span_by by;
-	bool whole;   /* from call to return of one function */
-	bool overrun; /* takes the spike at the threshold, before the exit */
-};
+/* Sets thresholds and texts from config->triggers. Logs failures. */
+int triggers_check(struct config *config);
 
-/* Parses NAME=ENTRY..EXIT[,by=thread|cpu|ARG][,overrun] or NAME=FUNCTION[,...]. Logs failures:
- * -EINVAL. */
-int span_parse(struct span *span, const char *text, const struct log *log);
-void span_destroy(struct span *span);
-
-/* Functions of a program or library. */
-
-/* The file offset of a function. `name` is a name of the symbol table, or a C++ name such as
- * ns::Class::method without arguments. Prefers the default version. -ENOENT: none; -ENOTUNIQ:
- * several; -ENOEXEC: not an ELF file. */
-int elf_function_find(const char *file, const char *name, uint64_t *offset);
-
-/* Spans as triggers: see struct trigger_row. The programs are in bpf/span.h. */
-struct trigger;
-struct trigger_config;
-
-int span_check(struct config *config);
-/* -ENOENT: a name in the text does not exist. */
-int span_load(struct trigger *trigger, const struct trigger_config *config, const struct log *log);
-int span_attach(struct trigger *trigger, const struct trigger_config *config,
-		const struct log *log);
-/* Reports the kinds of entries and exits that this kernel supports. */
-int span_try(struct probe_detail *detail);
-
-/* Samples of osnoise as a trigger: see struct trigger_row. */
-struct trigger;
-struct trigger_config;
-
-int noise_check(struct config *config);
-int noise_load(struct trigger *trigger, const struct trigger_config *config, const struct log *log);
-
-/* Gets the newest noises up to a spike. False if those of this spike are missing or gone. Any
- * thread. */
-bool noise_parts(const struct trigger *trigger, uint64_t sequence,
-		 struct trigger_noise_parts *parts);
-
-/* Targets: identifies a task by PID, and never signals another. */
-struct target {
-	int tid;   /* as the caller sees it */
-	int tgid;  /* its process, as the caller sees it */
-	int pidfd; /* of the process */
-	char comm[16];
-	struct poke_target task;
-};
-
-/* Identifies the task of an ID in our PID namespace. -ESRCH: none. */
-int target_find(int pid, struct poke_target *task);
-
-/* Finds a target. Refuses, with a message, one that is not perf or that the signal would kill:
- * -ESRCH, -EINVAL, -EPERM. */
-int target_open(struct target *target, const struct perf_poke_target *wanted,
-		const struct log *log);
-
-/* Sends the signal. Call trigger_look() right before. -ESRCH: the target has ended.
- */
-int target_signal(const struct target *target);
-
-void target_close(struct target *target);
-
-/* Text in trace_marker as a trigger: see struct trigger_row. */
-struct trigger;
-struct trigger_config;
-
-int marker_check(struct config *config);
-int marker_load(struct trigger *trigger, const struct trigger_config *config,
-		const struct log *log);
-/* Whether the kernel loads the program. */
-int marker_try(struct probe_detail *detail);
-
-/* Builds the search tables of the program. word: 1 to MARKER_WORD_MAX bytes. The tables are zeroed,
- * with MARKER_CHARACTERS entries, and as many for each of MARKER_STATES: see marker_step(). */
-void marker_make(__u8 *classes, __u8 *next, const char *word);
-
-/* Counts a reported latency like the program, but without a system call. */
-struct trigger_cpu;
-struct trigger_bpf__data_arming;
-
-/* Memory that the programs share with this process: of PERF_POKE_TRIGGER_REPORT. */
-struct trigger_counters {
-	struct trigger_cpu *rows; /* by CPU */
-	size_t nr_rows;
-	const struct trigger_bpf__data_arming *arming;
-};
-
-/* Any thread; async-signal-safe. Returns 0 if counted, 1 if it may be a spike, which only the
- * program can take, or -ENXIO if the CPU is not watched. */
-int trigger_count(const struct trigger_counters *counters, int cpu, uint64_t latency_ns);
-
-struct perf_poke_stats;
-struct trigger;
+/* -- Loading, in kinds.c */
 
 /* Called by PERF_POKE_DELIVERY_TASK_WORK; some kernels append "_impl". */
 #define TRIGGER_TASK_WORK "bpf_task_work_schedule_signal"
@@ -274,6 +106,15 @@ int trigger_try_config(const struct trigger_config *config, struct probe_detail 
 
 /* Tests whether the kernel loads the program with this way to poke: 0 or a negative errno. */
 int trigger_try(enum perf_poke_delivery way);
+
+/* Determines which threads to watch, and how. The workload must be chosen. Logs what is missing:
+ * -EOPNOTSUPP, -EINVAL, -ESRCH. */
+int threads_configure(const struct config *config, struct trigger_threads *threads);
+
+/* Identifies the task of an ID in our PID namespace. -ESRCH: none. */
+int target_find(int pid, struct poke_target *task);
+
+/* -- A loaded trigger */
 
 /* Readable when there may be a spike. */
 int trigger_fd(const struct trigger *trigger);
@@ -336,6 +177,10 @@ bool trigger_latencies(const struct trigger *trigger, int cpu, uint64_t sequence
 /* The stacks at a spike. False if those of this spike are missing or gone. Any thread. */
 bool trigger_stacks(const struct trigger *trigger, uint64_t sequence,
 		    struct trigger_stacks *stacks);
+/* Gets the newest noises up to a spike. False if those of this spike are missing or gone. Any
+ * thread. */
+bool noise_parts(const struct trigger *trigger, uint64_t sequence,
+		 struct trigger_noise_parts *parts);
 /* Reads kernel code before an address. One thread at a time. */
 int trigger_code(const struct trigger *trigger, uint64_t address, uint8_t code[TRIGGER_CODE_SIZE]);
 /* A CPU that was offline is back. */
@@ -349,19 +194,18 @@ uint64_t trigger_missed(const struct trigger *trigger);
 void trigger_detach(struct trigger *trigger);
 void trigger_free(struct trigger *trigger);
 
-/* The triggers thread, user and wakeup: see struct trigger_row. */
+/* -- Latencies that programs report */
 
-/* Determines which threads to watch, and how. The workload must be chosen. Logs what is missing:
- * -EOPNOTSUPP, -EINVAL, -ESRCH. */
-int threads_configure(const struct config *config, struct trigger_threads *threads);
+/* Memory that the programs share with this process: of PERF_POKE_TRIGGER_REPORT. */
+struct trigger_counters {
+	struct trigger_cpu *rows; /* by CPU */
+	size_t nr_rows;
+	const struct trigger_bpf__data_arming *arming;
+};
 
-int threads_load(struct trigger *trigger, const struct trigger_config *config,
-		 const struct log *log);
-int wakeup_check(struct config *config);
-int wakeup_load(struct trigger *trigger, const struct trigger_config *config,
-		const struct log *log);
-
-/* Reports latencies to the trigger's program. */
+/* Any thread; async-signal-safe. Returns 0 if counted, 1 if it may be a spike, which only the
+ * program can take, or -ENXIO if the CPU is not watched. */
+int trigger_count(const struct trigger_counters *counters, int cpu, uint64_t latency_ns);
 
 /* A session of this or of another process. */
 struct reporter {
@@ -374,64 +218,83 @@ struct reporter {
  * as perf_poke__report(). */
 int report_count(const struct reporter *reporter, const struct perf_poke_report *report);
 
-/* Internals of the trigger: created by load.c, used by trigger.c. */
+/* -- Statistics: sums and percentiles, for sessions and observers */
 
-struct trigger_bpf;
-struct trigger {
-	struct trigger_bpf *skel;
-	struct bpf_program *hrtimer; /* the attached one of these */
-	struct ring_buffer *ring;
-	struct trigger_cpu *cpus;      /* mapping of the map `cpus`, indexed by CPU */
-	struct trigger_cpu *more;      /* of cpus_more */
-	struct trigger_recent *recent; /* indexed by CPU */
-	struct trigger_stacks *stacks; /* by sequence */
-	int nr_possible;
-	struct filter *filters[FILTERS];	 /* NULL: none */
-	struct trigger_noise_parts *noise_parts; /* by sequence */
-	bool noise;
-	bool rtla;		     /* the programs are loaded */
-	struct poke_target *targets; /* mapping of the map `targets` */
-	size_t cpus_size, more_size, recent_size, stacks_size, targets_size, session_size,
-		noise_parts_size;
-	struct trigger_session *session; /* mapping of the map `session` */
-	uint64_t missed;		 /* final value, once detached */
-	struct trigger_spike spike;	 /* at most one each time it is armed */
-	bool have_spike;
-	bool stop_asked;
+/* The smallest latency in a bucket: the inverse of trigger_bucket(). */
+static inline uint64_t bucket_low_ns(unsigned int bucket)
+{
+	unsigned int octave;
+
+	if (bucket < TRIGGER_SUB_BUCKETS)
+		return (uint64_t)bucket << TRIGGER_UNIT_SHIFT;
+	octave = bucket / TRIGGER_SUB_BUCKETS - 1;
+	return (uint64_t)(bucket % TRIGGER_SUB_BUCKETS + TRIGGER_SUB_BUCKETS)
+	       << (octave + TRIGGER_UNIT_SHIFT);
+}
+
+/* Rows of the trigger's table. */
+struct stats_table {
+	const volatile struct trigger_cpu *table; /* indexed by CPU */
+	const int *cpus;			  /* the rows to add up */
+	size_t nr;
 };
 
-/* Runs a program on this CPU. Returns its result, or a negative errno. */
-int trigger_run(const struct bpf_program *prog);
+/* Adds entries and exits of spans that were not measured, from all possible CPUs. */
+void stats_add_unpaired(struct perf_poke_stats *stats, const volatile struct trigger_cpu *cpus,
+			size_t nr);
+/* Omits `missed` and the unmeasured ends of spans, which other than watched CPUs count too. */
+struct perf_poke_stats stats_sum(const struct stats_table *table);
+/* Latencies in one bucket. */
+uint64_t stats_count(const struct stats_table *table, unsigned int bucket);
+/* percent: 0 to 100 */
+uint64_t stats_percentile(const struct stats_table *table, double percent);
 
-/* What is not over at the threshold is a spike then. Spans have it at the end of their text. */
-#define TRIGGER_OVERRUN "overrun"
+/* Eight per octave, as in the histogram of a capture. */
+#define STATS_STEP 8 /* buckets of the trigger */
+#define STATS_BUCKETS (TRIGGER_BUCKETS / STATS_STEP + 1)
 
-/* The kinds of triggers, one row each. */
-struct trigger_row {
-	struct perf_poke_choice choice; /* first: see session/choices.c */
-	bool timers;			/* watches late timers: needs a workload that arms some */
-	bool has_text;			/* in addition to the threshold */
-	bool overruns;			/* the text may be TRIGGER_OVERRUN */
-	bool anywhere;			/* also takes spikes on CPUs that are not watched */
-	/* Checks the options of the kind, even if it is not watched. Logs. NULL, like the next two:
-	 * nothing to do. */
-	int (*check)(struct config *config);
-	/* Before loading: selects the programs of the kind ("?" in bpf/), and sets their constants
-	 * and the sizes of their maps. Logs. */
-	int (*load)(struct trigger *trigger, const struct trigger_config *config,
-		    const struct log *log);
-	/* Attaches programs that their section name does not attach. Logs. */
-	int (*attach)(struct trigger *trigger, const struct trigger_config *config,
-		      const struct log *log);
-	struct probe probe;
+/* The trigger's counters at a moment. */
+struct stats_snapshot {
+	struct perf_poke_stats sum;
+	uint64_t p50_ns, p99_ns, p99_9_ns;
+	uint64_t buckets[STATS_BUCKETS];
 };
 
-/* By enum perf_poke_trigger_kind; NULL past the end. */
-const struct trigger_row *trigger_row(size_t kind);
-const char *trigger_kind_name(unsigned int kind);
+/* Fills in a zeroed snapshot. */
+void stats_take(const struct stats_table *table, struct stats_snapshot *snapshot);
 
-/* Sets thresholds and texts from config->triggers. Logs failures. */
-int triggers_check(struct config *config);
-/* Restores thresholds that an earlier run has adapted. */
+/* -- Spans: from an entry to an exit */
+
+#define SPAN_PARTS 3
+
+/* Kinds of entries and exits. */
+enum span_kind {
+	SPAN_TP,
+	SPAN_FN,
+	SPAN_UPROBE,
+	SPAN_URETPROBE,
+	SPAN_USDT,
+	SPAN_KINDS,
+};
+
+struct span_point {
+	enum span_kind kind;
+	const char *parts[SPAN_PARTS]; /* between the colons, as in tp:SYS:NAME */
+	const char *filter;	       /* of a tracepoint; NULL: none */
+	const char *argument;	       /* of `by` */
+};
+
+struct span {
+	char *name, *text; /* that the points refer to */
+	struct span_point entry, exit;
+	enum span_by by;
+	bool whole;   /* from call to return of one function */
+	bool overrun; /* takes the spike at the threshold, before the exit */
+};
+
+/* Parses NAME=ENTRY..EXIT[,by=thread|cpu|ARG][,overrun] or NAME=FUNCTION[,...]. Logs failures:
+ * -EINVAL. */
+int span_parse(struct span *span, const char *text, const struct log *log);
+void span_destroy(struct span *span);
 
 #endif

@@ -34,7 +34,7 @@ struct cyclic {
 	struct cyclic_thread threads[];
 };
 
-static void cyclic_return(struct cyclic_thread *thread)
+static void cyclic_return_to_cpu(struct cyclic_thread *thread)
 {
 	unsigned int tries = __atomic_load_n(&thread->tries, __ATOMIC_ACQUIRE);
 
@@ -55,26 +55,19 @@ static void cyclic_sleep(uint64_t ns)
 	sigtimedwait(&none, NULL, &timeout);
 }
 
-static void cyclic_prepare(const struct cyclic_thread *thread)
+static void *cyclic_run_thread(void *arg)
 {
-	const struct trigger *trigger = thread->cyclic->trigger;
+	struct cyclic_thread *thread = arg;
+	uint64_t period_ns = thread->cyclic->period_ns;
+	uint64_t next_ns = clock_ns(CLOCK_MONOTONIC);
 	char name[16];
 
 	snprintf(name, sizeof(name), "pp-cyclic/%d", thread->cpu);
 	pthread_setname_np(pthread_self(), name);
 	/* Not every kernel ignores the slack of real-time threads. */
 	prctl(PR_SET_TIMERSLACK, 1);
-	if (trigger)
-		trigger_claim(trigger);
-}
-
-static void *cyclic_run(void *arg)
-{
-	struct cyclic_thread *thread = arg;
-	uint64_t period_ns = thread->cyclic->period_ns;
-	uint64_t next_ns = clock_ns(CLOCK_MONOTONIC);
-
-	cyclic_prepare(thread);
+	if (thread->cyclic->trigger)
+		trigger_claim(thread->cyclic->trigger);
 	while (!__atomic_load_n(&thread->cyclic->stop, __ATOMIC_RELAXED)) {
 		uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
@@ -83,7 +76,7 @@ static void *cyclic_run(void *arg)
 		if (next_ns <= now)
 			next_ns += ((now - next_ns) / period_ns + 1) * period_ns;
 		cyclic_sleep(next_ns - now);
-		cyclic_return(thread);
+		cyclic_return_to_cpu(thread);
 	}
 	return NULL;
 }
@@ -103,7 +96,7 @@ static int cyclic_lock_stack(struct cyclic_thread *thread)
 	return mlock(stack, thread->stack_size) ? -errno : 0;
 }
 
-static int cyclic_create(struct cyclic_thread *thread, int priority)
+static int cyclic_create_thread(struct cyclic_thread *thread, int priority)
 {
 	struct sched_param param = { .sched_priority = priority };
 	size_t set_size = CPU_ALLOC_SIZE(thread->cpu + 1);
@@ -125,7 +118,7 @@ static int cyclic_create(struct cyclic_thread *thread, int priority)
 	/* Signals are for the caller's threads. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &saved);
-	err = pthread_create(&thread->thread, &attr, cyclic_run, thread);
+	err = pthread_create(&thread->thread, &attr, cyclic_run_thread, thread);
 	pthread_sigmask(SIG_SETMASK, &saved, NULL);
 	pthread_attr_destroy(&attr);
 	return -err;
@@ -145,7 +138,7 @@ static int cyclic_start_thread(struct cyclic *cyclic, int cpu, int priority, con
 			  "ulimit -l)",
 			  strerror(-err));
 	else
-		err = cyclic_create(thread, priority);
+		err = cyclic_create_thread(thread, priority);
 	if (!err) {
 		cyclic->nr++;
 		return 0;

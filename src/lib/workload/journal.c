@@ -47,7 +47,7 @@ struct journal {
 	struct log log;
 };
 
-static int file_write(int tracefs, const char *name, const char *value)
+static int setting_write(int tracefs, const char *name, const char *value)
 {
 	_cleanup_close_ int fd = openat(tracefs, name, O_WRONLY | O_TRUNC | O_CLOEXEC);
 
@@ -56,7 +56,7 @@ static int file_write(int tracefs, const char *name, const char *value)
 	return write(fd, value, strlen(value)) < 0 ? -errno : 0;
 }
 
-static bool has_word(const char *text, const char *word)
+static bool text_has_word(const char *text, const char *word)
 {
 	size_t len = strlen(word);
 
@@ -70,9 +70,9 @@ static bool has_word(const char *text, const char *word)
 	return false;
 }
 
-static bool entry_is(const struct entry *entry, const char *text, const char *value)
+static bool entry_has_value(const struct entry *entry, const char *text, const char *value)
 {
-	return entry->kind == KIND_OPTION ? has_word(text, value) : !strcmp(text, value);
+	return entry->kind == KIND_OPTION ? text_has_word(text, value) : !strcmp(text, value);
 }
 
 static void entry_free(struct entry *entry)
@@ -122,7 +122,7 @@ static int journal_write(struct journal *journal, enum kind kind, const char *na
 
 	if (err)
 		return err;
-	err = file_write(journal->tracefs, name, after);
+	err = setting_write(journal->tracefs, name, after);
 	if (err)
 		journal_drop(journal);
 	return err;
@@ -148,7 +148,7 @@ int journal_option(struct journal *journal, const char *name, const char *word, 
 
 	if (err || !off)
 		return err ? err : -ENOMEM;
-	if (has_word(text, on ? word : off))
+	if (text_has_word(text, on ? word : off))
 		return journal_add(journal, KIND_OPTION, name, on ? word : off, on ? word : off);
 	return journal_write(journal, KIND_OPTION, name, on ? off : word, on ? word : off);
 }
@@ -179,7 +179,7 @@ int journal_renew(const struct journal *journal, const char *prefix)
 			continue;
 		err = read_text_at(journal->tracefs, entry->name, now, sizeof(now));
 		if (!err && strcmp(now, entry->after))
-			err = file_write(journal->tracefs, entry->name, entry->after);
+			err = setting_write(journal->tracefs, entry->name, entry->after);
 		if (err && err != -ENOENT && !ret)
 			ret = err;
 	}
@@ -187,14 +187,14 @@ int journal_renew(const struct journal *journal, const char *prefix)
 }
 
 /* Adds a setting that was changed meanwhile. */
-static void found_add(struct found *found, const struct entry *entry, const char *now)
+static void found_add_setting(struct found *found, const struct entry *entry, const char *now)
 {
 	size_t len = strlen(found->text);
 
 	if (found->nr++ >= FOUND_MAX)
 		return;
 	/* Show only the relevant word. */
-	if (entry->kind == KIND_OPTION && has_word(now, entry->before))
+	if (entry->kind == KIND_OPTION && text_has_word(now, entry->before))
 		now = entry->before;
 	snprintf(found->text + len, sizeof(found->text) - len,
 		 "%s%s is '%.200s' (the session had set '%.200s'", len ? ", " : "", entry->name,
@@ -227,17 +227,17 @@ static int entry_restore(const struct journal *journal, const struct entry *entr
 	err = read_text_at(journal->tracefs, entry->name, now, sizeof(now));
 	if (err == -ENOENT)
 		return 0;
-	if (!err && !entry_is(entry, now, entry->after)) {
+	if (!err && !entry_has_value(entry, now, entry->after)) {
 		/* A dead session may have died before it set this or after it restored this. */
-		if (journal->alive || !entry_is(entry, now, entry->before))
-			found_add(found, entry, now);
+		if (journal->alive || !entry_has_value(entry, now, entry->before))
+			found_add_setting(found, entry, now);
 		return 0;
 	}
 	if (!strcmp(entry->before, entry->after))
 		return 0;
 	if (busy && !strncmp(entry->name, SHARED, strlen(SHARED)))
 		return -EBUSY;
-	err = file_write(journal->tracefs, entry->name, entry->before);
+	err = setting_write(journal->tracefs, entry->name, entry->before);
 	if (err)
 		log_write(&journal->log, PERF_POKE_LOG_WARN, "cannot restore %s to '%s': %s",
 			  entry->name, entry->before, strerror(-err));
@@ -284,7 +284,7 @@ void journal_abandon(struct journal *journal)
 	free(journal);
 }
 
-static int open_dir(const char *dir, bool make)
+static int journal_open_dir(const char *dir, bool make)
 {
 	_cleanup_close_ int fd = -1;
 	struct stat st;
@@ -302,7 +302,7 @@ static int open_dir(const char *dir, bool make)
 	return TAKE_FD(fd);
 }
 
-static int create_file(struct journal *journal)
+static int journal_create_file(struct journal *journal)
 {
 	for (int i = 0; i < 1000000; i++) {
 		snprintf(journal->file, sizeof(journal->file), PREFIX "%d", i);
@@ -318,10 +318,10 @@ static int create_file(struct journal *journal)
 
 /* Opens and locks the folder. While this lock is held, an unlocked file belongs to a dead session:
  * nobody is about to lock it. Another session may remove the folder before it is locked. */
-static int lock_dir(const char *dir)
+static int journal_lock_dir(const char *dir)
 {
 	for (int i = 0; i < LOCK_TRIES; i++) {
-		_cleanup_close_ int fd = open_dir(dir, true);
+		_cleanup_close_ int fd = journal_open_dir(dir, true);
 
 		if (fd < 0 && fd != -ENOENT)
 			return fd;
@@ -345,8 +345,8 @@ int journal_open(struct journal **ret, const char *dir, int tracefs, const struc
 	journal->tracefs = tracefs;
 	journal->alive = true;
 	journal->fd = -1;
-	journal->dirfd = lock_dir(dir);
-	err = journal->dirfd < 0 ? journal->dirfd : create_file(journal);
+	journal->dirfd = journal_lock_dir(dir);
+	err = journal->dirfd < 0 ? journal->dirfd : journal_create_file(journal);
 	if (journal->dirfd >= 0)
 		flock(journal->dirfd, LOCK_UN);
 	if (err) {
@@ -408,8 +408,8 @@ static int journal_read(struct journal *journal)
 }
 
 /* Returns 1 if all is restored, or 0 if it belongs to a living session or must wait. */
-static int recover_file(const char *dir, const char *name, int tracefs, bool busy,
-			const struct log *log)
+static int journal_recover_file(const char *dir, const char *name, int tracefs, bool busy,
+				const struct log *log)
 {
 	struct journal *journal = calloc(1, sizeof(*journal));
 	int ret = 0;
@@ -418,7 +418,7 @@ static int recover_file(const char *dir, const char *name, int tracefs, bool bus
 		return -ENOMEM;
 	journal->log = *log;
 	journal->tracefs = tracefs;
-	journal->dirfd = open_dir(dir, false);
+	journal->dirfd = journal_open_dir(dir, false);
 	journal->fd = journal->dirfd < 0
 			      ? -1
 			      : openat(journal->dirfd, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
@@ -436,7 +436,7 @@ static int recover_file(const char *dir, const char *name, int tracefs, bool bus
 
 int journal_recover(const char *dir, int tracefs, bool busy, const struct log *log)
 {
-	_cleanup_close_ int dirfd = open_dir(dir, false);
+	_cleanup_close_ int dirfd = journal_open_dir(dir, false);
 	_cleanup_closedir_ DIR *entries = NULL;
 	struct dirent *entry;
 	int ret, nr = 0;
@@ -449,7 +449,7 @@ int journal_recover(const char *dir, int tracefs, bool busy, const struct log *l
 	while (ret >= 0 && (entry = readdir(entries))) {
 		if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)))
 			continue;
-		ret = recover_file(dir, entry->d_name, tracefs, busy, log);
+		ret = journal_recover_file(dir, entry->d_name, tracefs, busy, log);
 		nr += ret > 0;
 	}
 	/* Removes the locked folder only, and only if empty. */

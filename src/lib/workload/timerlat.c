@@ -47,16 +47,10 @@ struct timerlat {
 	char *values[NR_WATCHED]; /* last known */
 };
 
-static const struct tracer *tracer_of(const struct config *config)
-{
-	return config->opts.workload == PERF_POKE_WORKLOAD_OSNOISE ? &osnoise_tracer
-								   : &timerlat_tracer;
-}
-
 /* The running tracer of an instance; TIMERLAT_TAKEN: the other tracer. folder: relative to tracefs,
  * empty or with a trailing slash. */
-static enum timerlat_state instance_state(const struct tracer *wanted, int tracefs,
-					  const char *folder)
+static enum timerlat_state tracer_state_of_instance(const struct tracer *wanted, int tracefs,
+						    const char *folder)
 {
 	char file[512], tracer[64], on[16];
 
@@ -74,27 +68,27 @@ static enum timerlat_state instance_state(const struct tracer *wanted, int trace
 }
 
 /* The running tracer of any instance but `skip`. Stores the instance in folder (300 bytes). */
-static enum timerlat_state find_running(const struct tracer *wanted, int tracefs, const char *skip,
-					char *folder)
+static enum timerlat_state tracer_find_running(const struct tracer *wanted, int tracefs,
+					       const char *skip, char *folder)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
 	enum timerlat_state state;
 	struct dirent *entry;
 
 	folder[0] = '\0';
-	state = instance_state(wanted, tracefs, folder);
+	state = tracer_state_of_instance(wanted, tracefs, folder);
 	if (state != TIMERLAT_IDLE || opendir_at(&dir, tracefs, "instances"))
 		return state;
 	while (state == TIMERLAT_IDLE && (entry = readdir(dir))) {
 		if (entry->d_name[0] == '.' || !strcmp(entry->d_name, skip))
 			continue;
 		snprintf(folder, 300, "instances/%s/", entry->d_name);
-		state = instance_state(wanted, tracefs, folder);
+		state = tracer_state_of_instance(wanted, tracefs, folder);
 	}
 	return state;
 }
 
-static bool is_available(const struct tracer *tracer, int tracefs)
+static bool tracer_is_available(const struct tracer *tracer, int tracefs)
 {
 	char tracers[1024];
 
@@ -106,14 +100,14 @@ enum timerlat_state timerlat_state(int tracefs)
 {
 	char folder[300];
 
-	return is_available(&timerlat_tracer, tracefs)
-		       ? find_running(&timerlat_tracer, tracefs, "", folder)
+	return tracer_is_available(&timerlat_tracer, tracefs)
+		       ? tracer_find_running(&timerlat_tracer, tracefs, "", folder)
 		       : TIMERLAT_MISSING;
 }
 
 bool osnoise_available(int tracefs)
 {
-	return is_available(&osnoise_tracer, tracefs);
+	return tracer_is_available(&osnoise_tracer, tracefs);
 }
 
 bool timerlat_others_run(int tracefs)
@@ -121,7 +115,7 @@ bool timerlat_others_run(int tracefs)
 	char folder[300];
 
 	return tracefs >= 0 &&
-	       find_running(&timerlat_tracer, tracefs, INSTANCE, folder) != TIMERLAT_IDLE;
+	       tracer_find_running(&timerlat_tracer, tracefs, INSTANCE, folder) != TIMERLAT_IDLE;
 }
 
 bool timerlat_covers(int tracefs, const int *cpus, size_t nr)
@@ -134,7 +128,7 @@ bool timerlat_covers(int tracefs, const int *cpus, size_t nr)
 	       !cpulist_parse(list, &has, &nr_has) && cpulist_missing(cpus, nr, has, nr_has) < 0;
 }
 
-static bool has_kernel_threads(int tracefs)
+static bool timerlat_has_kernel_threads(int tracefs)
 {
 	char options[512];
 
@@ -142,17 +136,17 @@ static bool has_kernel_threads(int tracefs)
 	       !strstr(options, "NO_" OPTION);
 }
 
-static const char *watched_name(const struct timerlat *timerlat, size_t i)
+static const char *timerlat_watched_name(const struct timerlat *timerlat, size_t i)
 {
 	return timerlat->tracer->watched[i] ? timerlat->tracer->watched[i] : timerlat->tracer_file;
 }
 
-static bool is_user(const struct config *config)
+static bool timerlat_is_in_user_space(const struct config *config)
 {
 	return config->opts.workload == PERF_POKE_WORKLOAD_USER;
 }
 
-static int watch(struct timerlat *timerlat)
+static int timerlat_watch_settings(struct timerlat *timerlat)
 {
 	char path[400], value[4096];
 
@@ -160,7 +154,7 @@ static int watch(struct timerlat *timerlat)
 	if (timerlat->inotify < 0)
 		return -errno;
 	for (size_t i = 0; i < NR_WATCHED; i++) {
-		const char *name = watched_name(timerlat, i);
+		const char *name = timerlat_watched_name(timerlat, i);
 
 		snprintf(path, sizeof(path), "%s/%s", timerlat->dir, name);
 		timerlat->watches[i] =
@@ -171,13 +165,13 @@ static int watch(struct timerlat *timerlat)
 	return 0;
 }
 
-static const char *tracer_else(const struct tracer *tracer)
+static const char *tracer_alternative(const struct tracer *tracer)
 {
 	return tracer == &timerlat_tracer ? ", or use --workload cyclic" : "";
 }
 
 /* Uses another process's tracer unchanged. */
-static int use_running(struct timerlat *timerlat, const char *folder)
+static int timerlat_join_running(struct timerlat *timerlat, const char *folder)
 {
 	const struct config *config = timerlat->config;
 	const struct log *log = &timerlat->config->log;
@@ -191,8 +185,8 @@ static int use_running(struct timerlat *timerlat, const char *folder)
 		return log_error(log, -EBUSY,
 				 "workload %s: another %s runs already, on CPUs %.200s only: stop "
 				 "it%s",
-				 name, name, cpus, tracer_else(timerlat->tracer));
-	if (is_user(config) && has_kernel_threads(tracefs))
+				 name, name, cpus, tracer_alternative(timerlat->tracer));
+	if (timerlat_is_in_user_space(config) && timerlat_has_kernel_threads(tracefs))
 		return log_error(
 			log, -EBUSY,
 			"workload user: another timerlat runs already, with kernel threads: stop "
@@ -208,7 +202,7 @@ static int use_running(struct timerlat *timerlat, const char *folder)
 
 /* All tracers share these settings. Thresholds that stop a tracer may be left over from another
  * one. */
-static int set_shared(struct timerlat *timerlat)
+static int timerlat_set_shared_settings(struct timerlat *timerlat)
 {
 	const struct config *config = timerlat->config;
 	struct journal *journal = timerlat->journal;
@@ -233,8 +227,9 @@ static int set_shared(struct timerlat *timerlat)
 		return log_error(&timerlat->config->log, err,
 				 "workload %s: cannot set up the tracer: %s",
 				 timerlat->tracer->name, strerror(-err));
-	err = journal_option(journal, "osnoise/options", OPTION, !is_user(config));
-	if (err == -ENOENT && !is_user(config))
+	err = journal_option(journal, "osnoise/options", OPTION,
+			     !timerlat_is_in_user_space(config));
+	if (err == -ENOENT && !timerlat_is_in_user_space(config))
 		return 0;
 	if (err)
 		return log_error(
@@ -245,14 +240,8 @@ static int set_shared(struct timerlat *timerlat)
 	return 0;
 }
 
-static int open_instance(struct timerlat *timerlat, const char *name)
-{
-	timerlat->instance = tracefs_instance_alloc(timerlat->dir, name);
-	return timerlat->instance ? 0 : -errno;
-}
-
 /* Up to Linux 5.16 only the main instance supports the tracer. */
-static int begin_in_main(struct timerlat *timerlat)
+static int timerlat_begin_in_main_instance(struct timerlat *timerlat)
 {
 	char tracer[64];
 	int err = read_text_at(timerlat->tracefs, "current_tracer", tracer, sizeof(tracer));
@@ -263,19 +252,19 @@ static int begin_in_main(struct timerlat *timerlat)
 				 "workload %s: this kernel runs the tracer in the main instance "
 				 "only, which is used by '%s'",
 				 timerlat->tracer->name, err ? "?" : tracer);
-	err = open_instance(timerlat, NULL);
-	if (err)
-		return err;
+	timerlat->instance = tracefs_instance_alloc(timerlat->dir, NULL);
+	if (!timerlat->instance)
+		return -errno;
 	snprintf(timerlat->tracer_file, sizeof(timerlat->tracer_file), "current_tracer");
 	return journal_set(timerlat->journal, "current_tracer", timerlat->tracer->name);
 }
 
-static int begin(struct timerlat *timerlat)
+static int timerlat_begin_own(struct timerlat *timerlat)
 {
 	const struct log *log = &timerlat->config->log;
 	int err;
 
-	err = set_shared(timerlat);
+	err = timerlat_set_shared_settings(timerlat);
 	if (err)
 		return err;
 	err = journal_mkdir(timerlat->journal, "instances/" INSTANCE);
@@ -285,8 +274,10 @@ static int begin(struct timerlat *timerlat)
 				 " exists but belongs to no session: remove it (rmdir "
 				 "/sys/kernel/tracing/instances/" INSTANCE ")",
 				 timerlat->tracer->name);
-	if (!err)
-		err = open_instance(timerlat, INSTANCE);
+	if (!err) {
+		timerlat->instance = tracefs_instance_alloc(timerlat->dir, INSTANCE);
+		err = timerlat->instance ? 0 : -errno;
+	}
 	if (!err) {
 		snprintf(timerlat->tracer_file, sizeof(timerlat->tracer_file),
 			 "instances/" INSTANCE "/current_tracer");
@@ -295,36 +286,15 @@ static int begin(struct timerlat *timerlat)
 				       timerlat->tracer->name))
 			err = -errno;
 		if (err == -EINVAL || err == -ENODEV)
-			err = begin_in_main(timerlat);
+			err = timerlat_begin_in_main_instance(timerlat);
 	}
 	if (err)
 		return log_error(log, err, "workload %s: cannot start the tracer: %s",
 				 timerlat->tracer->name, strerror(-err));
-	if (is_user(timerlat->config))
+	if (timerlat_is_in_user_space(timerlat->config))
 		return 0;
 	return timerlat_threads_set(timerlat->config->cpus, timerlat->config->nr_cpus,
 				    timerlat->config);
-}
-
-static int refuse_missing(const struct tracer *tracer, const struct log *log)
-{
-	if (tracer == &osnoise_tracer)
-		return log_error(log, -EOPNOTSUPP,
-				 "workload osnoise: the kernel is built without "
-				 "CONFIG_OSNOISE_TRACER: there is no trigger noise without it");
-	return log_error(log, -EOPNOTSUPP,
-			 "workload timerlat: the kernel is built without CONFIG_TIMERLAT_TRACER: "
-			 "use --workload cyclic");
-}
-
-static int refuse_taken(const struct tracer *tracer, const char *folder, const struct log *log)
-{
-	const char *other = tracer == &osnoise_tracer ? timerlat_tracer.name : osnoise_tracer.name;
-
-	return log_error(log, -EBUSY,
-			 "workload %s: the tracer %s runs (%scurrent_tracer) and excludes it: stop "
-			 "%s%s",
-			 tracer->name, other, folder, other, tracer_else(tracer));
 }
 
 int timerlat_start(struct timerlat **ret, int tracefs, struct journal *journal,
@@ -332,6 +302,7 @@ int timerlat_start(struct timerlat **ret, int tracefs, struct journal *journal,
 {
 	const struct log *log = &config->log;
 	struct timerlat *timerlat = calloc(1, sizeof(*timerlat));
+	const struct tracer *other;
 	enum timerlat_state state;
 	char folder[300];
 	int err;
@@ -344,18 +315,30 @@ int timerlat_start(struct timerlat **ret, int tracefs, struct journal *journal,
 	timerlat->inotify = -1;
 	/* tracefs may not be mounted: see tracefs_open(). */
 	snprintf(timerlat->dir, sizeof(timerlat->dir), "/proc/self/fd/%d", tracefs);
-	timerlat->tracer = tracer_of(config);
-	state = find_running(timerlat->tracer, tracefs, "", folder);
-	if (!is_available(timerlat->tracer, tracefs))
-		err = refuse_missing(timerlat->tracer, log);
+	timerlat->tracer = config->opts.workload == PERF_POKE_WORKLOAD_OSNOISE ? &osnoise_tracer
+									       : &timerlat_tracer;
+	state = tracer_find_running(timerlat->tracer, tracefs, "", folder);
+	other = timerlat->tracer == &osnoise_tracer ? &timerlat_tracer : &osnoise_tracer;
+	if (!tracer_is_available(timerlat->tracer, tracefs))
+		err = log_error(
+			log, -EOPNOTSUPP,
+			timerlat->tracer == &osnoise_tracer
+				? "workload osnoise: the kernel is built without "
+				  "CONFIG_OSNOISE_TRACER: there is no trigger noise without it"
+				: "workload timerlat: the kernel is built without "
+				  "CONFIG_TIMERLAT_TRACER: use --workload cyclic");
 	else if (state == TIMERLAT_TAKEN)
-		err = refuse_taken(timerlat->tracer, folder, log);
+		err = log_error(log, -EBUSY,
+				"workload %s: the tracer %s runs (%scurrent_tracer) and excludes "
+				"it: stop %s%s",
+				timerlat->tracer->name, other->name, folder, other->name,
+				tracer_alternative(timerlat->tracer));
 	else if (state == TIMERLAT_RUNS)
-		err = use_running(timerlat, folder);
+		err = timerlat_join_running(timerlat, folder);
 	else
-		err = begin(timerlat);
+		err = timerlat_begin_own(timerlat);
 	if (!err)
-		err = watch(timerlat);
+		err = timerlat_watch_settings(timerlat);
 	if (err) {
 		timerlat_free(timerlat);
 		return err;
@@ -371,7 +354,7 @@ bool timerlat_is_ours(const struct timerlat *timerlat)
 
 int timerlat_cpu_online(struct timerlat *timerlat, int cpu)
 {
-	if (!timerlat->instance || is_user(timerlat->config))
+	if (!timerlat->instance || timerlat_is_in_user_space(timerlat->config))
 		return 0;
 	return timerlat_threads_set(&cpu, 1, timerlat->config);
 }
@@ -381,30 +364,11 @@ int timerlat_fd(const struct timerlat *timerlat)
 	return timerlat->inotify;
 }
 
-static void tell_change(struct timerlat *timerlat, size_t i)
-{
-	const char *name = watched_name(timerlat, i);
-	char now[4096] = "";
-
-	read_text_at(timerlat->tracefs, name, now, sizeof(now));
-	if (timerlat->values[i] && !strcmp(timerlat->values[i], now))
-		return;
-	free(timerlat->values[i]);
-	timerlat->values[i] = strdup(now);
-	if (timerlat->tracer->watched[i])
-		log_write(&timerlat->config->log, PERF_POKE_LOG_WARN,
-			  "%s: another process set it to '%s'; not changed back", name, now);
-	else
-		log_write(&timerlat->config->log, PERF_POKE_LOG_WARN,
-			  "another process stopped the tracer %s: %s", timerlat->tracer->name,
-			  timerlat->tracer == &osnoise_tracer ? "noise is no longer measured"
-							      : "its timers are no longer armed");
-}
-
 void timerlat_poll(struct timerlat *timerlat)
 {
 	char buf[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
 	bool changed[NR_WATCHED] = {};
+	char now[4096];
 	ssize_t len;
 
 	while ((len = read(timerlat->inotify, buf, sizeof(buf))) > 0) {
@@ -417,8 +381,26 @@ void timerlat_poll(struct timerlat *timerlat)
 		}
 	}
 	for (size_t i = 0; i < NR_WATCHED; i++) {
+		const char *name = timerlat_watched_name(timerlat, i);
+
+		now[0] = '\0';
 		if (changed[i])
-			tell_change(timerlat, i);
+			read_text_at(timerlat->tracefs, name, now, sizeof(now));
+		if (!changed[i] || (timerlat->values[i] && !strcmp(timerlat->values[i], now)))
+			continue;
+		free(timerlat->values[i]);
+		timerlat->values[i] = strdup(now);
+		if (timerlat->tracer->watched[i])
+			log_write(&timerlat->config->log, PERF_POKE_LOG_WARN,
+				  "%s: another process set it to '%s'; not changed back", name,
+				  now);
+		else
+			log_write(&timerlat->config->log, PERF_POKE_LOG_WARN,
+				  "another process stopped the tracer %s: %s",
+				  timerlat->tracer->name,
+				  timerlat->tracer == &osnoise_tracer
+					  ? "noise is no longer measured"
+					  : "its timers are no longer armed");
 	}
 }
 

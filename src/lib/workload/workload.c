@@ -24,19 +24,6 @@ struct workload {
 	int epoll; /* of timerlat and users; -1: unused */
 };
 
-static void recover(int tracefs, const struct log *log)
-{
-	int ret = journal_recover(JOURNAL_DIR, tracefs, timerlat_others_run(tracefs), log);
-
-	if (ret > 0)
-		log_write(log, PERF_POKE_LOG_WARN,
-			  "restored the kernel settings of a killed session");
-	else if (ret < 0)
-		log_write(log, PERF_POKE_LOG_WARN,
-			  "cannot look in %s for settings of killed sessions: %s", JOURNAL_DIR,
-			  strerror(-ret));
-}
-
 int perf_poke__restore(perf_poke_log_fn fn, void *ctx)
 {
 	const struct log log = { fn, ctx };
@@ -48,24 +35,23 @@ int perf_poke__restore(perf_poke_log_fn fn, void *ctx)
 	return journal_recover(JOURNAL_DIR, tracefs, timerlat_others_run(tracefs), &log);
 }
 
-/* Without the function's address, timerlat's timers look like others. */
-static bool hides_timerlat(const struct config *config)
-{
-	if (config->opts.function || kallsyms_check() != -EPERM)
-		return false;
-	log_write(&config->log, PERF_POKE_LOG_INFO,
-		  "the kernel hides the address of " TIMERLAT_FUNCTION " (needs CAP_SYSLOG, and "
-		  "kernel.kptr_restrict below 2): using the workload cyclic");
-	return true;
-}
-
 void workload_choose(struct config *config)
 {
 	_cleanup_close_ int tracefs = tracefs_open();
 	enum timerlat_state state;
+	int err;
 
-	if (!access(JOURNAL_DIR, F_OK))
-		recover(tracefs, &config->log);
+	if (!access(JOURNAL_DIR, F_OK)) {
+		err = journal_recover(JOURNAL_DIR, tracefs, timerlat_others_run(tracefs),
+				      &config->log);
+		if (err > 0)
+			log_write(&config->log, PERF_POKE_LOG_WARN,
+				  "restored the kernel settings of a killed session");
+		else if (err < 0)
+			log_write(&config->log, PERF_POKE_LOG_WARN,
+				  "cannot look in %s for settings of killed sessions: %s",
+				  JOURNAL_DIR, strerror(-err));
+	}
 	if (config->opts.workload != PERF_POKE_WORKLOAD_AUTO)
 		return;
 	if (config->thresholds[PERF_POKE_TRIGGER_NOISE]) {
@@ -83,8 +69,14 @@ void workload_choose(struct config *config)
 	if (config->opts.function && strcmp(config->opts.function, "any") &&
 	    strcmp(config->opts.function, TIMERLAT_FUNCTION))
 		return;
-	if (state != TIMERLAT_MISSING && hides_timerlat(config))
+	/* Without the function's address, timerlat's timers look like others. */
+	if (state != TIMERLAT_MISSING && !config->opts.function && kallsyms_check() == -EPERM) {
+		log_write(&config->log, PERF_POKE_LOG_INFO,
+			  "the kernel hides the address of " TIMERLAT_FUNCTION
+			  " (needs CAP_SYSLOG, and "
+			  "kernel.kptr_restrict below 2): using the workload cyclic");
 		return;
+	}
 	if (state == TIMERLAT_IDLE && config->opts.period_ns >= TIMERLAT_PERIOD_MIN_NS)
 		config->opts.workload = PERF_POKE_WORKLOAD_TIMERLAT;
 	/* Another session's tracer would end with that session. */
@@ -98,7 +90,7 @@ void workload_choose(struct config *config)
 	}
 }
 
-static int hold_dma_latency(struct workload *workload)
+static int workload_hold_dma_latency(struct workload *workload)
 {
 	const struct config *config = workload->config;
 	int32_t value = config->opts.dma_latency_us;
@@ -115,20 +107,7 @@ static int hold_dma_latency(struct workload *workload)
 
 #define CPU_PATH "/sys/devices/system/cpu/cpu%d/cpuidle/"
 
-static int disable_state(struct workload *workload, int cpu, int state)
-{
-	char name[128];
-	int err;
-
-	snprintf(name, sizeof(name), CPU_PATH "state%d/disable", cpu, state);
-	err = journal_set(workload->journal, name, "1");
-	if (err && err != -ENOENT)
-		log_error(&workload->config->log, err, "deepest idle state: cannot set %s: %s",
-			  name, strerror(-err));
-	return err;
-}
-
-static int limit_idle_states(struct workload *workload)
+static int workload_limit_idle_states(struct workload *workload)
 {
 	const struct config *config = workload->config;
 
@@ -143,10 +122,13 @@ static int limit_idle_states(struct workload *workload)
 			return log_error(&config->log, -EOPNOTSUPP,
 					 "deepest idle state: CPU %d has no idle states (%s)", cpu,
 					 name);
-		for (state = config->opts.deepest_idle_state + 1; !err; state++)
-			err = disable_state(workload, cpu, state);
+		for (state = config->opts.deepest_idle_state + 1; !err; state++) {
+			snprintf(name, sizeof(name), CPU_PATH "state%d/disable", cpu, state);
+			err = journal_set(workload->journal, name, "1");
+		}
 		if (err != -ENOENT)
-			return err;
+			return log_error(&config->log, err, "deepest idle state: cannot set %s: %s",
+					 name, strerror(-err));
 	}
 	return 0;
 }
@@ -162,7 +144,7 @@ static int workload_watch(struct workload *workload, int fd)
 	return 0;
 }
 
-static int start_timerlat(struct workload *workload)
+static int workload_start_tracer(struct workload *workload)
 {
 	const struct config *config = workload->config;
 	int err;
@@ -172,21 +154,17 @@ static int start_timerlat(struct workload *workload)
 			&config->log, workload->tracefs, "workload %s: no access to tracefs: %s",
 			workload_name(config->opts.workload), tracefs_strerror(workload->tracefs));
 	err = timerlat_start(&workload->timerlat, workload->tracefs, workload->journal, config);
-	return err ? err : workload_watch(workload, timerlat_fd(workload->timerlat));
-}
-
-static int start_users(struct workload *workload)
-{
-	int err = start_timerlat(workload);
-
+	if (!err)
+		err = workload_watch(workload, timerlat_fd(workload->timerlat));
 	/* Another process's tracer has its own threads. */
-	if (err || !timerlat_is_ours(workload->timerlat))
+	if (err || config->opts.workload != PERF_POKE_WORKLOAD_USER ||
+	    !timerlat_is_ours(workload->timerlat))
 		return err;
-	err = user_threads_start(&workload->users, workload->tracefs, workload->config);
+	err = user_threads_start(&workload->users, workload->tracefs, config);
 	return err ? err : workload_watch(workload, user_threads_fd(workload->users));
 }
 
-static int check_cyclic(const struct config *config)
+static int workload_check_cyclic(const struct config *config)
 {
 	if (config->sched.size && config->sched.policy != SCHED_FIFO)
 		return log_error(&config->log, -EINVAL,
@@ -195,10 +173,10 @@ static int check_cyclic(const struct config *config)
 }
 
 /* The options have not been checked for AUTO. */
-static int start_cyclic(struct workload *workload)
+static int workload_start_cyclic(struct workload *workload)
 {
 	const struct config *config = workload->config;
-	int err = check_cyclic(config);
+	int err = workload_check_cyclic(config);
 
 	if (err)
 		return err;
@@ -207,7 +185,7 @@ static int start_cyclic(struct workload *workload)
 			    &config->log);
 }
 
-static int check_timerlat(const struct config *config)
+static int workload_check_timerlat(const struct config *config)
 {
 	if (config->opts.period_ns < TIMERLAT_PERIOD_MIN_NS)
 		return log_error(&config->log, -EINVAL,
@@ -217,7 +195,7 @@ static int check_timerlat(const struct config *config)
 	return 0;
 }
 
-static int try_cyclic(struct probe_detail *detail)
+static int workload_try_cyclic(struct probe_detail *detail)
 {
 	const struct log log = probe_log(detail);
 	const int cpu = sched_getcpu();
@@ -230,7 +208,7 @@ static int try_cyclic(struct probe_detail *detail)
 	return err;
 }
 
-static int try_osnoise(struct probe_detail *detail)
+static int workload_try_osnoise(struct probe_detail *detail)
 {
 	_cleanup_close_ int tracefs = tracefs_open();
 
@@ -240,7 +218,7 @@ static int try_osnoise(struct probe_detail *detail)
 	return -EOPNOTSUPP;
 }
 
-static int try_timerlat(struct probe_detail *detail)
+static int workload_try_timerlat(struct probe_detail *detail)
 {
 	_cleanup_close_ int tracefs = tracefs_open();
 
@@ -253,28 +231,28 @@ static int try_timerlat(struct probe_detail *detail)
 static const struct workload_row rows[] = {
 	{ { "timerlat", PERF_POKE_WORKLOAD_TIMERLAT,
 	    "timerlat tracer; joins one that already runs" },
-	  { "timerlat", "--workload cyclic is used instead", false, try_timerlat },
-	  check_timerlat,
-	  start_timerlat },
+	  { "timerlat", "--workload cyclic is used instead", false, workload_try_timerlat },
+	  workload_check_timerlat,
+	  workload_start_tracer },
 	{ { "user", PERF_POKE_WORKLOAD_USER, "timerlat tracer with threads in user space" },
 	  { NULL },
-	  check_timerlat,
-	  start_users },
+	  workload_check_timerlat,
+	  workload_start_tracer },
 	{ { "cyclic", PERF_POKE_WORKLOAD_CYCLIC, "a SCHED_FIFO thread on each CPU" },
 	  { "cyclic",
 	    "grant CAP_SYS_NICE and CAP_IPC_LOCK; or bring your own timers and use --workload none",
-	    false, try_cyclic },
-	  check_cyclic,
-	  start_cyclic },
+	    false, workload_try_cyclic },
+	  workload_check_cyclic,
+	  workload_start_cyclic },
 	{ { "osnoise", PERF_POKE_WORKLOAD_OSNOISE, "osnoise tracer, for --trigger noise" },
 	  { "osnoise", "use a kernel with that tracer, as Debian's real-time ones are", false,
-	    try_osnoise },
+	    workload_try_osnoise },
 	  NULL,
-	  start_timerlat },
+	  workload_start_tracer },
 	{ .choice = { "none", PERF_POKE_WORKLOAD_NONE, "the machine's own timers" } },
 };
 
-static const struct workload_row *find_row(enum perf_poke_workload kind)
+static const struct workload_row *workload_find_row(enum perf_poke_workload kind)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		if (rows[i].choice.value == (int)kind)
@@ -290,48 +268,41 @@ const struct workload_row *workload_row(size_t i)
 
 const char *workload_name(enum perf_poke_workload kind)
 {
-	const struct workload_row *row = find_row(kind);
+	const struct workload_row *row = workload_find_row(kind);
 
 	return row ? row->choice.name : "auto";
 }
 
 int workload_check(const struct config *config)
 {
-	const struct workload_row *row = find_row(config->opts.workload);
+	const struct workload_row *row = workload_find_row(config->opts.workload);
 
 	return row && row->check ? row->check(config) : 0;
-}
-
-static int start(struct workload *workload)
-{
-	const struct config *config = workload->config;
-	const struct workload_row *row = find_row(config->opts.workload);
-	int err = 0;
-
-	if (config_is_tracer(config) || config->opts.limit_idle_state) {
-		workload->tracefs = tracefs_open();
-		err = journal_open(&workload->journal, JOURNAL_DIR, workload->tracefs,
-				   &config->log);
-	}
-	if (!err)
-		err = hold_dma_latency(workload);
-	if (!err)
-		err = limit_idle_states(workload);
-	return !err && row->start ? row->start(workload) : err;
 }
 
 int workload_start(struct workload **ret, const struct config *config,
 		   const struct trigger *trigger)
 {
+	const struct workload_row *row = workload_find_row(config->opts.workload);
 	struct workload *workload = calloc(1, sizeof(*workload));
-	int err;
+	int err = 0;
 
 	if (!workload)
 		return -ENOMEM;
 	workload->config = config;
 	workload->trigger = trigger;
 	workload->tracefs = workload->dma_latency = workload->epoll = -1;
-	err = start(workload);
+	if (config_is_tracer(config) || config->opts.limit_idle_state) {
+		workload->tracefs = tracefs_open();
+		err = journal_open(&workload->journal, JOURNAL_DIR, workload->tracefs,
+				   &config->log);
+	}
+	if (!err)
+		err = workload_hold_dma_latency(workload);
+	if (!err)
+		err = workload_limit_idle_states(workload);
+	if (!err && row->start)
+		err = row->start(workload);
 	if (err) {
 		workload_stop(workload);
 		return err;
@@ -340,28 +311,21 @@ int workload_start(struct workload **ret, const struct config *config,
 	return 0;
 }
 
-static int renew_idle_states(const struct workload *workload, int cpu)
+int workload_cpu_online(struct workload *workload, int cpu)
 {
 	char prefix[64];
-	int err;
+	int err = 0;
 
-	if (!workload->config->opts.limit_idle_state)
-		return 0;
-	snprintf(prefix, sizeof(prefix), CPU_PATH, cpu);
-	err = journal_renew(workload->journal, prefix);
-	if (err)
+	if (workload->config->opts.limit_idle_state) {
+		snprintf(prefix, sizeof(prefix), CPU_PATH, cpu);
+		err = journal_renew(workload->journal, prefix);
+	}
+	if (err) {
 		log_write(&workload->config->log, PERF_POKE_LOG_WARN,
 			  "deepest idle state: CPU %d is back, but cannot be limited again: %s",
 			  cpu, strerror(-err));
-	return err;
-}
-
-int workload_cpu_online(struct workload *workload, int cpu)
-{
-	int err = renew_idle_states(workload, cpu);
-
-	if (err)
 		return err;
+	}
 	if (workload->users)
 		return user_threads_cpu_online(workload->users, cpu);
 	if (workload->timerlat)

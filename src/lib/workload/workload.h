@@ -147,14 +147,8 @@ void timerlat_poll(struct timerlat *timerlat);
 /* Does not stop the tracer. NULL is ignored. */
 void timerlat_free(struct timerlat *timerlat);
 
-/* The kernel threads of the tracer timerlat. */
-
 /* Waits for the threads of these CPUs, and sets scheduler and cgroup if given. */
 int timerlat_threads_set(const int *cpus, size_t nr, const struct config *config);
-
-/* Opens cgroup.procs of a cgroup: `name` is relative to the mount point; `.` is our own. Logs
- * errors. */
-int cgroup_open(const char *name, const struct log *log);
 
 /* Threads in user space that wait for timerlat's timers. Each is a process of its own, because the
  * kernel kills the whole process when the tracer is reconfigured. */

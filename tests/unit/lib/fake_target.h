@@ -6,8 +6,8 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 
+#include "delivery/delivery.h"
 #include "test.h"
-#include "trigger/trigger.h"
 
 #define FIRST_PID 100
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* The text of a span, and the functions of a file by name. */
-#include "trigger/trigger.h"
+#include "trigger/trigger_internal.h"
 
 #include <errno.h>
 #include <string.h>

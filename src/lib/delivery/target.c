@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "trigger/trigger.h"
+/* A target is identified by PID when the session starts, and no other process is ever signalled. */
+#include "delivery/delivery.h"
 
 #include <signal.h>
 #include <string.h>
@@ -7,22 +8,7 @@
 
 #include "task.h"
 #include "text.h"
-
-/* Compares the names of task and program: perf, perf_6.1, perf-6.12 and the like. */
-static bool is_perf(const struct target *target)
-{
-	char path[64], program[256];
-	const char *base;
-	ssize_t len;
-
-	if (!strncmp(target->comm, "perf", 4))
-		return true;
-	snprintf(path, sizeof(path), "/proc/%d/exe", target->tid);
-	len = readlink(path, program, sizeof(program) - 1);
-	program[len < 0 ? 0 : len] = '\0';
-	base = strrchr(program, '/');
-	return base && !strncmp(base + 1, "perf", 4);
-}
+#include "trigger/trigger.h"
 
 /* The pidfd is opened first: if the process is still alive after everything was read, the PID was
  * not reused. */
@@ -66,13 +52,22 @@ static int target_check(const struct target *target, uint64_t caught, bool any_p
 			const struct log *log)
 {
 	int signal = target->task.signal;
-	const char *name = sigabbrev_np(signal);
+	const char *name = sigabbrev_np(signal), *base;
+	char path[64], program[256];
+	ssize_t len;
 
-	if (!any_process && !is_perf(target))
-		return log_error(
-			log, -EINVAL,
-			"target %d: is %s, which does not look like perf: needs any-process",
-			target->tid, target->comm);
+	/* Compares the names of task and program: perf, perf_6.1, perf-6.12 and the like. */
+	if (!any_process && strncmp(target->comm, "perf", 4)) {
+		snprintf(path, sizeof(path), "/proc/%d/exe", target->tid);
+		len = readlink(path, program, sizeof(program) - 1);
+		program[len < 0 ? 0 : len] = '\0';
+		base = strrchr(program, '/');
+		if (!base || strncmp(base + 1, "perf", 4))
+			return log_error(log, -EINVAL,
+					 "target %d: is %s, which does not look like perf: needs "
+					 "any-process",
+					 target->tid, target->comm);
+	}
 	if (caught >> (signal - 1) & 1)
 		return 0;
 	return log_error(

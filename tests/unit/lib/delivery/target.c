@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* A target ends while it is looked up, and another process reuses its PID. The system calls that
  * describe the two are replaced at link time. */
-#include "trigger/trigger.h"
+#include "delivery/delivery.h"
 
 #include <limits.h>
 #include <signal.h>

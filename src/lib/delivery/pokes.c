@@ -42,29 +42,15 @@ struct poke {
 	struct target targets[POKE_TARGETS];
 };
 
-static bool poke_has(const struct poke *poke, enum perf_poke_delivery way)
+static bool poke_has_delivery(const struct poke *poke, enum perf_poke_delivery way)
 {
 	return poke->ways & 1U << way;
 }
 
 /* -- Choosing ways */
 
-static bool works(enum perf_poke_delivery way)
-{
-	return !delivery_of(way)->probe.try(NULL);
-}
-
-/* The ways that the trigger tries at the same spike if the preferred one refuses. `tracepoint`
- * never refuses, and would share the message with fasync. */
-static void poke_add_next(struct poke *poke)
-{
-	if (poke->preferred->choice.value == PERF_POKE_DELIVERY_TASK_WORK &&
-	    works(PERF_POKE_DELIVERY_FASYNC))
-		poke->ways |= 1U << PERF_POKE_DELIVERY_FASYNC;
-	poke->ways |= 1U << PERF_POKE_DELIVERY_RELAY;
-}
-
-static int poke_prefer(struct poke *poke, const struct delivery *delivery, const char *wake)
+static int poke_prefer_delivery(struct poke *poke, const struct delivery *delivery,
+				const char *wake)
 {
 	int err;
 
@@ -79,12 +65,16 @@ static int poke_prefer(struct poke *poke, const struct delivery *delivery, const
 				 "delivery %s: not on this kernel: %s (use another, or auto)",
 				 delivery->choice.name, strerror(-err));
 	poke->preferred = delivery;
-	poke->ways |= 1U << delivery->choice.value;
-	poke_add_next(poke);
+	/* The ways that the trigger tries at the same spike if the preferred one refuses.
+	 * `tracepoint` never refuses, and would share the message with fasync. */
+	poke->ways |= 1U << delivery->choice.value | 1U << PERF_POKE_DELIVERY_RELAY;
+	if (delivery->choice.value == PERF_POKE_DELIVERY_TASK_WORK &&
+	    !delivery_of(PERF_POKE_DELIVERY_FASYNC)->probe.try(NULL))
+		poke->ways |= 1U << PERF_POKE_DELIVERY_FASYNC;
 	return 0;
 }
 
-static const struct delivery *poke_find(enum perf_poke_delivery wanted)
+static const struct delivery *poke_find_delivery(enum perf_poke_delivery wanted)
 {
 	const struct delivery *delivery;
 
@@ -133,38 +123,11 @@ static int poke_add_target(struct poke *poke, const struct perf_poke_target *wan
 	return 0;
 }
 
-static int poke_watch(struct poke *poke, int fd, uint64_t what)
+static int poke_watch_fd(struct poke *poke, int fd, uint64_t what)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.u64 = what };
 
 	return epoll_ctl(poke->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
-}
-
-static int poke_open_all(struct poke *poke, const struct config *config)
-{
-	const char *wake = NULL;
-	int err = 0;
-
-	for (size_t i = 0; i < config->opts.nr_targets && !err; i++) {
-		err = poke_add_target(poke, &config->opts.targets[i]);
-		if (config->opts.targets[i].wake)
-			wake = config->opts.targets[i].wake;
-	}
-	if (!err)
-		err = poke_prefer(poke, poke_find(config->opts.delivery), wake);
-	if (!err)
-		err = poke_make_message(poke, poke_has(poke, PERF_POKE_DELIVERY_TRACEPOINT) ? wake
-											    : NULL);
-	if (err)
-		return err;
-	poke->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	poke->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (poke->epoll_fd < 0 || poke->timer_fd < 0)
-		return -errno;
-	err = poke_watch(poke, poke->timer_fd, poke->nr);
-	for (size_t i = 0; i < poke->nr && !err; i++)
-		err = poke_watch(poke, poke->targets[i].pidfd, i);
-	return err;
 }
 
 static int poke_find_cpus(struct poke *poke, const struct config *config)
@@ -185,16 +148,42 @@ static int poke_find_cpus(struct poke *poke, const struct config *config)
 	return 0;
 }
 
+static int poke_open_fds(struct poke *poke)
+{
+	int err;
+
+	poke->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	poke->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (poke->epoll_fd < 0 || poke->timer_fd < 0)
+		return -errno;
+	err = poke_watch_fd(poke, poke->timer_fd, poke->nr);
+	for (size_t i = 0; i < poke->nr && !err; i++)
+		err = poke_watch_fd(poke, poke->targets[i].pidfd, i);
+	return err;
+}
+
 int poke_open(struct poke **ret, const struct config *config, const struct log *log)
 {
 	struct poke *poke = calloc(1, sizeof(*poke));
-	int err;
+	const char *wake = NULL;
+	int err = 0;
 
 	if (!poke)
 		return -ENOMEM;
 	poke->log = log;
 	poke->epoll_fd = poke->timer_fd = -1;
-	err = poke_open_all(poke, config);
+	for (size_t i = 0; i < config->opts.nr_targets && !err; i++) {
+		err = poke_add_target(poke, &config->opts.targets[i]);
+		if (config->opts.targets[i].wake)
+			wake = config->opts.targets[i].wake;
+	}
+	if (!err)
+		err = poke_prefer_delivery(poke, poke_find_delivery(config->opts.delivery), wake);
+	if (!err)
+		err = poke_make_message(
+			poke, poke_has_delivery(poke, PERF_POKE_DELIVERY_TRACEPOINT) ? wake : NULL);
+	if (!err)
+		err = poke_open_fds(poke);
 	poke->delivery = (struct delivery_config){
 		.targets = poke->tasks,
 		.tids = poke->tids,
@@ -237,7 +226,7 @@ static int poke_open_states(struct poke *poke)
 	int err = 0;
 
 	for (size_t i = 0; !err && (delivery = delivery_row(i)); i++) {
-		if (poke_has(poke, delivery->choice.value) && delivery->open)
+		if (poke_has_delivery(poke, delivery->choice.value) && delivery->open)
 			err = delivery->open(&poke->states[delivery->choice.value], &poke->delivery,
 					     poke->log);
 	}
@@ -250,22 +239,18 @@ static const char *const poke_why[] = {
 	[POKE_GONE_HANDLER] = "no longer catches the signal",
 };
 
-static void poke_end(struct poke *poke, size_t i)
-{
-	const struct target *target = &poke->targets[i];
-
-	poke->tids[i] = 0;
-	poke->nr_ended++;
-	epoll_ctl(poke->epoll_fd, EPOLL_CTL_DEL, target->pidfd, NULL);
-	log_write(poke->log, PERF_POKE_LOG_WARN, "target %d (%s) %s: no longer poked", target->tid,
-		  target->comm, poke_why[poke->live[i].gone]);
-}
-
 static void poke_end_gone(struct poke *poke)
 {
 	for (size_t i = 0; i < poke->nr; i++) {
-		if (poke->tids[i] && poke->live[i].gone)
-			poke_end(poke, i);
+		const struct target *target = &poke->targets[i];
+
+		if (!poke->tids[i] || !poke->live[i].gone)
+			continue;
+		poke->tids[i] = 0;
+		poke->nr_ended++;
+		epoll_ctl(poke->epoll_fd, EPOLL_CTL_DEL, target->pidfd, NULL);
+		log_write(poke->log, PERF_POKE_LOG_WARN, "target %d (%s) %s: no longer poked",
+			  target->tid, target->comm, poke_why[poke->live[i].gone]);
 	}
 }
 
@@ -311,7 +296,7 @@ int poke_fd(const struct poke *poke)
 
 /* -- Spikes */
 
-static void poke_relay(struct poke *poke, size_t i, uint64_t sequence)
+static void poke_relay_signal(struct poke *poke, size_t i, uint64_t sequence)
 {
 	volatile struct poke_target *live = &poke->live[i];
 	int err = trigger_look(poke->trigger);
@@ -341,7 +326,7 @@ static enum perf_poke_delivery poke_open_way(const struct poke *poke, size_t i, 
 	return live->sequence == sequence ? way : POKE_WAY_NONE;
 }
 
-static void poke_begin(volatile struct poke_target *live, uint64_t sequence)
+static void poke_begin_relayed(volatile struct poke_target *live, uint64_t sequence)
 {
 	live->way = POKE_WAY_NONE;
 	live->pending_ns = 0;
@@ -368,11 +353,11 @@ void poke_settle(struct poke *poke, uint64_t sequence, bool tried)
 		volatile struct poke_target *live = &poke->live[i];
 
 		if (!tried)
-			poke_begin(live, sequence);
+			poke_begin_relayed(live, sequence);
 		if (live->sequence != sequence || !poke->tids[i])
 			continue;
 		if (live->way == POKE_WAY_NONE && poke_take_owed(live, POKE_WAY_NONE))
-			poke_relay(poke, i, sequence);
+			poke_relay_signal(poke, i, sequence);
 		open |= poke_open_way(poke, i, sequence) != POKE_WAY_NONE;
 	}
 	if (!open)
@@ -404,19 +389,14 @@ static bool poke_is_dropped(const struct poke *poke)
 	return dropped;
 }
 
-/* At most once, so that frequent spikes cannot postpone it forever. */
-static bool poke_puts_off(struct poke *poke)
-{
-	poke->put_off = !poke->put_off && clock_ns(CLOCK_MONOTONIC) - poke->settling_ns < YOUNG_NS;
-	if (poke->put_off)
-		poke_set_timer(poke, YOUNG_NS);
-	return poke->put_off;
-}
-
 static void poke_settle_rest(struct poke *poke)
 {
-	if (poke_puts_off(poke))
+	/* At most once, so that frequent spikes cannot postpone it forever. */
+	poke->put_off = !poke->put_off && clock_ns(CLOCK_MONOTONIC) - poke->settling_ns < YOUNG_NS;
+	if (poke->put_off) {
+		poke_set_timer(poke, YOUNG_NS);
 		return;
+	}
 	if (poke_is_dropped(poke)) {
 		trigger_set_drops_idle(poke->trigger);
 		log_write(poke->log, PERF_POKE_LOG_INFO,
@@ -433,7 +413,7 @@ static void poke_settle_rest(struct poke *poke)
 		if (!poke_take_owed(live, way))
 			continue;
 		__sync_fetch_and_add(&live->refused[way], 1);
-		poke_relay(poke, i, poke->settling);
+		poke_relay_signal(poke, i, poke->settling);
 	}
 	poke->settling = 0;
 }
@@ -474,11 +454,11 @@ void poke_finish(struct poke *poke)
 		if (!poke->tids[i] || !owed)
 			continue;
 		__sync_fetch_and_add(&live->merged, __builtin_popcount(owed) - 1);
-		poke_relay(poke, i, live->sequence);
+		poke_relay_signal(poke, i, live->sequence);
 	}
 }
 
-static struct json_object *ways_json(const __u64 *counts)
+static struct json_object *poke_ways_to_json(const __u64 *counts)
 {
 	struct json_object *json = json_object_new_object();
 	const struct delivery *delivery;
@@ -490,50 +470,41 @@ static struct json_object *ways_json(const __u64 *counts)
 	return json;
 }
 
-/* The fields are of this spike unless a newer one has begun to replace them: see poke_one(). */
-static struct poke_target poke_read(const struct poke *poke, size_t i, uint64_t sequence)
-{
-	const volatile struct poke_target *live = &poke->live[i];
-	struct poke_target read = *live;
-
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	if (read.sequence != sequence || live->sequence != sequence) {
-		read.way = POKE_WAY_NONE;
-		read.pending_ns = 0;
-	}
-	return read;
-}
-
-static struct json_object *target_json(const struct poke *poke, size_t i, uint64_t sequence)
-{
-	const struct poke_target read = poke_read(poke, i, sequence);
-	const struct delivery *way = delivery_of(read.way);
-	struct json_object *json = json_object_new_object();
-
-	json_add_int(json, "pid", poke->targets[i].tgid);
-	json_add_int(json, "tid", poke->targets[i].tid);
-	json_add_text(json, "comm", poke->targets[i].comm);
-	json_add_int(json, "signal", poke->tasks[i].signal);
-	json_add_text(json, "delivery", way ? way->choice.name : NULL);
-	/* Another process may have sent the pending signal just before. */
-	json_add(json, "pending_after_ns",
-		 read.pending_ns && read.pending_ns >= read.poked_ns
-			 ? json_object_new_uint64(read.pending_ns - read.poked_ns)
-			 : NULL);
-	json_add(json, "sent", ways_json(read.sent));
-	json_add(json, "refused", ways_json(read.refused));
-	json_add_u64(json, "merged", read.merged);
-	return json;
-}
-
-void poke_describe(const struct poke *poke, uint64_t sequence, struct json_object *json)
+void poke_describe(const struct poke *poke, uint64_t sequence, struct json_object *capture)
 {
 	struct json_object *targets = json_object_new_array();
 
-	for (size_t i = 0; i < poke->nr; i++)
-		json_object_array_add(targets, target_json(poke, i, sequence));
-	json_add_text(json, "delivery", poke->preferred->choice.name);
-	json_add(json, "targets", targets);
+	for (size_t i = 0; i < poke->nr; i++) {
+		const volatile struct poke_target *live = &poke->live[i];
+		struct poke_target read = *live;
+		struct json_object *json = json_object_new_object();
+		const struct delivery *way;
+
+		/* The fields are of this spike unless a newer one has begun to replace them: see
+		 * poke_one(). */
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (read.sequence != sequence || live->sequence != sequence) {
+			read.way = POKE_WAY_NONE;
+			read.pending_ns = 0;
+		}
+		way = delivery_of(read.way);
+		json_add_int(json, "pid", poke->targets[i].tgid);
+		json_add_int(json, "tid", poke->targets[i].tid);
+		json_add_text(json, "comm", poke->targets[i].comm);
+		json_add_int(json, "signal", poke->tasks[i].signal);
+		json_add_text(json, "delivery", way ? way->choice.name : NULL);
+		/* Another process may have sent the pending signal just before. */
+		json_add(json, "pending_after_ns",
+			 read.pending_ns && read.pending_ns >= read.poked_ns
+				 ? json_object_new_uint64(read.pending_ns - read.poked_ns)
+				 : NULL);
+		json_add(json, "sent", poke_ways_to_json(read.sent));
+		json_add(json, "refused", poke_ways_to_json(read.refused));
+		json_add_u64(json, "merged", read.merged);
+		json_object_array_add(targets, json);
+	}
+	json_add_text(capture, "delivery", poke->preferred->choice.name);
+	json_add(capture, "targets", targets);
 }
 
 void poke_free(struct poke *poke)

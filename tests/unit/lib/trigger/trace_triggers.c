@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* The program's search in a text; rt-tests' texts are the original ones. */
-#include "trigger/trigger.h"
+#include "trigger/trigger_internal.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "test.h"
 #include "trigger/trigger.h"
+#include "test.h"
 
 #include <stdlib.h>
 

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* The triggers event, marker and noise, which watch what tracing reports: hits of a tracepoint,
+ * texts in trace_marker, and samples of osnoise. Also the filters of tracepoints. */
+#include "trigger/trigger_internal.h"
+
+#include <inttypes.h>
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+
+#include <bpf/bpf.h>
+
+#include "util.h"
+
+/* -- Filters of tracepoints */
+
+#define FORMAT_MAX 4096
+
+struct filter {
+	struct filter_config config;
+	int events_fd, seen_fd; /* of filter_events and filter_seen */
+	int nr_possible;
+	char *event, *text;
+	uint64_t id; /* id of the tracepoint */
+	int *fds;    /* by possible CPU; -1: none */
+};
+
+int filter_has(const char *event)
+{
+	const char *begin = strchr(event, '/'), *end = strrchr(event, '/');
+
+	return !begin ? 0 : end < begin + 2 || end[1] ? -EINVAL : 1;
+}
+
+/* Splits SYS:NAME/FILTER/. */
+static int filter_parse(struct filter *filter, const char *event)
+{
+	const char *begin = event + strcspn(event, "/") + 1;
+
+	filter->event = strndup(event, begin - event - 1);
+	filter->text = strndup(begin, strlen(begin) - 1);
+	return filter->event && filter->text ? 0 : -ENOMEM;
+}
+
+/* Turns "\tfield:TYPE NAME[N];\t..." lines into "NAME, NAME". */
+static void filter_list_fields(char *format)
+{
+	char *to = format, *save = NULL;
+
+	for (char *line = strtok_r(format, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		char *end = strchr(line, ';'), *name;
+
+		if (strncmp(line, "\tfield:", 7) || !end)
+			continue;
+		*end = '\0';
+		name = strrchr(line, ' ');
+		if (!name || !strncmp(++name, "common_", 7))
+			continue;
+		name[strcspn(name, "[")] = '\0';
+		to += sprintf(to, "%s%s", to == format ? "" : ", ", name);
+	}
+	*to = '\0';
+}
+
+static int filter_explain(const struct filter *filter, const struct log *log)
+{
+	_cleanup_free_ char *fields = calloc(1, FORMAT_MAX);
+	int err =
+		fields ? tracefs_read_event(filter->event, "format", fields, FORMAT_MAX) : -ENOMEM;
+
+	if (!err)
+		filter_list_fields(fields);
+	return log_error(log, -EINVAL,
+			 "%s: %s: the kernel rejects the filter '%s' (fields: %s; CPU, COMM; as in "
+			 "perf record --filter)",
+			 filter->config.what, filter->event, filter->text, err ? "?" : fields);
+}
+
+static int filter_open_on(struct filter *filter, int cpu)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_TRACEPOINT,
+		.size = sizeof(attr),
+		.config = filter->id,
+		.disabled = 1,
+	};
+	__u32 key = (__u32)filter->config.number * filter->nr_possible + cpu;
+	__u64 none = 0;
+	int *fd = &filter->fds[cpu];
+
+	*fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (*fd < 0)
+		return -errno;
+	if (ioctl(*fd, PERF_EVENT_IOC_SET_FILTER, filter->text))
+		return -errno;
+	/* Keep this order: the program compares with the map from here on. */
+	if (bpf_map_update_elem(filter->events_fd, &key, fd, BPF_ANY) ||
+	    bpf_map_update_elem(filter->seen_fd, &key, &none, BPF_ANY))
+		return -errno;
+	return 0;
+}
+
+static bool filter_counts(const struct filter *filter, int cpu)
+{
+	for (size_t i = 0; i < filter->config.nr_cpus; i++) {
+		if (filter->config.cpus[i] == cpu)
+			return true;
+	}
+	return !filter->config.nr_cpus;
+}
+
+static int filter_open_all(struct filter *filter, const struct log *log)
+{
+	const struct filter_config *config = &filter->config;
+	int err = tracefs_event_id(filter->event, &filter->id);
+
+	for (int cpu = 0; cpu < filter->nr_possible && !err; cpu++) {
+		err = filter_counts(filter, cpu) ? filter_open_on(filter, cpu) : 0;
+		if (err == -ENODEV)
+			err = 0;
+	}
+	if (err == -EINVAL)
+		return filter_explain(filter, log);
+	if (err)
+		log_error(log, err, "%s: %s: cannot count what passes a filter: %s", config->what,
+			  filter->event, tracefs_strerror(err));
+	return err;
+}
+
+void filter_load(const struct trigger *trigger)
+{
+	__u32 entries = FILTERS * (__u32)trigger->nr_possible;
+
+	bpf_map__set_max_entries(trigger->skel->maps.filter_events, entries);
+	bpf_map__set_max_entries(trigger->skel->maps.filter_seen, entries);
+}
+
+int filter_open(struct trigger *trigger, const struct filter_config *config, const struct log *log)
+{
+	struct filter *filter = calloc(1, sizeof(*filter));
+	int err;
+
+	if (!filter)
+		return -ENOMEM;
+	filter->config = *config;
+	filter->events_fd = bpf_map__fd(trigger->skel->maps.filter_events);
+	filter->seen_fd = bpf_map__fd(trigger->skel->maps.filter_seen);
+	filter->nr_possible = trigger->nr_possible;
+	filter->fds = malloc(filter->nr_possible * sizeof(*filter->fds));
+	for (int cpu = 0; filter->fds && cpu < filter->nr_possible; cpu++)
+		filter->fds[cpu] = -1;
+	err = filter->fds ? filter_parse(filter, config->event) : -ENOMEM;
+	if (!err)
+		err = filter_open_all(filter, log);
+	if (err) {
+		filter_free(filter);
+		return err;
+	}
+	trigger->filters[config->number] = filter;
+	return 0;
+}
+
+int filter_start(const struct filter *filter)
+{
+	if (!filter)
+		return 0;
+	for (int cpu = 0; cpu < filter->nr_possible; cpu++) {
+		if (filter->fds[cpu] >= 0 && ioctl(filter->fds[cpu], PERF_EVENT_IOC_ENABLE, 0))
+			return -errno;
+	}
+	return 0;
+}
+
+int filter_cpu_online(struct filter *filter, int cpu)
+{
+	int err;
+
+	if (!filter_counts(filter, cpu))
+		return 0;
+	closep(&filter->fds[cpu]);
+	err = filter_open_on(filter, cpu);
+	return err ? err : ioctl(filter->fds[cpu], PERF_EVENT_IOC_ENABLE, 0) ? -errno : 0;
+}
+
+void filter_free(struct filter *filter)
+{
+	if (!filter)
+		return;
+	for (int cpu = 0; filter->fds && cpu < filter->nr_possible; cpu++)
+		closep(&filter->fds[cpu]);
+	free(filter->fds);
+	free(filter->event);
+	free(filter->text);
+	free(filter);
+}
+
+/* -- The trigger event: a tracepoint */
+
+/* tp:SYS:NAME[/FILTER/] */
+static bool event_is_tracepoint(const char *text)
+{
+	size_t system, name = 0;
+
+	if (!text || strncmp(text, "tp:", 3))
+		return false;
+	text += 3;
+	system = strcspn(text, ":/");
+	if (text[system] == ':')
+		name = strcspn(text + system + 1, ":/");
+	return system && name && text[system + 1 + name] != ':' &&
+	       system + 1 + name < TRIGGER_LABEL_SIZE;
+}
+
+int event_check(struct config *config)
+{
+	const char *text = config->texts[PERF_POKE_TRIGGER_EVENT];
+
+	if (!config->thresholds[PERF_POKE_TRIGGER_EVENT])
+		return 0;
+	if (!event_is_tracepoint(text))
+		return log_error(&config->log, -EINVAL,
+				 "trigger event: needs a tracepoint (event=tp:SYS:NAME, such as "
+				 "event=tp:oom:mark_victim)");
+	config->texts[PERF_POKE_TRIGGER_EVENT] = text + 3;
+	if (filter_has(text + 3) >= 0)
+		return 0;
+	return log_error(&config->log, -EINVAL,
+			 "trigger event: %s: the filter must stand between two slashes "
+			 "(event='tp:sched:sched_switch/next_prio < 50/')",
+			 text);
+}
+
+int event_load(struct trigger *trigger, const struct trigger_config *config, const struct log *log)
+{
+	struct trigger_bpf__rodata *rodata = trigger->skel->rodata;
+	const char *event = config->texts[PERF_POKE_TRIGGER_EVENT];
+
+	bpf_program__set_autoload(trigger->skel->progs.event_seen, true);
+	snprintf((char *)rodata->event_name, sizeof(rodata->event_name), "%.*s",
+		 (int)strcspn(event, "/"), event);
+	rodata->event_filtered = filter_has(event) > 0;
+	if (rodata->event_filtered)
+		filter_load(trigger);
+	return 0;
+}
+
+int event_attach(struct trigger *trigger, const struct trigger_config *config,
+		 const struct log *log)
+{
+	struct trigger_bpf *skel = trigger->skel;
+	const char *event = (const char *)skel->rodata->event_name;
+	const char *name = strchr(event, ':') + 1;
+	const struct filter_config filter = {
+		.what = "trigger event",
+		.event = config->texts[PERF_POKE_TRIGGER_EVENT],
+		.number = FILTER_EVENT,
+		.cpus = config->cpus,
+		.nr_cpus = config->nr_cpus,
+	};
+	char path[2 * TRIGGER_LABEL_SIZE];
+	int err;
+
+	snprintf(path, sizeof(path), "%.*s/%s", (int)(name - event - 1), event, name);
+	if (!tracefs_has_event(path))
+		return log_error(
+			log, -ENOENT,
+			"trigger event: the kernel has no tracepoint %s (perf list shows them)",
+			event);
+	err = skel->rodata->event_filtered ? filter_open(trigger, &filter, log) : 0;
+	if (err)
+		return err;
+	skel->links.event_seen = bpf_program__attach_raw_tracepoint(skel->progs.event_seen, name);
+	if (!skel->links.event_seen)
+		return log_error(log, -errno,
+				 "trigger event: %s: BPF programs cannot be attached to it: %s",
+				 event, strerror(errno));
+	return filter_start(trigger->filters[FILTER_EVENT]);
+}
+
+/* -- The trigger marker: text in trace_marker */
+
+#define MARKER_FUNCTION "tracing_mark_write"
+
+/* After a mismatch the search continues as if it had begun at the second character, in the state
+ * `again`, whose row is complete by then. */
+void marker_make(__u8 *classes, __u8 *next, const char *word)
+{
+	size_t length = strlen(word);
+	unsigned int again = 0;
+
+	for (int digit = '0'; digit <= '9'; digit++)
+		classes[digit] = MARKER_DIGIT;
+	classes['.'] = MARKER_DOT;
+	classes[' '] = MARKER_SPACE;
+	classes['u'] = classes['>'] = MARKER_UNIT;
+	for (size_t state = 0; state < length; state++) {
+		__u8 *row = &next[state * MARKER_CHARACTERS];
+		__u8 character = (__u8)word[state];
+
+		if (state) {
+			memcpy(row, &next[again * MARKER_CHARACTERS], MARKER_CHARACTERS);
+			again = row[character];
+		}
+		row[character] = (__u8)(state + 1);
+	}
+	memset(&next[length * MARKER_CHARACTERS], (int)length, MARKER_CHARACTERS);
+}
+
+int marker_check(struct config *config)
+{
+	const char *text = config->texts[PERF_POKE_TRIGGER_MARKER];
+
+	if (!config->thresholds[PERF_POKE_TRIGGER_MARKER] ||
+	    (text && *text && strlen(text) <= MARKER_WORD_MAX))
+		return 0;
+	return log_error(&config->log, -EINVAL,
+			 "trigger marker: needs a text to look for, of at most %d bytes "
+			 "(marker=TEXT)",
+			 MARKER_WORD_MAX);
+}
+
+int marker_load(struct trigger *trigger, const struct trigger_config *config, const struct log *log)
+{
+	struct trigger_bpf__rodata *rodata = trigger->skel->rodata;
+	const struct trigger_bpf *skel = trigger->skel;
+	const char *text = config->texts[PERF_POKE_TRIGGER_MARKER];
+	uint64_t address;
+	int err = kallsyms_find(MARKER_FUNCTION, &address);
+
+	if (err)
+		return log_error(log, -EOPNOTSUPP,
+				 "trigger marker: function " MARKER_FUNCTION ": %s",
+				 kallsyms_strerror(err));
+	bpf_program__set_autoload(function_has_trampoline("vfs_write")
+					  ? skel->progs.marker_write
+					  : skel->progs.marker_write_probe,
+				  true);
+	rodata->marker_function = address;
+	rodata->marker_length = strlen(text);
+	marker_make((__u8 *)rodata->marker_classes, (__u8 *)rodata->marker_next, text);
+	return 0;
+}
+
+/* -- The trigger noise: samples of osnoise */
+
+int noise_check(struct config *config)
+{
+	uint64_t threshold_ns = config->thresholds[PERF_POKE_TRIGGER_NOISE];
+
+	if (!threshold_ns)
+		return 0;
+	if (config->opts.workload && config->opts.workload != PERF_POKE_WORKLOAD_OSNOISE)
+		return log_error(&config->log, -EINVAL,
+				 "trigger noise: needs --workload osnoise, or auto");
+	if (threshold_ns < NOISE_MIN_NS)
+		return log_error(&config->log, -EINVAL,
+				 "trigger noise: %" PRIu64 " ns: the tracer osnoise counts from "
+				 "1us on",
+				 threshold_ns);
+	return 0;
+}
+
+int noise_load(struct trigger *trigger, const struct trigger_config *config, const struct log *log)
+{
+	const struct trigger_bpf *skel = trigger->skel;
+
+	if (!tracefs_has_event("osnoise/sample_threshold"))
+		return log_error(log, -EOPNOTSUPP,
+				 "trigger noise: the kernel is built without "
+				 "CONFIG_OSNOISE_TRACER");
+	bpf_program__set_autoload(skel->progs.noise_part_irq, true);
+	bpf_program__set_autoload(skel->progs.noise_part_softirq, true);
+	bpf_program__set_autoload(skel->progs.noise_part_thread, true);
+	bpf_program__set_autoload(skel->progs.noise_part_nmi, true);
+	bpf_program__set_autoload(skel->progs.noise_sample, true);
+	bpf_map__set_max_entries(skel->maps.noise_rings, trigger->nr_possible);
+	bpf_map__set_max_entries(skel->maps.noise_parts, TRIGGER_RECENT);
+	return 0;
+}

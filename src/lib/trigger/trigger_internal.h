@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* What the files of trigger/ share: a loaded trigger, and what the rows of kinds.c point to. */
+#ifndef LIB_TRIGGER_INTERNAL_H
+#define LIB_TRIGGER_INTERNAL_H
+
+#include "trigger/trigger.h"
+
+#include <bpf/libbpf.h>
+
+#include "bpf/marker_text.h"
+#include "bpf/trigger.skel.h"
+
+/* Created by kinds.c, used by trigger.c. */
+struct trigger {
+	struct trigger_bpf *skel;
+	struct bpf_program *hrtimer; /* the attached one of these */
+	struct ring_buffer *ring;
+	struct trigger_cpu *cpus;      /* mapping of the map `cpus`, indexed by CPU */
+	struct trigger_cpu *more;      /* of cpus_more */
+	struct trigger_recent *recent; /* indexed by CPU */
+	struct trigger_stacks *stacks; /* by sequence */
+	int nr_possible;
+	struct filter *filters[FILTERS];	 /* NULL: none */
+	struct trigger_noise_parts *noise_parts; /* by sequence */
+	bool noise;
+	bool rtla;		     /* the programs are loaded */
+	struct poke_target *targets; /* mapping of the map `targets` */
+	size_t cpus_size, more_size, recent_size, stacks_size, targets_size, session_size,
+		noise_parts_size;
+	struct trigger_session *session; /* mapping of the map `session` */
+	uint64_t missed;		 /* final value, once detached */
+	struct trigger_spike spike;	 /* at most one each time it is armed */
+	bool have_spike;
+	bool stop_asked;
+};
+
+/* Runs a program on this CPU. Returns its result, or a negative errno. */
+int trigger_run(const struct bpf_program *prog);
+
+/* -- Functions of rows of kinds.c: see struct trigger_row */
+
+int threads_load(struct trigger *trigger, const struct trigger_config *config,
+		 const struct log *log);
+int wakeup_check(struct config *config);
+int wakeup_load(struct trigger *trigger, const struct trigger_config *config,
+		const struct log *log);
+
+/* Reduces the text to SYS:NAME. */
+int event_check(struct config *config);
+int event_load(struct trigger *trigger, const struct trigger_config *config, const struct log *log);
+/* -ENOENT: no such tracepoint. */
+int event_attach(struct trigger *trigger, const struct trigger_config *config,
+		 const struct log *log);
+
+int marker_check(struct config *config);
+int marker_load(struct trigger *trigger, const struct trigger_config *config,
+		const struct log *log);
+
+/* Builds the search tables of the program. word: 1 to MARKER_WORD_MAX bytes. The tables are zeroed,
+ * with MARKER_CHARACTERS entries, and as many for each of MARKER_STATES: see marker_step(). */
+void marker_make(__u8 *classes, __u8 *next, const char *word);
+
+int span_check(struct config *config);
+/* -ENOENT: a name in the text does not exist. */
+int span_load(struct trigger *trigger, const struct trigger_config *config, const struct log *log);
+int span_attach(struct trigger *trigger, const struct trigger_config *config,
+		const struct log *log);
+/* Reports the kinds of entries and exits that this kernel supports. */
+int span_try(struct probe_detail *detail);
+
+int noise_check(struct config *config);
+int noise_load(struct trigger *trigger, const struct trigger_config *config, const struct log *log);
+
+/* -- Filters of tracepoints, in the syntax of `perf record --filter` */
+
+struct filter;
+
+struct filter_config {
+	/* Needed until filter_open() returns: the option, for messages, such as "trigger event";
+	 * SYS:NAME/FILTER/ */
+	const char *what, *event;
+	enum trigger_filter number;
+	/* None: all. Offline ones are skipped. */
+	const int *cpus;
+	size_t nr_cpus;
+};
+
+/* Whether SYS:NAME[/FILTER/] has a filter: 1, 0, or -EINVAL if it is empty or has no end. */
+int filter_has(const char *event);
+
+/* Makes room for all filters, before the programs are loaded. */
+void filter_load(const struct trigger *trigger);
+/* Creates trigger->filters[number]. Attach the program to the tracepoint between filter_open() and
+ * filter_start(). The CPUs must outlive it. Logs failures; -EINVAL: the kernel rejects the
+ * filter. */
+int filter_open(struct trigger *trigger, const struct filter_config *config, const struct log *log);
+/* NULL is ignored. */
+int filter_start(const struct filter *filter);
+/* Reopens the event of a CPU that was offline: the kernel has closed it. */
+int filter_cpu_online(struct filter *filter, int cpu);
+/* NULL is ignored. */
+void filter_free(struct filter *filter);
+
+/* -- Functions of a program or library */
+
+/* The file offset of a function. `name` is a name of the symbol table, or a C++ name such as
+ * ns::Class::method without arguments. Prefers the default version. -ENOENT: none; -ENOTUNIQ:
+ * several; -ENOEXEC: not an ELF file. */
+int elf_function_find(const char *file, const char *name, uint64_t *offset);
+
+#endif
