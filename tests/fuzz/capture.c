@@ -5,8 +5,8 @@
 #include "fuzz.h"
 
 /* What is below perf_poke__capture_open(), without a folder for each input. */
-#include "capture/fields.c"
-#include "capture/read.c"
+#include "capture/capture_fields.c"
+#include "capture/capture_read.c"
 
 #include "capture/capture_file.c"
 #include "text.h"

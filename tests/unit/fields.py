@@ -37,7 +37,7 @@ def undescribed(table, page):
 def main():
     tree = pathlib.Path(sys.argv[1])
     lacks = [
-        *undescribed((tree / "src/lib/capture/fields.c").read_text(),
+        *undescribed((tree / "src/lib/capture/capture_fields.c").read_text(),
                      (tree / "src/ctl/man/perf-poke-capture.5").read_text())
     ]
     assert not lacks, f"src/ctl/man/perf-poke-capture.5 lacks {', '.join(lacks)}: " \
@@ -50,7 +50,7 @@ def main():
     assert len(named) <= FILES_MAX, (
         f"a field of a capture such as {EXAMPLE} is named by {len(named)} files, more than "
         f"{FILES_MAX}: let them use the table of "
-        "src/lib/capture/fields.c, as CONTRIBUTING says: " +
+        "src/lib/capture/capture_fields.c, as CONTRIBUTING says: " +
         ", ".join(str(path.relative_to(tree)) for path in sorted(named)))
     assert len(named) > 4, "the example is no field that goes from BPF to the report"
 

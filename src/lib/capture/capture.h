@@ -1,22 +1,66 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * capture/: the folder on disk, with perf.data/ and capture.json. It appears under its name once it
- * is complete. May include delivery/, hardware/, recorder/, trigger/, options/ and base/.
+ * is complete. May include delivery/, machine/, recorder/, trigger/ and options/.
  */
 #ifndef LIB_CAPTURE_H
 #define LIB_CAPTURE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
-#include "capture/output.h"
-#include "capture/symbols.h"
 #include "delivery/delivery.h"
+#include "machine/base.h"
 #include "machine/hardware.h"
 #include "options/config.h"
 #include "recorder/recorder.h"
 #include "tree.h"
 #include "trigger/trigger.h"
+
+/* The folder for captures. It stays open: a session writes into the folder that was checked, even
+ * if the path changes. */
+
+/* Prefix of a session's work folder, for incomplete captures. */
+#define OUTPUT_WORK ".session-"
+
+struct output {
+	const char *path; /* the caller's */
+	uid_t owner;	  /* trusted as an owner besides root and the caller; 0: none */
+	int fd;		  /* the number is kept when the folder is renewed */
+	int work;	  /* the session's folder in it; number kept as well */
+	char work_name[40];
+	bool made; /* made by this session: removed if it stays empty */
+};
+
+/*
+ * Opens the folder, creates it if missing, and removes incomplete captures of dead sessions.
+ * Refuses folders that other users could write to or replace.
+ *
+ * The work folder is locked while the session lives. Only root and the same user can take its lock.
+ */
+int output_open(struct output *output, const char *path, uid_t owner, const struct log *log);
+
+/* Recreates the folder if its path no longer leads to it. Then returns 1, with a message in *note
+ * that the caller frees. Any thread, but one at a time. */
+int output_renew(struct output *output, char **note);
+
+/* The folder's new path if it was moved, else NULL. The caller frees it. */
+char *output_moved(const struct output *output);
+
+/* Removes the work folder, if it is open. */
+void output_close(struct output *output);
+
+/* Caches functions of earlier spikes: a lookup reads all kernel symbols, which takes longer than
+ * the rest of a capture without a trace. */
+
+struct capture_symbols {
+	struct kallsyms_place known[256];
+	size_t next; /* to be replaced */
+};
+
+/* As kallsyms_places(). symbols NULL: no cache. */
+int capture_symbols_find(struct capture_symbols *symbols, struct kallsyms_place *places, size_t nr);
 
 struct capture_stack {
 	struct perf_poke_frame *frames;
@@ -56,6 +100,9 @@ struct capture_env {
 	const char *workload; /* its name */
 };
 
+/* What the record of the trigger has of a spike. */
+struct perf_poke_spike spike_of(const struct config *config, const struct trigger_spike *seen);
+
 /* What is told of it, which refers to it. */
 struct perf_poke_capture capture_told(const struct capture_env *env, const struct capture *capture);
 
@@ -66,5 +113,80 @@ void capture_write(const struct capture_env *env, struct capture *capture);
 int capture_json_write(const struct capture_env *env, const struct capture *capture, int dirfd);
 
 void capture_free(const struct capture_env *env, struct capture *capture);
+
+/* The thread that writes captures, so that a slow disk does not delay the next spike. */
+
+struct removal;
+struct writer;
+
+/* env must outlive the writer. */
+int writer_start(struct writer **ret, const struct capture_env *env);
+
+/* Readable when writer_take() has a capture. */
+int writer_fd(const struct writer *writer);
+
+/* Takes ownership of the capture. */
+void writer_give(struct writer *writer, struct capture *capture);
+
+/* Takes ownership of a removal. Pending captures are written first. */
+void writer_remove(struct writer *writer, struct removal *removal);
+
+/* A capture that was written or failed; the caller owns it. NULL: none. */
+struct capture *writer_take(struct writer *writer);
+
+/* Waits until all captures are written and ends the thread; writer_take() still works. */
+void writer_finish(struct writer *writer);
+
+/* Frees captures that were not taken; their folders stay. NULL is ignored. */
+void writer_free(struct writer *writer);
+
+/* Decides which captures to keep: the worst of each kind, within limits of number and size. */
+
+struct keep;
+
+/* A complete capture. */
+struct kept {
+	unsigned int kind;
+	uint64_t latency_ns;
+	uint64_t size;	 /* bytes that no other capture shares */
+	uint64_t shared; /* bytes shared with the others, counted once */
+	char *name;	 /* in the folder for captures */
+	/* The folder's identity: another may have taken its name. */
+	dev_t dev;
+	ino_t ino;
+};
+
+/* worst: captures of each kind; max_size: bytes of all; UINT64_MAX: no limit. */
+int keep_new(struct keep **ret, uint64_t worst, uint64_t max_size);
+
+/* The name is copied. */
+int keep_add(struct keep *keep, const struct kept *kept);
+
+/* Takes the capture with the smallest latency over a limit. The caller frees its name. False:
+ * none. */
+bool keep_drop(struct keep *keep, struct kept *dropped);
+
+/* Latencies of this kind must exceed this to be kept. */
+uint64_t keep_floor(const struct keep *keep, unsigned int kind);
+
+/* NULL does nothing. */
+void keep_free(struct keep *keep);
+
+/* Removes captures of this session, and nothing else. A capture is renamed before deletion, so
+ * partial ones are never visible. */
+
+struct removal {
+	struct removal *next;
+	const struct output *output;
+	int fd;		  /* the folder itself */
+	char partial[32]; /* new name in the work folder */
+};
+
+/* Moves it to the work folder. -ENOENT: it is gone; -ESTALE: another folder has its name, and
+ * stays. */
+int removal_begin(struct removal **ret, const struct output *output, const struct kept *kept);
+
+/* Deletes it. What cannot be deleted goes with the work folder. Any thread. */
+void removal_end(struct removal *removal);
 
 #endif

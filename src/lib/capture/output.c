@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "capture/output.h"
+#include "capture/capture.h"
 
 #include <limits.h>
 #include <string.h>

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "capture/spike.h"
+#include "capture/capture_internal.h"
 
 #include <string.h>
 
-#include "capture/stack.h"
 #include "machine/base.h"
 #include "task.h"
 #include "trigger/trigger.h"

@@ -53,30 +53,6 @@ const struct recorder_ops *recorder_row(size_t i)
 	return i < ARRAY_SIZE(rows) ? rows[i] : NULL;
 }
 
-static const struct recorder_freeze freezes[] = {
-	{ { "pause", PERF_POKE_FREEZE_PAUSE, "the kernel pauses it at the spike (Linux 6.13)" },
-	  { "aux_pause", "needs Linux 6.13 and intel_pt; --freeze sample or signal is used instead",
-	    false, pt_probe_pause } },
-	{ { "sample", PERF_POKE_FREEZE_SAMPLE, "the kernel copies its newest part (Linux 5.5)" },
-	  { "aux_sample", "needs Linux 5.5 and intel_pt; --freeze signal is used instead", false,
-	    pt_probe_sample } },
-	{ { "signal", PERF_POKE_FREEZE_SIGNAL, "perf-poke stops it after waking up" }, { NULL } },
-};
-
-const struct recorder_freeze *recorder_freeze_row(size_t i)
-{
-	return i < ARRAY_SIZE(freezes) ? &freezes[i] : NULL;
-}
-
-const char *recorder_freeze_name(enum perf_poke_freeze freeze)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(freezes); i++) {
-		if (freezes[i].choice.value == (int)freeze)
-			return freezes[i].choice.name;
-	}
-	return "auto";
-}
-
 /* The first option given that only Intel PT has, or NULL. */
 static const char *aux_option(const struct recorder_config *config)
 {

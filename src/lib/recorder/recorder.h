@@ -64,6 +64,18 @@ int rings_join(struct rings *rings, int cpu);
  * then the ids of records kept by rings_join(). NULL: no memory. */
 uint64_t *rings_ids(const struct rings *rings, size_t *nr);
 
+/* Copies of all rings, one per CPU, with the ids of their records. */
+struct ring_copies {
+	uint64_t *ids;
+	size_t nr_ids;
+	size_t nr;
+	struct ring_copy rings[];
+};
+
+/* nr: CPUs. The rings are not stopped. */
+int ring_copies_new(const struct rings *rings, size_t nr, struct ring_copies **ret);
+void ring_copies_free(struct ring_copies *copy);
+
 struct json_object;
 /* Adds the names and filters of the opened events to a list. */
 void rings_describe(const struct ring_event *events, size_t nr, struct json_object *list);
@@ -134,20 +146,17 @@ struct recorder_ops {
 };
 
 extern const struct recorder_ops events_recorder, none_recorder, perf_recorder, pt_recorder;
-/* Probes of Intel PT, aux_pause and AUX samples. */
-int pt_probe(struct probe_detail *detail);
-int pt_probe_pause(struct probe_detail *detail);
-int pt_probe_sample(struct probe_detail *detail);
 
 /* In AUTO's order; NULL past the end. */
 const struct recorder_ops *recorder_row(size_t i);
 
-/* A way to freeze of recorders with has_aux, in AUTO's order; NULL past the end. */
+/* A way to freeze the trace of Intel PT. */
 struct recorder_freeze {
 	struct perf_poke_choice choice;
 	struct probe probe;
 };
 
+/* In AUTO's order; NULL past the end. */
 const struct recorder_freeze *recorder_freeze_row(size_t i);
 /* "auto" for AUTO. */
 const char *recorder_freeze_name(enum perf_poke_freeze freeze);
@@ -214,40 +223,47 @@ int records_write(struct perfdata *pd, const struct ring_copy *copy, struct reco
  * buffer. */
 int records_flush(struct perfdata *pd, struct perfdata_buf *buf, int err);
 
-/* Task names for a trace: the tasks at the start of the session and at the time of writing, and all
- * forks, execs and renames in between on every CPU. */
-struct sideband;
+/* Writes the stacks at the spike as samples of an event `spike`, for perf. */
 
-/* attr: a template with sample_type and clock. root_fd: of "/"; stays the caller's. */
-int sideband_open(struct sideband **ret, const struct perf_event_attr *attr, int root_fd,
-		  const struct log *log);
+/* attr: of the file's other events, with their clock. */
+struct perfdata_event spike_sample_event(const struct perf_event_attr *attr);
 
-/* Resumes recording a CPU that was offline, unless it was offline at the start. */
-int sideband_cpu_online(struct sideband *sideband, int cpu);
+/* Writes the holder's stack, then the other; nothing without a stack. time_ns: of the spike on the
+ * file's clock. */
+int spike_sample_write(struct perfdata *pd, const struct perf_poke_spike *spike, uint64_t time_ns);
 
-/* A copy of the rings, one per CPU that was online at the start, with the ids of their records. */
-struct sideband_copy {
-	uint64_t *ids;
-	size_t nr_ids;
-	size_t nr;
-	struct ring_copy rings[];
+/* The processes whose user frames a capture has: of the late thread and of the stacks at the
+ * spike. Ends with 0. */
+struct spike_processes {
+	int pids[4];
 };
 
-int sideband_copy(const struct sideband *sideband, struct sideband_copy **ret);
-/* The same for other rings, of nr CPUs, without stopping them. */
-int sideband_copy_rings(const struct rings *rings, size_t nr, struct sideband_copy **ret);
-void sideband_copy_free(struct sideband_copy *copy);
+struct spike_processes spike_processes(const struct perf_poke_spike *spike);
+
+/* Task names for a trace: the tasks at the start of the session and at the time of writing, and all
+ * forks, execs and renames in between on every CPU. */
+struct task_names;
+
+/* attr: a template with sample_type and clock. root_fd: of "/"; stays the caller's. */
+int task_names_open(struct task_names **ret, const struct perf_event_attr *attr, int root_fd,
+		    const struct log *log);
+
+/* Resumes recording a CPU that was offline, unless it was offline at the start. */
+int task_names_cpu_online(struct task_names *names, int cpu);
+
+/* The rings of all CPUs that were online at the start. */
+int task_names_copy(const struct task_names *names, struct ring_copies **ret);
 
 /* The event for the header of the file. Valid as long as both arguments. */
-struct perfdata_event sideband_event(const struct sideband *sideband,
-				     const struct sideband_copy *copy);
+struct perfdata_event task_names_event(const struct task_names *names,
+				       const struct ring_copies *copy);
 
 /* Writes kernel maps, task names, maps and build ids of the processes maps_of (a list that ends
  * with 0; NULL: of all), then the rings. Call before writing records with a time. */
-int sideband_write(const struct sideband *sideband, struct perfdata *pd,
-		   const struct sideband_copy *copy, const int *maps_of);
+int task_names_write(const struct task_names *names, struct perfdata *pd,
+		     const struct ring_copies *copy, const int *maps_of);
 
-void sideband_free(struct sideband *sideband);
+void task_names_free(struct task_names *names);
 
 /* Records, on all CPUs, who asks the watched CPUs for something: interrupts and function calls
  * between CPUs, queued work, and wakeups of tasks. The kernel filters out requests to other CPUs.
@@ -274,12 +290,12 @@ void senders_free(struct senders *senders);
 int senders_cpu_online(struct senders *senders, int cpu);
 const struct ring_event *senders_events(const struct senders *senders, size_t *nr);
 /* *ret is NULL without senders. */
-int senders_copy(const struct senders *senders, struct sideband_copy **ret);
+int senders_copy(const struct senders *senders, struct ring_copies **ret);
 /* Adds the kinds of the copied events. Returns their number. */
-size_t senders_describe(const struct senders *senders, const struct sideband_copy *copy,
+size_t senders_describe(const struct senders *senders, const struct ring_copies *copy,
 			struct perfdata_event *described);
 /* Adds the numbers of events and lost events to `facts`. */
-int senders_write(const struct sideband_copy *copy, struct perfdata *pd,
+int senders_write(const struct ring_copies *copy, struct perfdata *pd,
 		  struct snapshot_facts *facts);
 
 /* Kernel symbols, and kernel code if a trace needs it. A session holds one copy; captures have hard

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/timerfd.h>
 
-#include "capture/removal.h"
 #include "clock.h"
 #include "text.h"
 #include "trigger/trigger.h"

@@ -3,8 +3,7 @@
 #ifndef LIB_SESSION_RULES_H
 #define LIB_SESSION_RULES_H
 
-#include "capture/keep.h"
-#include "capture/writer.h"
+#include "capture/capture.h"
 #include "options/config.h"
 #include "trigger/trigger.h"
 

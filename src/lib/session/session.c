@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#include "capture/spike.h"
 #include "clock.h"
 #include "io.h"
 #include "machine/base.h"

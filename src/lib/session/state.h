@@ -7,7 +7,6 @@
 #define LIB_SESSION_STATE_H
 
 #include "capture/capture.h"
-#include "capture/writer.h"
 #include "delivery/delivery.h"
 #include "options/config.h"
 #include "recorder/recorder.h"

@@ -4,7 +4,6 @@
 #define TEST_LIB_FAKE_RECORDER_H
 
 #include "capture/capture.h"
-#include "capture/output.h"
 #include "options/config.h"
 
 struct snapshot {

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "capture/capture.h"
-#include "capture/output.h"
 #include "pt_packets.h"
 #include "recorder/pt/pt.h"
 
@@ -181,8 +180,8 @@ void replay_forget_times(struct replay *replay)
 
 static const struct replay *replayed;
 
-struct perfdata_event __wrap_sideband_event(const struct sideband *sideband,
-					    const struct sideband_copy *copy)
+struct perfdata_event __wrap_task_names_event(const struct task_names *names,
+					      const struct ring_copies *copy)
 {
 	struct perfdata_event event = { .name = "dummy:u",
 					.ids = replayed->ids + replayed->nr,
@@ -201,8 +200,8 @@ static bool is_sideband(const struct perfdata_record *record)
 	       record->type != PERF_RECORD_AUX && record->type != PERF_RECORD_EXIT;
 }
 
-int __wrap_sideband_write(const struct sideband *sideband, struct perfdata *pd,
-			  const struct sideband_copy *copy, int maps_of)
+int __wrap_task_names_write(const struct task_names *names, struct perfdata *pd,
+			    const struct ring_copies *copy, int maps_of)
 {
 	uint64_t at = replayed->file.data.offset;
 	struct perfdata_record record;

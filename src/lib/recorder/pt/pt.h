@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* The recorder `pt`: recorder.c records, write.c writes. */
+/* The recorder `pt`: pt_events.c has the events and the freeze, pt_recorder.c records,
+ * pt_snapshot.c copies the rings, pt_write.c writes perf.data. */
 #ifndef LIB_RECORDER_PT_H
 #define LIB_RECORDER_PT_H
 
@@ -10,6 +11,8 @@
 
 #include "machine/base.h"
 #include "recorder/recorder.h"
+
+int pt_probe(struct probe_detail *detail);
 
 /* Whether perf's records have IDs of all tasks: not in a PID namespace of one's own, where those of
  * other tasks are all 0, and the trace would be of one task. */
@@ -140,7 +143,7 @@ struct pt_recorder {
 	struct ring_event switch_event;
 	struct rings *switches; /* NULL: with no_switch_events */
 	struct senders *stacks; /* of task switches; NULL: not recorded, like the next */
-	struct sideband *sideband;
+	struct task_names *names;
 	struct senders *senders;
 	struct perfdata_features *features;
 	struct symbols symbols;
@@ -166,7 +169,7 @@ struct snapshot {
 	uint64_t tsc, monotonic_ns, perf_ns;
 	struct perf_event_mmap_page clock; /* conversion at that time */
 	uint64_t *ids, *switch_ids;	   /* of pt_events_ids() and rings_ids() */
-	struct sideband_copy *sideband, *senders, *stacks;
+	struct ring_copies *names, *senders, *stacks;
 	struct ring_copy *switches;
 	size_t nr;
 	struct pt_trace traces[];
@@ -178,6 +181,9 @@ static inline struct pt_recorder *to_pt(struct recorder *recorder)
 }
 
 /* See struct recorder_ops. */
+int pt_copy(struct recorder *recorder, struct snapshot **ret);
+int pt_copy_rest(struct recorder *recorder, struct snapshot *snapshot);
+void pt_snapshot_free(struct snapshot *snapshot);
 int pt_write(struct recorder *recorder, struct snapshot *snapshot, int dirfd,
 	     const struct perf_poke_spike *spike, struct snapshot_facts *facts);
 void pt_describe(const struct recorder *recorder, struct json_object *json);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The facts; lib/capture/read tests the rest. */
+/* The facts; lib/capture/capture_read tests the rest. */
 #include <string.h>
 
 #include "opened.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* The folder for captures: its allowed owners, and the owners of its content. */
-#include "capture/output.h"
+#include "capture/capture.h"
 
 #include <fcntl.h>
 #include <string.h>

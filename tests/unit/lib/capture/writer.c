@@ -1,13 +1,247 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "capture/writer.h"
+/* A capture appears complete under its name, or not at all. The thread writes them in order. */
+#include "capture/capture.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <regex.h>
 #include <sched.h>
 #include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
 
+#include "clock.h"
 #include "fake_recorder.h"
 #include "helpers.h"
+#include "tree.h"
+
+static void check_name(const struct capture *capture, const char *pattern)
+{
+	size_t len = strlen(config.opts.output);
+	regex_t regex;
+
+	assert_int_equal(capture->error, 0);
+	assert_non_null(capture->path);
+	assert_memory_equal(capture->path, config.opts.output, len);
+	assert_int_equal(regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB), 0);
+	if (regexec(&regex, capture->path + len, 0, NULL, 0))
+		fail_msg("'%s' is not named as %s", capture->path + len, pattern);
+	regfree(&regex);
+}
+
+static void check_content(const struct capture *capture, const char *number)
+{
+	_cleanup_close_ int fd = open(capture->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct bytes data;
+
+	assert_true(fd >= 0);
+	assert_int_equal(faccessat(fd, "capture.json", R_OK, 0), 0);
+	data = load_file(fd, "perf.data/data");
+	assert_int_equal(data.len, strlen(number));
+	assert_memory_equal(data.at, number, data.len);
+}
+
+TEST_WITH(appears_under_its_name, make_output, remove_output)
+{
+	struct capture *capture = fake_capture(17);
+
+	capture_write(&env, capture);
+	check_name(capture, "^/[0-9]{8}-[0-9]{6}\\.[0-9]{3}-cpu3-83us$");
+	check_content(capture, "17");
+	assert_int_equal(fake_entries(&env), 1);
+	assert_int_equal(fake.spike_cpu, 3);
+	assert_int_equal(capture->facts.events, 1234);
+	assert_int_equal(capture->facts.lost, 5);
+	assert_int_equal(capture->facts.size, 6789);
+	/* All its files. */
+	assert_true(capture->size.all > 100 && capture->size.own == capture->size.all);
+	assert_null(capture->snapshot);
+	assert_int_equal(fake.freed, 1);
+	capture_free(&env, capture);
+	assert_int_equal(fake.freed, 1);
+	capture_free(&env, NULL);
+}
+
+TEST_WITH(a_poke_has_no_cpu, make_output, remove_output)
+{
+	struct capture *capture = fake_capture(1);
+
+	capture->spike.poked = true;
+	capture->spike.cpu = -1;
+	capture->spike.latency_ns = 0;
+	capture_write(&env, capture);
+	check_name(capture, "^/[0-9]{8}-[0-9]{6}\\.[0-9]{3}-poke$");
+	assert_int_equal(fake.spike_cpu, -1);
+	capture_free(&env, capture);
+}
+
+/* The wall time in the name is that of the spike, not of the writing. */
+TEST_WITH(is_named_after_the_spike, make_output, remove_output)
+{
+	struct capture *capture = fake_capture(1);
+	time_t before = time(NULL) - 3600;
+	char minute[32], next[32], pattern[128];
+	struct tm tm;
+	time_t later = before + 60;
+
+	capture->spike.time_ns -= 3600 * NSEC_PER_SEC;
+	strftime(minute, sizeof(minute), "%Y%m%d-%H%M", localtime_r(&before, &tm));
+	strftime(next, sizeof(next), "%Y%m%d-%H%M", localtime_r(&later, &tm));
+	snprintf(pattern, sizeof(pattern), "^/(%s|%s)", minute, next);
+	capture_write(&env, capture);
+	check_name(capture, pattern);
+	capture_free(&env, capture);
+}
+
+/* In the middle of a millisecond of the time of day, so that names made from it are equal. */
+static uint64_t same_time_ns(void)
+{
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	uint64_t wall_ns = clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_MONOTONIC) - now_ns);
+
+	return now_ns - wall_ns % 1000000 - 500000;
+}
+
+TEST_WITH(a_taken_name_is_left_alone, make_output, remove_output)
+{
+	struct capture *captures[3];
+	uint64_t time_ns = same_time_ns();
+
+	for (unsigned int i = 0; i < 3; i++) {
+		captures[i] = fake_capture(i);
+		captures[i]->spike.time_ns = time_ns;
+		capture_write(&env, captures[i]);
+	}
+	check_name(captures[0], "-cpu3-83us$");
+	check_name(captures[1], "-cpu3-83us-2$");
+	check_name(captures[2], "-cpu3-83us-3$");
+	check_content(captures[0], "0");
+	check_content(captures[1], "1");
+	check_content(captures[2], "2");
+	assert_int_equal(fake_entries(&env), 3);
+	for (unsigned int i = 0; i < 3; i++)
+		capture_free(&env, captures[i]);
+}
+
+/* The name may be taken by a file, too. After a thousand tries it gives up. */
+TEST_WITH(names_run_out, make_output, remove_output)
+{
+	struct capture *first = fake_capture(1), *thousandth = fake_capture(2);
+	struct capture *last = fake_capture(3);
+	char name[128];
+
+	first->spike.time_ns = same_time_ns();
+	thousandth->spike.time_ns = last->spike.time_ns = first->spike.time_ns;
+	capture_write(&env, first);
+	for (int i = 2; i < 1000; i++) {
+		snprintf(name, sizeof(name), "%s-%d", strrchr(first->path, '/') + 1, i);
+		put_file(captures.fd, name, "mine");
+	}
+	capture_write(&env, thousandth);
+	check_name(thousandth, "-1000$");
+	capture_write(&env, last);
+	assert_int_equal(last->error, -EEXIST);
+	assert_null(last->path);
+	assert_int_equal(fake_entries(&env), 1000);
+	check_content(first, "1");
+	capture_free(&env, first);
+	capture_free(&env, thousandth);
+	capture_free(&env, last);
+}
+
+TEST_WITH(a_failure_leaves_nothing, make_output, remove_output)
+{
+	struct capture *capture = fake_capture(1), *next = fake_capture(2);
+
+	fake.error = -ENOSPC;
+	capture_write(&env, capture);
+	assert_int_equal(capture->error, -ENOSPC);
+	assert_null(capture->path);
+	assert_null(capture->snapshot);
+	assert_int_equal(fake.freed, 1);
+	assert_int_equal(fake_entries(&env), 0);
+	capture_free(&env, capture);
+
+	fake.error = 0;
+	capture_write(&env, next);
+	check_content(next, "2");
+	assert_int_equal(fake_entries(&env), 1);
+	capture_free(&env, next);
+}
+
+/* If the last file cannot be made, all earlier ones are removed. */
+TEST_WITH(a_late_failure_leaves_nothing, make_output, remove_output)
+{
+	struct capture *capture = fake_capture(1);
+
+	fake.also = "capture.json";
+	capture_write(&env, capture);
+	assert_int_equal(capture->error, -EEXIST);
+	assert_null(capture->path);
+	assert_int_equal(fake.written, 1);
+	assert_int_equal(fake_entries(&env), 0);
+	capture_free(&env, capture);
+}
+
+/* If the folder is removed, or moved as by logrotate, it is created again with a message. */
+TEST_WITH(the_folder_is_made_again, make_output, remove_output)
+{
+	struct capture *first = fake_capture(1), *second = fake_capture(2);
+	char moved[4200];
+
+	snprintf(moved, sizeof(moved), "%s/moved", folder->path);
+	assert_int_equal(rename(config.opts.output, moved), 0);
+	capture_write(&env, first);
+	check_content(first, "1");
+	assert_non_null(strstr(first->note, config.opts.output));
+	assert_non_null(strstr(first->note, moved));
+	/* The session's files in it are gone. */
+	assert_int_equal(rmdir(moved), 0);
+	capture_write(&env, second);
+	check_content(second, "2");
+	assert_null(second->note);
+	assert_int_equal(fake_entries(&env), 2);
+	capture_free(&env, first);
+	capture_free(&env, second);
+}
+
+TEST_WITH(the_folder_cannot_be_made_again, make_output, remove_output)
+{
+	struct capture *capture = fake_capture(1), *next = fake_capture(2);
+
+	assert_int_equal(tree_remove(captures.fd, captures.work_name), 0);
+	assert_int_equal(rmdir(config.opts.output), 0);
+	put_file(folder->fd, "captures", "in the way");
+	capture_write(&env, capture);
+	assert_int_equal(capture->error, -ENOTDIR);
+	assert_int_equal(fake.written, 0);
+	assert_int_equal(fake.freed, 1);
+	assert_int_equal(unlinkat(folder->fd, "captures", 0), 0);
+	capture_write(&env, next);
+	check_content(next, "2");
+	capture_free(&env, capture);
+	capture_free(&env, next);
+}
+
+/* Independent of umask: captures contain kernel addresses. */
+TEST_WITH(is_for_its_owner_alone, make_output, remove_output)
+{
+	struct capture *capture = fake_capture(1);
+	mode_t mask = umask(0);
+	char path[4200];
+	struct stat st;
+
+	capture_write(&env, capture);
+	umask(mask);
+	assert_int_equal(capture->error, 0);
+	assert_int_equal(stat(capture->path, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0700);
+	snprintf(path, sizeof(path), "%s/capture.json", capture->path);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	capture_free(&env, capture);
+}
 
 #define MANY 200
 

@@ -33,7 +33,7 @@ static struct {
 	char data[ARRAY_SIZE(cpus)][RING_SIZE];
 	size_t size[ARRAY_SIZE(cpus)];
 } kernel;
-/* The rings of the sideband: empty but for a renamed task on the first CPU. */
+/* The rings of task names: empty but for a renamed task on the first CPU. */
 static struct {
 	struct ring_event *event;
 	size_t nr_cpus;
@@ -575,7 +575,7 @@ TEST_WITH(opens_again_what_was_offline, make_tracefs, remove_folder)
 	check_first_id("before", recorder, before, 1);
 	check_first_id("after", recorder, after, 101);
 
-	/* The sideband is tried even if the events fail. */
+	/* The task names are tried even if the events fail. */
 	kernel.reopen_error = -EPERM;
 	assert_int_equal(recorder->ops->cpu_online(recorder, 5), -EPERM);
 	assert_int_equal(side.joined, 5);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* In a folder for the root: /proc, cgroups of both versions, debugfs. */
-#include "capture/scheduling.h"
+#include "capture/capture_internal.h"
 
 #include "helpers.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* capture.json, read back. Symbols come from this test: kallsyms_places() is replaced at link
  * time. */
-#include "capture/capture.h"
+#include "capture/capture_internal.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -399,4 +399,72 @@ TEST_WITH(refuses_to_overwrite, set_up, remove_output)
 	put_file(captures.fd, "capture.json", "mine");
 	assert_int_equal(capture_json_write(&env, capture, captures.fd), -EEXIST);
 	capture_free(&env, capture);
+}
+
+static uint64_t history_of(const struct capture *capture)
+{
+	return capture_told(&env, capture).history_ns;
+}
+
+TEST_WITH(history_is_never_negative, make_output, remove_output)
+{
+	struct capture capture = { .spike.time_ns = 5000 };
+
+	/* Nothing is known of it. */
+	assert_int_equal(history_of(&capture), UINT64_MAX);
+	capture.facts.oldest_ns = 1000;
+	assert_int_equal(history_of(&capture), 4000);
+	capture.facts.oldest_ns = 5000;
+	assert_int_equal(history_of(&capture), 0);
+	capture.facts.oldest_ns = 6000;
+	assert_int_equal(history_of(&capture), 0);
+}
+
+static void check_ends(const char *text, const char *by, const char *entry, const char *exit)
+{
+	struct json_object *json = span_ends_json(text), *value;
+
+	assert_non_null(json);
+	assert_true(json_object_object_get_ex(json, "by", &value));
+	assert_string_equal(json_object_get_string(value), by);
+	assert_true(json_object_object_get_ex(json, "entry", &value));
+	assert_string_equal(json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN), entry);
+	assert_true(json_object_object_get_ex(json, "exit", &value));
+	assert_string_equal(json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN), exit);
+	json_object_put(json);
+}
+
+#define AT_CALL(functions) "{\"functions\":[" functions "],\"at\":\"call\"}"
+#define AT_RETURN(functions) "{\"functions\":[" functions "],\"at\":\"return\"}"
+
+TEST(names_functions)
+{
+	check_ends("read=fn:vfs_read", "thread", AT_CALL("\"vfs_read\""),
+		   AT_RETURN("\"vfs_read\""));
+	check_ends("x=uprobe:/bin/x:begin+0x10..uretprobe:/bin/x:end,by=cpu", "cpu",
+		   AT_CALL("\"begin\""), AT_RETURN("\"end\""));
+	/* Of an address no function is known, of a usdt neither. */
+	check_ends("x=uprobe:/bin/x:0x10..usdt:/bin/x:acme:done", "thread", AT_CALL(""),
+		   AT_CALL(""));
+}
+
+TEST(names_what_a_tracepoint_calls)
+{
+	check_ends("call=tp:syscalls:sys_enter_read..tp:syscalls:sys_exit_read", "thread",
+		   "{\"event\":\"syscalls:sys_enter_read\",\"functions\":[\"__x64_sys_read\"],"
+		   "\"at\":\"call\"}",
+		   "{\"event\":\"syscalls:sys_exit_read\",\"functions\":[\"__x64_sys_read\"],"
+		   "\"at\":\"return\"}");
+	check_ends(
+		"io=tp:block:block_rq_issue..fn:done,by=dev:arg1", "argument",
+		"{\"event\":\"block:block_rq_issue\",\"functions\":[\"__traceiter_block_rq_issue\","
+		"\"__bpf_trace_block_rq_issue\",\"perf_trace_block_rq_issue\","
+		"\"trace_event_raw_event_block_rq_issue\"],\"at\":\"call\"}",
+		AT_RETURN("\"done\""));
+}
+
+TEST(needs_a_span)
+{
+	assert_null(span_ends_json(NULL));
+	assert_null(span_ends_json("nonsense"));
 }

@@ -189,13 +189,13 @@ const struct ring_event *senders_events(const struct senders *senders, size_t *n
 	return senders ? senders->events : NULL;
 }
 
-int senders_copy(const struct senders *senders, struct sideband_copy **ret)
+int senders_copy(const struct senders *senders, struct ring_copies **ret)
 {
 	*ret = NULL;
-	return senders ? sideband_copy_rings(senders->rings, senders->nr_cpus, ret) : 0;
+	return senders ? ring_copies_new(senders->rings, senders->nr_cpus, ret) : 0;
 }
 
-size_t senders_describe(const struct senders *senders, const struct sideband_copy *copy,
+size_t senders_describe(const struct senders *senders, const struct ring_copies *copy,
 			struct perfdata_event *described)
 {
 	size_t nr = 0;
@@ -213,8 +213,7 @@ size_t senders_describe(const struct senders *senders, const struct sideband_cop
 	return nr;
 }
 
-int senders_write(const struct sideband_copy *copy, struct perfdata *pd,
-		  struct snapshot_facts *facts)
+int senders_write(const struct ring_copies *copy, struct perfdata *pd, struct snapshot_facts *facts)
 {
 	struct records_facts found = {};
 	int err = 0;

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "capture/fields.h"
+#include "capture/capture_internal.h"
 #include "json_file.h"
 #include "machine/base.h"
 #include "text.h"

@@ -14,7 +14,6 @@
 #define AUX_DEFAULT (16ULL << 20)
 /* Per watched CPU: about 10,000 context switches. */
 #define SWITCH_RING (512 << 10)
-#define CLOCK_TRIES 3
 /* A record is limited to 64 KiB with all its fields: the limit of perf record --aux-sample. */
 #define SAMPLE_SIZE (60ULL << 10)
 
@@ -27,7 +26,7 @@ static void pt_free(struct recorder *recorder)
 	pt_pool_free(pt->pool);
 	rings_free(pt->switches);
 	senders_free(pt->stacks);
-	sideband_free(pt->sideband);
+	task_names_free(pt->names);
 	senders_free(pt->senders);
 	perfdata_features_free(pt->features);
 	symbols_close(&pt->symbols);
@@ -260,8 +259,8 @@ static int pt_open_pool(struct pt_recorder *pt, const struct log *log)
 		   : 0;
 }
 
-static int pt_open_sideband(struct pt_recorder *pt, const struct recorder_config *config,
-			    const struct log *log)
+static int pt_open_task_names(struct pt_recorder *pt, const struct recorder_config *config,
+			      const struct log *log)
 {
 	struct perf_event_attr attr;
 	int err;
@@ -271,7 +270,7 @@ static int pt_open_sideband(struct pt_recorder *pt, const struct recorder_config
 	attr.text_poke = 1;
 	if (!pt->config.exclude_user)
 		attr.mmap = attr.mmap2 = 1;
-	err = sideband_open(&pt->sideband, &attr, pt->root_fd, log);
+	err = task_names_open(&pt->names, &attr, pt->root_fd, log);
 	if (err)
 		return err;
 	if (config->opts->no_switch_events)
@@ -308,7 +307,7 @@ static int pt_open_all(struct pt_recorder *pt, const struct recorder_config *con
 		err = pt_open_pool(pt, log);
 	if (!err)
 		err = pt_open_tracepoints(pt, config, log);
-	return err ? err : pt_open_sideband(pt, config, log);
+	return err ? err : pt_open_task_names(pt, config, log);
 }
 
 static int pt_open(struct recorder **ret, const struct recorder_config *config,
@@ -355,7 +354,7 @@ static const char *kcore_advice(int error)
 	}
 }
 
-/* Copies the kernel's code before tracing begins: the sideband has later patches. */
+/* Copies the kernel's code before tracing begins: the ring of task names has later patches. */
 static int pt_start(struct recorder *recorder, const struct log *log)
 {
 	struct pt_recorder *pt = to_pt(recorder);
@@ -379,7 +378,7 @@ static int pt_start(struct recorder *recorder, const struct log *log)
 static int pt_cpu_online(struct recorder *recorder, int cpu)
 {
 	struct pt_recorder *pt = to_pt(recorder);
-	int err = 0, switch_err, stacks_err, sideband_err, senders_err;
+	int err = 0, switch_err, stacks_err, names_err, senders_err;
 
 	for (size_t i = 0; i < pt->nr_cpus; i++) {
 		if (pt->cpus[i].cpu != cpu)
@@ -392,9 +391,9 @@ static int pt_cpu_online(struct recorder *recorder, int cpu)
 	}
 	switch_err = pt->switches ? rings_reopen(pt->switches, cpu) : 0;
 	stacks_err = senders_cpu_online(pt->stacks, cpu);
-	sideband_err = sideband_cpu_online(pt->sideband, cpu);
+	names_err = task_names_cpu_online(pt->names, cpu);
 	senders_err = senders_cpu_online(pt->senders, cpu);
-	return err ?: switch_err ?: stacks_err ?: sideband_err ?: senders_err;
+	return err ?: switch_err ?: stacks_err ?: names_err ?: senders_err;
 }
 
 static int pt_freeze(struct recorder *recorder, const struct perf_poke_spike *spike)
@@ -436,139 +435,6 @@ static int pt_resume(struct recorder *recorder)
 			ret = err;
 	}
 	return ret;
-}
-
-static void pt_snapshot_free(struct snapshot *snapshot)
-{
-	if (!snapshot)
-		return;
-	for (size_t i = 0; i < snapshot->nr; i++) {
-		pt_pool_give(snapshot->pt->pool, snapshot->traces[i].data);
-		free(snapshot->traces[i].sample);
-	}
-	for (size_t i = 0; snapshot->switches && i < snapshot->pt->nr_cpus; i++)
-		free(snapshot->switches[i].data);
-	free(snapshot->switches);
-	free(snapshot->switch_ids);
-	free(snapshot->ids);
-	sideband_copy_free(snapshot->sideband);
-	sideband_copy_free(snapshot->senders);
-	sideband_copy_free(snapshot->stacks);
-	free(snapshot);
-}
-
-static int pt_copy_ring(struct pt_recorder *pt, size_t i, struct pt_trace *trace)
-{
-	size_t next;
-
-	trace->data = pt_pool_take(pt->pool);
-	if (!trace->data)
-		return -ENOMEM;
-	next = pt_events_copy(pt->events, i, trace->data);
-	trace->moved = next != pt->cpus[i].next;
-	pt->cpus[i].next = next;
-	return 0;
-}
-
-/* Falls back to the ring: a CPU whose events were not reopened after it was offline has no
- * sample. */
-static int pt_take_sample(struct pt_recorder *pt, size_t i, struct pt_trace *trace)
-{
-	int err = pt_events_take_sample(pt->events, i, (void **)&trace->sample);
-
-	if (err != -ENODATA)
-		return err;
-	pt->cpus[i].sampled = false;
-	pt->cpus[i].frozen = true;
-	err = pt_events_disable(pt->events, i);
-	return err ? err : pt_copy_ring(pt, i, trace);
-}
-
-static int pt_copy_switches(const struct pt_recorder *pt, struct snapshot *snapshot)
-{
-	size_t nr_ids;
-
-	if (!pt->switches)
-		return 0;
-	snapshot->switches = calloc(pt->nr_cpus, sizeof(*snapshot->switches));
-	snapshot->switch_ids = rings_ids(pt->switches, &nr_ids);
-	if (!snapshot->switches || !snapshot->switch_ids)
-		return -ENOMEM;
-	return rings_copy_running(pt->switches, snapshot->switches);
-}
-
-static int pt_copy_traces(struct pt_recorder *pt, struct snapshot *snapshot)
-{
-	for (size_t i = 0; i < pt->nr_cpus; i++) {
-		struct pt_trace *trace = &snapshot->traces[snapshot->nr];
-		int err;
-
-		if (!pt->cpus[i].frozen && !pt->cpus[i].sampled)
-			continue;
-		trace->index = i;
-		trace->started_tsc = pt->cpus[i].started_tsc;
-		if (pt->cpus[i].sampled)
-			err = pt_take_sample(pt, i, trace);
-		else
-			err = pt_copy_ring(pt, i, trace);
-		if (err)
-			return err;
-		snapshot->nr++;
-	}
-	return 0;
-}
-
-/* Reads three clocks at one moment. Keeps the quickest of several tries, since interrupts may come
- * in between. */
-static void pt_read_clocks(struct pt_recorder *pt, struct snapshot *snapshot)
-{
-	uint64_t best_ns = UINT64_MAX;
-
-	for (int i = 0; i < CLOCK_TRIES; i++) {
-		uint64_t before_ns = clock_ns(CLOCK_MONOTONIC);
-		uint64_t tsc = tsc_read();
-		uint64_t took_ns = clock_ns(CLOCK_MONOTONIC) - before_ns;
-
-		if (took_ns >= best_ns)
-			continue;
-		best_ns = took_ns;
-		snapshot->monotonic_ns = before_ns + took_ns / 2;
-		snapshot->tsc = tsc;
-	}
-	tsc_clock_read(&pt->clock, &snapshot->clock);
-	if (tsc_is_perf_clock(&snapshot->clock))
-		snapshot->perf_ns = tsc_to_perf_ns(&snapshot->clock, snapshot->tsc);
-}
-
-static int pt_copy(struct recorder *recorder, struct snapshot **ret)
-{
-	struct pt_recorder *pt = to_pt(recorder);
-	struct snapshot *snapshot;
-	int err;
-
-	snapshot = calloc(1, sizeof(*snapshot) + pt->nr_cpus * sizeof(snapshot->traces[0]));
-	if (!snapshot)
-		return -ENOMEM;
-	snapshot->pt = pt;
-	pt_read_clocks(pt, snapshot);
-	snapshot->ids = pt_events_ids(pt->events);
-	err = snapshot->ids ? pt_copy_traces(pt, snapshot) : -ENOMEM;
-	if (err) {
-		pt_snapshot_free(snapshot);
-		return err;
-	}
-	*ret = snapshot;
-	return 0;
-}
-
-static int pt_copy_rest(struct recorder *recorder, struct snapshot *snapshot)
-{
-	struct pt_recorder *pt = to_pt(recorder);
-
-	return pt_copy_switches(pt, snapshot)
-		       ?: senders_copy(pt->stacks, &snapshot->stacks)
-			       ?: sideband_copy(pt->sideband, &snapshot->sideband)
-				       ?: senders_copy(pt->senders, &snapshot->senders);
 }
 
 static bool pt_suits(const struct recorder_config *config)

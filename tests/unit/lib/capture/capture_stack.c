@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* Stacks of the trigger get names: from this test's kernel symbols, and from this process's maps.
  */
-#include "capture/stack.h"
+#include "capture/capture_internal.h"
 
 #include <linux/bpf.h>
 #include <string.h>
@@ -234,7 +234,7 @@ TEST(finds_files_of_user_space)
 	assert_int_equal(nr, 1);
 	assert_true(frames[0].user);
 	assert_null(frames[0].symbol);
-	assert_string_equal(strrchr(frames[0].file, '/'), "/test-lib-capture-stack");
+	assert_string_equal(strrchr(frames[0].file, '/'), "/test-lib-capture-capture_stack");
 	assert_int_equal(frames[0].build_id_size, sizeof(frames[0].build_id));
 	assert_true(frames[0].offset < 1 << 20);
 	stack_free(frames, nr);
@@ -289,7 +289,7 @@ TEST(names_one_address_of_user_space)
 	pid_t ended;
 
 	assert_true(frame->user && frame->address == here);
-	assert_string_equal(strrchr(frame->file, '/'), "/test-lib-capture-stack");
+	assert_string_equal(strrchr(frame->file, '/'), "/test-lib-capture-capture_stack");
 	assert_int_equal(frame->build_id_size, sizeof(frame->build_id));
 	stack_free(frame, 1);
 	frame = stack_name_user(16, (uint32_t)getpid());

@@ -135,7 +135,7 @@ TEST_IN_FOLDER(describes_what_was_opened)
 	static const int cpus[] = { 1, 3 };
 	struct perfdata_event described[SENDERS_EVENTS_MAX] = {};
 	uint64_t ids[4];
-	const struct sideband_copy copy = { .ids = ids };
+	const struct ring_copies copy = { .ids = ids };
 	struct senders *senders;
 
 	put_file(folder->fd, "events/ipi/ipi_send_cpu/id", "11\n");
@@ -157,7 +157,7 @@ TEST_IN_FOLDER(describes_what_was_opened)
 
 TEST(counts_what_it_writes)
 {
-	_cleanup_free_ struct sideband_copy *copy =
+	_cleanup_free_ struct ring_copies *copy =
 		calloc(1, sizeof(*copy) + 3 * sizeof(*copy->rings));
 	struct snapshot_facts facts = { .events = 100, .lost = 50 };
 
@@ -179,7 +179,7 @@ TEST_IN_FOLDER(does_without)
 {
 	static int cpus[CPUS_MAX];
 	size_t nr = 1;
-	struct sideband_copy *copy;
+	struct ring_copies *copy;
 
 	for (int i = 0; i < CPUS_MAX; i++)
 		cpus[i] = 2 * i;

@@ -2,9 +2,14 @@
 #include "recorder/pt/pt.h"
 
 #include <inttypes.h>
+#include <sched.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 
+#include "clock.h"
 #include "io.h"
+#include "perfdata.h"
 #include "text.h"
 
 /* First and last bit of a term in attr.config. */
@@ -265,4 +270,106 @@ int pt_config_parse(struct pt_config *config, int dirfd, const char *event, cons
 			err = parse_term(config, dirfd, term, log);
 	}
 	return err;
+}
+
+/* Probes Intel PT features of kernel and PMU by opening events. */
+
+/* PROC_PID_INIT_INO of the kernel, never another's */
+#define FIRST_NAMESPACE 0xeffffffcu
+
+bool pt_sees_tasks(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) || st.st_ino == FIRST_NAMESPACE;
+}
+
+static int open_event(struct perf_event_attr *attr, int group_fd)
+{
+	int fd;
+
+	attr->size = sizeof(*attr);
+	attr->disabled = attr->exclude_user = 1;
+	fd = syscall(SYS_perf_event_open, attr, -1, sched_getcpu(), group_fd, PERF_FLAG_FD_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static int open_pt(uint32_t aux_action)
+{
+	struct perf_event_attr attr = {};
+	char type[32];
+
+	if (read_text_at(AT_FDCWD, PT_PMU_DIR "/type", type, sizeof(type)))
+		return -ENOENT;
+	attr.type = strtoul(type, NULL, 10);
+	memcpy((char *)&attr + AUX_ACTION_OFFSET, &aux_action, sizeof(aux_action));
+	return open_event(&attr, -1);
+}
+
+static int found(struct probe_detail *detail, int fd)
+{
+	if (fd == -ENOENT)
+		probe_say(detail, "there is no PMU intel_pt");
+	else if (fd == -EBUSY)
+		probe_say(detail, "intel_pt is in use by somebody else");
+	else if (fd < 0)
+		probe_say(detail, "intel_pt: %s", strerror(-fd));
+	return fd < 0 ? fd : 0;
+}
+
+int pt_probe(struct probe_detail *detail)
+{
+	_cleanup_close_ int fd = open_pt(0);
+	int err = found(detail, fd);
+
+	if (err || pt_sees_tasks())
+		return err;
+	probe_say(detail, "tasks are unknown in this PID namespace (containers: --pid host)");
+	return -EPERM;
+}
+
+static int pt_probe_pause(struct probe_detail *detail)
+{
+	_cleanup_close_ int fd = open_pt(AUX_START_PAUSED);
+
+	return found(detail, fd);
+}
+
+static int pt_probe_sample(struct probe_detail *detail)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = NSEC_PER_SEC,
+		.sample_type = PERF_SAMPLE_AUX,
+		.aux_sample_size = 4096,
+	};
+	_cleanup_close_ int pt = open_pt(0);
+	_cleanup_close_ int fd = pt < 0 ? pt : open_event(&attr, pt);
+
+	return found(detail, fd);
+}
+
+static const struct recorder_freeze freezes[] = {
+	{ { "pause", PERF_POKE_FREEZE_PAUSE, "the kernel pauses it at the spike (Linux 6.13)" },
+	  { "aux_pause", "needs Linux 6.13 and intel_pt; --freeze sample or signal is used instead",
+	    false, pt_probe_pause } },
+	{ { "sample", PERF_POKE_FREEZE_SAMPLE, "the kernel copies its newest part (Linux 5.5)" },
+	  { "aux_sample", "needs Linux 5.5 and intel_pt; --freeze signal is used instead", false,
+	    pt_probe_sample } },
+	{ { "signal", PERF_POKE_FREEZE_SIGNAL, "perf-poke stops it after waking up" }, { NULL } },
+};
+
+const struct recorder_freeze *recorder_freeze_row(size_t i)
+{
+	return i < ARRAY_SIZE(freezes) ? &freezes[i] : NULL;
+}
+
+const char *recorder_freeze_name(enum perf_poke_freeze freeze)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(freezes); i++) {
+		if (freezes[i].choice.value == (int)freeze)
+			return freezes[i].choice.name;
+	}
+	return "auto";
 }

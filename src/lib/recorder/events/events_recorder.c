@@ -12,7 +12,6 @@
 #include "perfdata.h"
 #include "recorder/events/events.h"
 #include "recorder/recorder.h"
-#include "recorder/spike_sample.h"
 
 #define BUFFER_DEFAULT (4ULL << 20)
 
@@ -21,7 +20,7 @@ struct events_recorder {
 	struct event_list list;
 	struct ring_event *ring_events; /* as many as in the list */
 	struct rings *rings;
-	struct sideband *sideband;
+	struct task_names *names;
 	struct senders *senders; /* NULL: not recorded */
 	size_t nr_cpus;
 	uint64_t buffer_size;
@@ -33,7 +32,7 @@ struct events_recorder {
 
 struct snapshot {
 	const struct events_recorder *events;
-	struct sideband_copy *sideband, *senders;
+	struct ring_copies *names, *senders;
 	uint64_t *ids;		   /* event ids, from rings_ids() */
 	struct ring_copy copies[]; /* one per watched CPU */
 };
@@ -47,7 +46,7 @@ static void events_free(struct recorder *recorder)
 {
 	struct events_recorder *events = to_events(recorder);
 
-	sideband_free(events->sideband);
+	task_names_free(events->names);
 	senders_free(events->senders);
 	rings_free(events->rings);
 	perfdata_features_free(events->features);
@@ -179,7 +178,7 @@ static int events_open_all(struct events_recorder *events, const struct recorder
 	/* perf sched timehist shows callchains only if all events have them. */
 	if (config->opts->call_graph)
 		attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
-	return sideband_open(&events->sideband, &attr, events->root_fd, log);
+	return task_names_open(&events->names, &attr, events->root_fd, log);
 }
 
 static int events_open(struct recorder **ret, const struct recorder_config *config,
@@ -216,10 +215,10 @@ static int events_cpu_online(struct recorder *recorder, int cpu)
 {
 	struct events_recorder *events = to_events(recorder);
 	int err = rings_reopen(events->rings, cpu);
-	int sideband_err = sideband_cpu_online(events->sideband, cpu);
+	int names_err = task_names_cpu_online(events->names, cpu);
 	int senders_err = senders_cpu_online(events->senders, cpu);
 
-	return err ? err : sideband_err ? sideband_err : senders_err;
+	return err ? err : names_err ? names_err : senders_err;
 }
 
 static void events_snapshot_free(struct snapshot *snapshot)
@@ -228,8 +227,8 @@ static void events_snapshot_free(struct snapshot *snapshot)
 		return;
 	for (size_t i = 0; i < snapshot->events->nr_cpus; i++)
 		free(snapshot->copies[i].data);
-	sideband_copy_free(snapshot->sideband);
-	sideband_copy_free(snapshot->senders);
+	ring_copies_free(snapshot->names);
+	ring_copies_free(snapshot->senders);
 	free(snapshot->ids);
 	free(snapshot);
 }
@@ -289,7 +288,7 @@ static int events_copy_rest(struct recorder *recorder, struct snapshot *snapshot
 {
 	struct events_recorder *events = to_events(recorder);
 
-	return sideband_copy(events->sideband, &snapshot->sideband)
+	return task_names_copy(events->names, &snapshot->names)
 		       ?: senders_copy(events->senders, &snapshot->senders);
 }
 
@@ -330,15 +329,15 @@ static int events_write(struct recorder *recorder, struct snapshot *snapshot, in
 	if (!described)
 		return -ENOMEM;
 	nr = describe_events(snapshot, described);
-	described[nr++] = sideband_event(events->sideband, snapshot->sideband);
+	described[nr++] = task_names_event(events->names, snapshot->names);
 	nr += senders_describe(events->senders, snapshot->senders, described + nr);
 	described[nr] = spike_sample_event(&described[nr - 1].attr);
 	nr++;
 	err = perfdata_create(&pd, dirfd, "perf.data", described, nr);
 	if (err)
 		return err;
-	err = sideband_write(events->sideband, pd, snapshot->sideband,
-			     events->has_callchains ? NULL : late.pids);
+	err = task_names_write(events->names, pd, snapshot->names,
+			       events->has_callchains ? NULL : late.pids);
 	if (!err)
 		err = spike_sample_write(pd, spike, spike->time_ns);
 	if (!err)

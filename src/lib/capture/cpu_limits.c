@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "capture/scheduling.h"
+#include "capture/capture_internal.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* The file is spelled out here as the manual page describes it; capture/json tests the writer. */
+/* The file is spelled out here as the manual page describes it; capture/capture_json tests the
+ * writer. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,6 @@
 #include "pt_packets.h"
 #include "recorder/pt/pt.h"
 #include "recorder/recorder.h"
-#include "recorder/spike_sample.h"
 
 static void pt_info(const struct snapshot *snapshot, uint64_t fields[PERFDATA_PT_NR])
 {
@@ -192,8 +191,8 @@ static int write_records(struct pt_recorder *pt, struct perfdata *pd, struct sna
 	struct perfdata_buf round = {};
 	int err;
 
-	err = sideband_write(pt->sideband, pd, snapshot->sideband,
-			     pt->config.exclude_user ? late.pids : NULL);
+	err = task_names_write(pt->names, pd, snapshot->names,
+			       pt->config.exclude_user ? late.pids : NULL);
 	/* Without perf's clock the spike has no place in the trace. */
 	if (!err && snapshot->perf_ns)
 		err = spike_sample_write(
@@ -232,7 +231,7 @@ static size_t describe_events(const struct snapshot *snapshot, bool sampled,
 			(struct perfdata_event){ pt->switch_event.attr, pt->switch_event.name,
 						 snapshot->switch_ids, pt->nr_cpus };
 	*indexed = nr;
-	events[nr++] = sideband_event(pt->sideband, snapshot->sideband);
+	events[nr++] = task_names_event(pt->names, snapshot->names);
 	nr += senders_describe(pt->stacks, snapshot->stacks, events + nr);
 	nr += senders_describe(pt->senders, snapshot->senders, events + nr);
 	events[nr++] = spike_sample_event(&pt->attr);

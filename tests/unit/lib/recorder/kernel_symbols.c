@@ -5,7 +5,7 @@
 #include <linux/perf_event.h>
 #include <sys/stat.h>
 
-#include "capture/output.h"
+#include "capture/capture.h"
 #include "helpers.h"
 #include "tree.h"
 

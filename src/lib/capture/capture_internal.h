@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* What the files of this folder share. */
+#ifndef LIB_CAPTURE_INTERNAL_H
+#define LIB_CAPTURE_INTERNAL_H
+
+#include <json-c/json.h>
+
+#include "bpf/trigger.h"
+#include "capture/capture.h"
+#include "perf_poke.h"
+
+/* The fields of a capture: one row each, for capture.json, lines of --json, and bindings. */
+
+/* Adds them to the object of capture.json. */
+void fields_write(struct json_object *json, const struct perf_poke_capture *capture);
+
+/* Checks and bounds the values, for fields_release(), also on failure. Strings belong to json. *why
+ * is the reason of -EINVAL and -ENOTSUP. */
+int fields_read(struct json_object *json, struct perf_poke_capture *capture,
+		struct perf_poke_spike *spike, char **why);
+void fields_release(struct perf_poke_spike *spike);
+
+/* Symbolizes a stack that the trigger took. */
+
+/* Returns *nr frames for stack_free(), or NULL. Omits the frames of the interrupt or of the
+ * switch. */
+struct perf_poke_frame *stack_name(const struct trigger_stack *stack,
+				   struct capture_symbols *symbols, size_t *nr);
+/* One frame of user space, for stack_free(). NULL: the process has ended. */
+struct perf_poke_frame *stack_name_user(uint64_t address, uint32_t pid);
+/* Whether this code, before the frame that an interrupt hit, had just enabled interrupts: 1 or 0 if
+ * that is certain, else -1. */
+int stack_held_off(const uint8_t code[TRIGGER_CODE_SIZE], const struct perf_poke_frame *hit);
+void stack_free(struct perf_poke_frame *frames, size_t nr);
+
+/* The stacks, which are named with the memory maps of their tasks. */
+void spike_take_stacks(const struct capture_env *env, struct capture *capture);
+
+/* The rest. Waits for the late thread. */
+void spike_complete(const struct capture_env *env, struct capture *capture);
+
+/* Stores the noises of a spike of the trigger noise, and the largest one as its label. */
+void spike_explain_noise(struct perf_poke_spike *spike, const struct trigger_noise_parts *parts);
+
+/* Why the scheduler may keep a runnable thread from the CPU: limits of the system and of the
+ * thread's cgroup. */
+
+/* root_fd: of "/". tid: the late thread; 0: none. */
+struct json_object *scheduling_json(int root_fd, int tid);
+
+/* Begin and end of a span as they appear in a trace: functions and events. */
+
+/* text: see span_parse(). NULL without a text. */
+struct json_object *span_ends_json(const char *text);
+
+#endif
