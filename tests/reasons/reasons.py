@@ -9,7 +9,9 @@ one before was copied.
 usage: reasons.py [--count N] [--single] [--short] [--rows NAME,...] [--results FILE] [--keep
 FOLDER] [--cpu N] reasons.py --table RESULTS..."""
 import argparse
+import collections
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -236,6 +238,24 @@ def print_row(row, found, short):
     return counts
 
 
+def confused(results):
+    """Pairs of rows with a fingerprint of both, although the truth of one is wrong for the other;
+    and of how many captures the fingerprint is that which most of their row have."""
+    rows_of, common = collections.defaultdict(dict), 0
+    right = [one for one in results if one["verdict"] == judge.RIGHT and not one["noise"]]
+    for one in right:
+        rows_of[one["fingerprint"]].setdefault(one["row"], one)
+    for name in {one["row"] for one in right}:
+        ids = collections.Counter(one["fingerprint"] for one in right if one["row"] == name)
+        common += ids.most_common(1)[0][1]
+    pairs = [
+        (mark, first["row"], second["row"]) for mark, rows_here in rows_of.items()
+        for first, second in itertools.permutations(rows_here.values(), 2)
+        if judge.judge(judge.Verdict(**first["said"]), rows.Truth(**second["truth"])) == judge.WRONG
+    ]
+    return pairs, common, len(right)
+
+
 def print_table(paths):
     """The table of README.md, of results: right / not known / wrong on each kernel."""
     found = [json.loads(line) for path in paths for line in open(path)]
@@ -281,7 +301,8 @@ def main():
     if os.geteuid() or not shutil.which("perf"):
         print("skipped: needs root and perf")
         sys.exit(SKIP)
-    total, bad, judged_rows = {judge.RIGHT: 0, judge.NOT_KNOWN: 0, judge.WRONG: 0}, [], 0
+    results, bad, judged_rows = [], [], 0
+    total = {judge.RIGHT: 0, judge.NOT_KNOWN: 0, judge.WRONG: 0}
     for row in rows.ROWS:
         if (names and row.name not in names) or (options.short and not row.short):
             continue
@@ -291,6 +312,7 @@ def main():
             continue
         with tempfile.TemporaryDirectory(prefix="perf-poke-reasons-") as folder:
             found, short = run_row(row, options, folder)
+        results += found
         counts = print_row(row, found, short)
         judged_rows += 1
         for word, number in counts.items():
@@ -302,6 +324,11 @@ def main():
             with open(options.results, "a") as file:
                 for one in found:
                     print(json.dumps({"kernel": os.uname().release, **one}), file=file)
+    pairs, common, right = confused(results)
+    print("%d of %d captures have the fingerprint of their reason" % (common, right))
+    for pair in pairs:
+        print("one fingerprint, %s, of two reasons: %s and %s" % pair)
+    bad += ["fingerprints"] * bool(pairs)
     whole = sum(total.values())
     print("%d rows: right %d, not known %d, wrong %d; bad: %s" %
           (judged_rows, *total.values(), bad))
