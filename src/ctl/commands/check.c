@@ -4,7 +4,7 @@
 #include "cli/cli.h"
 #include "commands/commands.h"
 #include "pt/decode.h"
-#include "session/json.h"
+#include "session/session.h"
 
 struct check_args {
 	bool json;
@@ -23,7 +23,7 @@ static void print_capability(void *ctx, const struct perf_poke_capability *capab
 	bool have = capability->have;
 
 	if (con->json) {
-		json_print(con, json_capability(capability));
+		json_print(con, json_capability_line(capability));
 		return;
 	}
 	fprintf(con->out, "%-20s %-3s  %s%s\n", capability->name, have ? "yes" : "no",
@@ -67,7 +67,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 		return EXIT_FAILED;
 	}
 	if (con->json)
-		json_print(con, json_check(!r));
+		json_print(con, json_check_line(!r));
 	else
 		fprintf(con->out, "\n%s\n",
 			r ? "perf-poke-ctl start cannot run here: a requirement is missing."

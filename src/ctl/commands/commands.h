@@ -14,9 +14,7 @@
 #include "bundle/bundle.h"
 #include "capture/captures.h"
 #include "cli/cli.h"
-#include "session/follow.h"
-#include "session/results.h"
-#include "session/targets.h"
+#include "session/session.h"
 
 extern const struct command command_start;
 extern const struct command command_causes;
@@ -43,7 +41,7 @@ struct start_args {
 	struct target_args targets;
 	uint64_t duration_ns;
 	const char *log; /* NULL: standard error, or the choice of --detach */
-	struct follow_opts follow;
+	struct capture_hooks_opts hooks;
 	bool detach;
 	bool json, top;
 	bool verbose;

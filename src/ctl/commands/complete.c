@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "session/sessions.h"
+#include "session/session.h"
 
 static void offer(struct console *con, const char *word, const char *name, const char *help)
 {
@@ -13,9 +13,9 @@ static void offer(struct console *con, const char *word, const char *name, const
 
 static void offer_sessions(struct console *con, const char *word)
 {
-	_cleanup_(sessions_release) struct session_list list = { 0 };
+	_cleanup_(session_list_release) struct session_list list = { 0 };
 
-	if (sessions_read(&list, con))
+	if (session_list_read(&list, con))
 		return;
 	for (size_t i = 0; i < list.nr; i++)
 		offer(con, word, list.entries[i].name, list.entries[i].alive ? "" : "dead");

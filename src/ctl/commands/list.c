@@ -10,7 +10,7 @@
 #include "clock.h"
 #include "cpulist.h"
 #include "json_file.h"
-#include "session/json.h"
+#include "session/session.h"
 #include "task.h"
 #include "text.h"
 #include "tree.h"
@@ -276,7 +276,7 @@ static json_object *new_line(const struct list_entry *entry, bool why)
 		"trigger", "label",	 "irq_ns",
 	};
 	static const char *const reasons[] = { "sentence", "cause" };
-	_cleanup_json_ json_object *all = json_capture(entry->capture);
+	_cleanup_json_ json_object *all = json_capture_line(entry->capture);
 	json_object *object = json_line("capture");
 
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)

@@ -3,7 +3,7 @@
 
 #include "capture/captures.h"
 #include "commands/commands.h"
-#include "session/sessions.h"
+#include "session/session.h"
 
 /* Polling interval of --wait. */
 #define LOOK_US 5000
@@ -50,12 +50,12 @@ static enum exit_code wait_capture(struct console *con, const struct session_ent
 				   uint64_t sequence)
 {
 	for (;;) {
-		_cleanup_(sessions_release) struct session_list list = { 0 };
+		_cleanup_(session_list_release) struct session_list list = { 0 };
 		const struct session_entry *now;
 
-		if (sessions_read(&list, con))
+		if (session_list_read(&list, con))
 			return EXIT_FAILED;
-		now = sessions_find(&list, before->name);
+		now = session_list_find(&list, before->name);
 		if (now && now->last_sequence >= sequence)
 			return print_capture(con, now, sequence);
 		if (!now || !now->alive || now->pid != before->pid) {
@@ -68,7 +68,7 @@ static enum exit_code wait_capture(struct console *con, const struct session_ent
 
 static enum exit_code run(struct console *con, int argc, char **argv)
 {
-	_cleanup_(sessions_release) struct session_list list = { 0 };
+	_cleanup_(session_list_release) struct session_list list = { 0 };
 	const struct session_entry *chosen;
 	struct poke_args args = { 0 };
 	enum exit_code code;
@@ -77,7 +77,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	r = command_options(&command_poke, con, argc, argv, &args);
 	if (r)
 		return command_options_exit(r);
-	code = sessions_pick(&list, con, args.session, &chosen);
+	code = session_list_pick(&list, con, args.session, &chosen);
 	if (code != EXIT_FINE)
 		return code;
 	r = perf_poke__session_poke(chosen->name);

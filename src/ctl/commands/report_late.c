@@ -4,7 +4,7 @@
 
 #include "clock.h"
 #include "commands/commands.h"
-#include "session/sessions.h"
+#include "session/session.h"
 
 #define CPU_MAX 8191
 
@@ -72,7 +72,7 @@ static enum exit_code send_report(struct console *con, const struct session_entr
 
 static enum exit_code run(struct console *con, int argc, char **argv)
 {
-	_cleanup_(sessions_release) struct session_list list = { 0 };
+	_cleanup_(session_list_release) struct session_list list = { 0 };
 	struct perf_poke_report report = { .sz = sizeof(report) };
 	struct report_late_args args = { .cpu = CPU_MAX + 1 };
 	const struct session_entry *chosen;
@@ -83,7 +83,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	if (r)
 		return command_options_exit(r);
 	report.actual_ns = clock_ns(CLOCK_MONOTONIC);
-	code = sessions_pick(&list, con, args.session, &chosen);
+	code = session_list_pick(&list, con, args.session, &chosen);
 	if (code != EXIT_FINE)
 		return code;
 	report.expected_ns = report.actual_ns - args.latency_ns;

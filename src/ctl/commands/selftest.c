@@ -10,7 +10,7 @@
 #include "cli/cli.h"
 #include "commands/commands.h"
 #include "selftest/selftest.h"
-#include "session/json.h"
+#include "session/session.h"
 #include "text.h"
 #include "tree.h"
 
@@ -106,7 +106,7 @@ static void add_capability(void *ctx, const struct perf_poke_capability *capabil
 	struct capabilities *has = ctx;
 	size_t length = strlen(has->have);
 
-	json_print(has->lines, json_capability(capability));
+	json_print(has->lines, json_capability_line(capability));
 	if (capability->have)
 		snprintf(has->have + length, sizeof(has->have) - length, " %s ", capability->name);
 	else if (!strcmp(capability->name, "intel_pt"))

@@ -6,7 +6,6 @@
 #include "causes/known.h"
 #include "cli/cli.h"
 #include "clock.h"
-#include "session/detach.h"
 #include "session/session.h"
 #include "units.h"
 
@@ -14,13 +13,13 @@
 
 static const struct option_spec options[] = {
 	{ .kind = OPTION_SESSION, TARGET(opts) },
-	{ "known", 0, OPTION_STRING, TARGET(follow.sieve.known), .metavar = "FILE",
+	{ "known", 0, OPTION_STRING, TARGET(hooks.known), .metavar = "FILE",
 	  .help = "keep and count only captures with a cause that is not in\n"
 		  "FILE, as written by causes --save (keep all)" },
-	{ "on-capture", 0, OPTION_STRING, TARGET(follow.command), .metavar = "CMD",
+	{ "on-capture", 0, OPTION_STRING, TARGET(hooks.command), .metavar = "CMD",
 	  .help = "run a shell command for each capture, for at most 60 s,\n"
 		  "with PERF_POKE_* set and JSON on standard input" },
-	{ "metrics", 0, OPTION_STRING, TARGET(follow.metrics), .metavar = "FILE",
+	{ "metrics", 0, OPTION_STRING, TARGET(hooks.metrics), .metavar = "FILE",
 	  .help = "write Prometheus metrics to FILE every 10 s, for the\n"
 		  "textfile collector of node_exporter" },
 	{ "duration", 0, OPTION_DURATION, .min = NSEC_PER_SEC / 1000, .max = 8760 * NSEC_PER_HOUR,
@@ -60,23 +59,22 @@ static int check_known(const struct start_args *args, struct console *con)
 	_cleanup_free_ char *why = NULL;
 	int r;
 
-	if (!args->follow.sieve.known)
+	if (!args->hooks.known)
 		return 0;
 	if (args->opts.keep_worst || args->opts.max_disk) {
 		console_error(con, "--known excludes --keep-worst and --max-disk");
 		return -EINVAL;
 	}
-	r = known_read(&known, args->follow.sieve.known, &why);
+	r = known_read(&known, args->hooks.known, &why);
 	if (r)
-		console_error(con, "--known '%s': %s", args->follow.sieve.known,
-			      why ?: strerror(-r));
+		console_error(con, "--known '%s': %s", args->hooks.known, why ?: strerror(-r));
 	return r ? -EINVAL : 0;
 }
 
 static int check_targets(struct start_args *args, struct console *con)
 {
 	_cleanup_free_ char *why = NULL;
-	int r = targets_check(&args->targets, &args->opts, &why);
+	int r = target_args_check(&args->targets, &args->opts, &why);
 
 	if (r)
 		console_error(con, "%s", why ?: strerror(-r));
@@ -119,17 +117,20 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	_cleanup_(start_release) struct start_args args;
 	_cleanup_free_ char *why = NULL;
 	struct detach detach = { 0 };
+	struct session_view view;
+	struct session *session;
 	enum exit_code code;
 	int r;
 
 	r = start_parse(&args, con, argc, argv);
 	if (r)
 		return command_options_exit(r);
+	view = (struct session_view){ .top = args.top && !args.json, .hooks = args.hooks };
 	json_use(con, args.json);
 	con->verbose = args.verbose;
 	detach.where = args.log;
 	if (args.detach) {
-		r = detach_fork(&detach, con, &code);
+		r = detach_fork_child(&detach, con, &code);
 		if (r)
 			return r < 0 ? EXIT_FAILED : code;
 	}
@@ -137,9 +138,18 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 		console_error(con, "%s", why ?: strerror(ENOMEM));
 		return EXIT_USAGE;
 	}
-	return session_run(
-		con, &args.opts, &args.targets, args.duration_ns, args.detach ? &detach : NULL,
-		&(struct session_view){ .top = args.top && !args.json, .follow = args.follow });
+	session = session_new(con, &args.opts, &args.targets, args.detach ? &detach : NULL, &view);
+	if (!session)
+		return EXIT_FAILED;
+	code = session_create(session);
+	if (code == EXIT_FINE)
+		code = session_enter_armed(session, args.duration_ns);
+	if (code == EXIT_FINE) {
+		session_watch_events(session);
+		code = session_finish(session);
+	}
+	session_free(session);
+	return code;
 }
 
 const struct command command_start = {

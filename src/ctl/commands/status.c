@@ -7,9 +7,7 @@
 
 #include "cli/cli.h"
 #include "cpulist.h"
-#include "session/json.h"
-#include "session/sessions.h"
-#include "session/top.h"
+#include "session/session.h"
 #include "text.h"
 #include "units.h"
 
@@ -56,8 +54,9 @@ static void print_thresholds(FILE *file, const struct perf_poke_session *session
 
 		if (!kind->threshold_ns)
 			continue;
-		fprintf(file, "%s%s %s", before, kind_name(kind->kind),
-			kind_has_threshold(kind->kind) ? FORMAT_TIME(kind->threshold_ns) : "any");
+		fprintf(file, "%s%s %s", before, kind_display_name(kind->kind),
+			kind_has_threshold_ns(kind->kind) ? FORMAT_TIME(kind->threshold_ns)
+							  : "any");
 		before = ", ";
 	}
 }
@@ -98,7 +97,7 @@ static void print_latency(FILE *file, const struct perf_poke_session_kind *kind)
 		fprintf(file, "  %-10s %s", "latency",
 			FORMAT_COUNT(stats->count, "expiry", "expiries"));
 	else
-		fprintf(file, "  %-10s %s", kind_name(kind->kind),
+		fprintf(file, "  %-10s %s", kind_display_name(kind->kind),
 			FORMAT_COUNT(stats->count, "time", "times"));
 	if (stats->count)
 		fprintf(file, ", p50 %s, p99 %s, p99.9 %s, max %s", FORMAT_TIME(kind->p50_ns),
@@ -187,7 +186,7 @@ static void show_one(void *ctx, const struct perf_poke_session *session)
 	if (showing->wanted && strcmp(showing->wanted, session->name))
 		return;
 	if (showing->con->json) {
-		json_print(showing->con, json_session(session));
+		json_print(showing->con, json_session_line(session));
 	} else {
 		if (showing->shown)
 			fputc('\n', showing->con->out);
@@ -202,7 +201,7 @@ static enum exit_code show(struct console *con, const char *wanted)
 	int r = perf_poke__sessions(show_one, &showing);
 
 	if (r < 0) {
-		sessions_error(con, r);
+		session_list_print_error(con, r);
 		return EXIT_FAILED;
 	}
 	if (!showing.shown && wanted) {

@@ -3,7 +3,7 @@
 
 #include "clock.h"
 #include "commands/commands.h"
-#include "session/sessions.h"
+#include "session/session.h"
 #include "units.h"
 
 /* Polling interval. */
@@ -70,13 +70,13 @@ static enum exit_code ask(struct console *con, const struct session_entry *entry
  * the error. */
 static int is_there(struct console *con, const struct session_entry *entry)
 {
-	_cleanup_(sessions_release) struct session_list now = { 0 };
+	_cleanup_(session_list_release) struct session_list now = { 0 };
 	const struct session_entry *found;
-	int r = sessions_read(&now, con);
+	int r = session_list_read(&now, con);
 
 	if (r)
 		return r;
-	found = sessions_find(&now, entry->name);
+	found = session_list_find(&now, entry->name);
 	return found && found->alive && found->pid == entry->pid;
 }
 
@@ -124,7 +124,7 @@ static enum exit_code stop(struct console *con, const struct session_entry *entr
 
 static enum exit_code run(struct console *con, int argc, char **argv)
 {
-	_cleanup_(sessions_release) struct session_list list = { 0 };
+	_cleanup_(session_list_release) struct session_list list = { 0 };
 	const struct session_entry *chosen;
 	struct stop_args args = { 0 };
 	enum exit_code code;
@@ -137,14 +137,14 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 		console_error(con, "--all excludes SESSION '%s'", args.session);
 		return EXIT_USAGE;
 	}
-	r = sessions_read(&list, con);
+	r = session_list_read(&list, con);
 	if (r)
 		return EXIT_FAILED;
 	if (args.all && list.nr)
 		return stop(con, list.entries, list.nr, args.timeout_ns);
 	if (args.all && restore(con) > 0)
 		return EXIT_FINE;
-	code = sessions_choose(&list, con, args.session, &chosen);
+	code = session_list_choose(&list, con, args.session, &chosen);
 	return code == EXIT_FINE ? stop(con, chosen, 1, args.timeout_ns) : code;
 }
 

@@ -7,7 +7,7 @@
 
 #include "cli/cli.h"
 #include "clock.h"
-#include "session/placement.h"
+#include "session/session.h"
 #include "text.h"
 
 /* Timeouts of all captures and of one: unrelated late timers may occupy the session. */
@@ -42,7 +42,7 @@ static struct traces count_traces(void)
 	};
 }
 
-struct session {
+struct row_session {
 	struct run *run;
 	struct row *row;
 	struct perf_poke *pp;
@@ -52,7 +52,7 @@ struct session {
 
 static void on_log(void *ctx, enum perf_poke_log_level level, const char *msg)
 {
-	struct session *s = ctx;
+	struct row_session *s = ctx;
 
 	if (level == PERF_POKE_LOG_ERROR && !s->row->failure)
 		s->row->failure = strdup(msg);
@@ -61,7 +61,7 @@ static void on_log(void *ctx, enum perf_poke_log_level level, const char *msg)
 
 static void on_capture(void *ctx, const struct perf_poke_capture *told)
 {
-	struct session *s = ctx;
+	struct row_session *s = ctx;
 	struct row *row = s->row;
 	struct row_capture *capture = &row->captures[row->nr];
 	uint64_t armed_ns = s->armed_ns;
@@ -81,7 +81,7 @@ static void on_capture(void *ctx, const struct perf_poke_capture *told)
 }
 
 /* Polls until the next capture. */
-static int poll_spin(struct session *s, uint64_t end_ns)
+static int poll_spin(struct row_session *s, uint64_t end_ns)
 {
 	size_t taken = s->row->nr_taken;
 
@@ -94,7 +94,7 @@ static int poll_spin(struct session *s, uint64_t end_ns)
 	return 0;
 }
 
-static int capture_spins(struct session *s)
+static int capture_spins(struct row_session *s)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC), end_ns = now + ALL_NS;
 	int r = 0;
@@ -108,7 +108,7 @@ static int capture_spins(struct session *s)
 }
 
 /* Waits for a signal for each spike, then a moment for excess signals. */
-static void count_signals(struct session *s)
+static void count_signals(struct row_session *s)
 {
 	uint64_t end_ns = clock_ns(CLOCK_MONOTONIC) + SIGNAL_NS;
 	const struct load *load = &s->run->load;
@@ -121,7 +121,7 @@ static void count_signals(struct session *s)
 
 static void read_merged(void *ctx, const struct perf_poke_session *session)
 {
-	struct session *s = ctx;
+	struct row_session *s = ctx;
 
 	if (!strcmp(session->name, s->name))
 		s->row->merged = session->merged;
@@ -129,13 +129,13 @@ static void read_merged(void *ctx, const struct perf_poke_session *session)
 
 static void look_for_name(void *ctx, const struct perf_poke_session *session)
 {
-	struct session *s = ctx;
+	struct row_session *s = ctx;
 
 	if (!strcmp(session->name, s->name))
 		row_wrong(s->row, CHECK_CLEAN, "the session is still pinned in bpffs");
 }
 
-static void look_for_folders(struct session *s, size_t before)
+static void look_for_folders(struct row_session *s, size_t before)
 {
 	size_t after = count_entries(s->run->output);
 
@@ -144,7 +144,7 @@ static void look_for_folders(struct session *s, size_t before)
 			  after - before, s->row->nr_taken - s->row->nr_failed);
 }
 
-static void look_for_traces(struct session *s, const struct traces *before)
+static void look_for_traces(struct row_session *s, const struct traces *before)
 {
 	struct traces now = count_traces();
 	const struct {
@@ -164,13 +164,13 @@ static void look_for_traces(struct session *s, const struct traces *before)
 	perf_poke__sessions(look_for_name, s);
 }
 
-static void fail(struct session *s, const char *what, int r)
+static void fail(struct row_session *s, const char *what, int r)
 {
 	if (!s->row->failure)
 		s->row->failure = strfmt("%s: %s", what, strerror(-r));
 }
 
-static void run_session(struct session *s)
+static void run_session(struct row_session *s)
 {
 	const struct perf_poke_target target = {
 		.pid = s->run->load.pids[0],
@@ -238,7 +238,7 @@ void run_row(struct run *run, struct row *row)
 {
 	const struct traces before = count_traces();
 	size_t files = count_entries(run->output);
-	struct session s = { .run = run, .row = row };
+	struct row_session s = { .run = run, .row = row };
 	int r = load_start(&run->load);
 
 	snprintf(s.name, sizeof(s.name), "selftest-%d", getpid());

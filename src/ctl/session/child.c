@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "session/child.h"
+#include "session/session_internal.h"
 
 #include <poll.h>
 #include <sched.h>
@@ -9,10 +9,8 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "cli/cli.h"
 #include "clock.h"
 #include "cpulist.h"
-#include "session/spawn.h"
 #include "task.h"
 #include "units.h"
 
@@ -23,7 +21,7 @@
 /* A message says what takes longer than this. */
 #define SILENT_NS (2 * NSEC_PER_SEC)
 
-const struct child_config child_defaults = {
+const struct child_process_config child_process_defaults = {
 	.signal = SIGUSR2,
 	.ready_ns = 10 * NSEC_PER_SEC,
 	/* perf reads all of its data again for the build ids: a gigabyte takes a while. */
@@ -31,10 +29,12 @@ const struct child_config child_defaults = {
 	.term_ns = 10 * NSEC_PER_SEC,
 };
 
-const struct child child_none = { .pidfd = -1, .control = -1, .ack = -1, .gate = -1 };
+const struct child_process child_process_none = {
+	.pidfd = -1, .control = -1, .ack = -1, .gate = -1
+};
 
 /* Moves a descriptor above the standard streams, which the child replaces. */
-static int lift(int *fd)
+static int lift_descriptor(int *fd)
 {
 	int high;
 
@@ -48,34 +48,21 @@ static int lift(int *fd)
 	return 0;
 }
 
-static int lift_both(const int fds[2], int *reader, int *writer)
+static int make_lifted_pair(bool is_pipe, int *reader, int *writer)
 {
-	int r;
+	int fds[2], r;
 
+	if (is_pipe ? pipe2(fds, O_CLOEXEC)
+		    : socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds))
+		return -errno;
 	*reader = fds[0];
 	*writer = fds[1];
-	r = lift(reader);
-	return r ? r : lift(writer);
-}
-
-static int make_pipe(int *reader, int *writer)
-{
-	int fds[2];
-
-	return pipe2(fds, O_CLOEXEC) ? -errno : lift_both(fds, reader, writer);
-}
-
-static int make_gate(int *ours, int *theirs)
-{
-	int fds[2];
-
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds))
-		return -errno;
-	return lift_both(fds, ours, theirs);
+	r = lift_descriptor(reader);
+	return r ? r : lift_descriptor(writer);
 }
 
 /* Restores default signal handling; the signals of ending.h are blocked here. */
-static void restore_signals(int poked_with)
+static void restore_child_signals(int poked_with)
 {
 	sigset_t set;
 
@@ -91,7 +78,7 @@ static void restore_signals(int poked_with)
 
 /* Standard output is for our results: the child's goes to standard error. As a background process,
  * it cannot read the terminal. */
-static void place_streams(void)
+static void place_child_streams(void)
 {
 	int null;
 
@@ -105,28 +92,11 @@ static void place_streams(void)
 		fcntl(null, F_SETFD, 0);
 }
 
-static void pass_on(int fd)
-{
-	fcntl(fd, F_SETFD, 0);
-}
-
-/* If we are killed, perf should see nothing but the SIGTERM of PR_SET_PDEATHSIG: a hangup of
- * --control makes it drop its data, and answering nobody kills it by SIGPIPE. So it inherits both
- * ends of each pipe. The kernel does not send that SIGTERM to a program with file capabilities
- * unless root runs it; without root, the hangup is needed to end perf. */
-static void pass_on_control(const struct child *child, int control, int ack)
-{
-	pass_on(control);
-	pass_on(ack);
-	if (geteuid())
-		return;
-	pass_on(child->control);
-	pass_on(child->ack);
-}
-
 /* Runs in the child until execvp(). Does not return. */
-static void become(const struct child *child, int gate, int control, int ack, pid_t parent)
+static void child_process_exec(const struct child_process *child, int gate, int control, int ack,
+			       pid_t parent)
 {
+	const int pipes[] = { control, ack, child->control, child->ack };
 	int err = 0;
 	char go;
 
@@ -137,13 +107,19 @@ static void become(const struct child *child, int gate, int control, int ack, pi
 	/* Ctrl-C goes to the session only, which stops the child after the last poke. */
 	setpgid(0, 0);
 	affinity_leave(child->config->watched, child->config->nr_watched);
-	restore_signals(child->config->signal);
+	restore_child_signals(child->config->signal);
 	close(child->gate);
 	if (read(gate, &go, 1) != 1)
 		_exit(EXIT_FAILURE);
-	place_streams();
-	if (control >= 0)
-		pass_on_control(child, control, ack);
+	place_child_streams();
+	/*
+	 * If we are killed, perf should see nothing but the SIGTERM of PR_SET_PDEATHSIG: a hangup
+	 * of --control makes it drop its data, and answering nobody kills it by SIGPIPE. So it
+	 * inherits both ends of each pipe. The kernel does not send that SIGTERM to a program with
+	 * file capabilities unless root runs it; without root, the hangup is needed to end perf.
+	 */
+	for (size_t i = 0; control >= 0 && i < (geteuid() ? 2 : ARRAY_SIZE(pipes)); i++)
+		fcntl(pipes[i], F_SETFD, 0);
 	execvp(child->argv[0], child->argv);
 	err = errno;
 	if (write(gate, &err, sizeof(err)) < 0)
@@ -151,67 +127,57 @@ static void become(const struct child *child, int gate, int control, int ack, pi
 	_exit(127);
 }
 
-static int prepare(struct child *child)
+int child_process_prepare(struct child_process *child, const struct child_process_config *config,
+			  struct console *con)
 {
 	_cleanup_close_ int control = -1, ack = -1, gate = -1;
-	const struct perf_record *record = &child->config->record;
+	const struct sched_param param = { .sched_priority = config->priority };
+	const struct perf_record *record = &config->record;
 	pid_t parent = getpid();
 	int r;
 
-	r = make_gate(&child->gate, &gate);
-	if (!r && record->at)
-		r = make_pipe(&control, &child->control);
-	if (!r && record->at)
-		r = make_pipe(&child->ack, &ack);
-	if (!r)
-		r = perf_record_argv(record, control, ack, child->config->wake, &child->argv);
-	if (r)
-		return r;
-	child->pid = fork();
-	if (child->pid < 0)
-		return -errno;
-	if (!child->pid)
-		become(child, gate, control, ack, parent);
-	/* The child is not reaped yet, so its PID cannot have been reused. */
-	child->pidfd = pidfd_of(child->pid);
-	if (child->pidfd >= 0)
-		return 0;
-	/* Closing the gate makes the child exit. */
-	closep(&child->gate);
-	pid_wait(child->pid, NULL);
-	return child->pidfd;
-}
-
-/* Inherited by its threads and by the workload of perf record. */
-static void set_priority(const struct child *child)
-{
-	const struct sched_param param = { .sched_priority = child->config->priority };
-
-	if (param.sched_priority && sched_setscheduler(child->pid, SCHED_FIFO, &param))
-		console_warn(child->con, "no real-time priority for %s: %s", child->argv[0],
-			     strerror(errno));
-}
-
-int child_prepare(struct child *child, const struct child_config *config, struct console *con)
-{
-	int r;
-
-	*child = child_none;
+	*child = child_process_none;
 	child->config = config;
 	child->con = con;
-	r = prepare(child);
+	r = make_lifted_pair(false, &child->gate, &gate);
+	if (!r && record->at)
+		r = make_lifted_pair(true, &control, &child->control);
+	if (!r && record->at)
+		r = make_lifted_pair(true, &child->ack, &ack);
+	if (!r)
+		r = perf_record_argv(record, control, ack, config->wake, &child->argv);
+	if (!r) {
+		child->pid = fork();
+		r = child->pid < 0 ? -errno : 0;
+	}
+	if (!r && !child->pid)
+		child_process_exec(child, gate, control, ack, parent);
+	if (!r) {
+		/* The child is not reaped yet, so its PID cannot have been reused. */
+		child->pidfd = pidfd_of(child->pid);
+		if (child->pidfd < 0) {
+			r = child->pidfd;
+			/* Closing the gate makes the child exit. */
+			closep(&child->gate);
+			pid_wait(child->pid, NULL);
+		}
+	}
 	if (r) {
-		console_error(con, "%s: %s", config->record.words[0], strerror(-r));
-		child_release(child);
+		console_error(con, "%s: %s", record->words[0], strerror(-r));
+		child_process_release(child);
 		return r;
 	}
-	set_priority(child);
+	/* Inherited by its threads and by the workload of perf record. */
+	if (param.sched_priority && sched_setscheduler(child->pid, SCHED_FIFO, &param))
+		console_warn(con, "no real-time priority for %s: %s", child->argv[0],
+			     strerror(errno));
 	return 0;
 }
 
 /* Waits until `fd` is readable (returns 0), `interrupt` is readable (-EINTR), the child has exited
  * (-ESRCH) or the time has come (-ETIMEDOUT). Descriptors may be -1. */
-static int await(const struct child *child, int fd, int interrupt, uint64_t until_ns)
+static int child_await_event(const struct child_process *child, int fd, int interrupt,
+			     uint64_t until_ns)
 {
 	struct pollfd fds[] = {
 		{ .fd = child->pidfd, .events = POLLIN },
@@ -242,20 +208,20 @@ static int await(const struct child *child, int fd, int interrupt, uint64_t unti
 }
 
 /* perf sends a NUL after "ack\n". */
-static int read_ack(struct child *child, int interrupt, uint64_t until_ns)
+static int child_await_ack(struct child_process *child, int interrupt, uint64_t until_ns)
 {
 	const char wanted[] = "ack\n";
 	size_t have = 0;
 
 	while (wanted[have]) {
-		int r = await(child, child->ack, interrupt, until_ns);
+		int r = child_await_event(child, child->ack, interrupt, until_ns);
 		char c;
 
 		if (r)
 			return r;
 		/* perf closed the pipe: wait for its exit. */
 		if (read(child->ack, &c, 1) != 1)
-			return await(child, -1, interrupt, until_ns);
+			return child_await_event(child, -1, interrupt, until_ns);
 		if (c == wanted[have])
 			have++;
 		else if (c)
@@ -264,7 +230,7 @@ static int read_ack(struct child *child, int interrupt, uint64_t until_ns)
 	return 0;
 }
 
-static int tell(const struct child *child, const char *word)
+static int child_send_command(const struct child_process *child, const char *word)
 {
 	ssize_t written;
 
@@ -274,24 +240,20 @@ static int tell(const struct child *child, const char *word)
 	return written < 0 ? -errno : 0;
 }
 
-/* Whether a handler is installed; without one, the signal would kill the child. */
-static bool catches(const struct child *child)
+/* Waits until a handler is installed; without one, the signal would kill the child. */
+static int child_await_handler(struct child_process *child, int interrupt, uint64_t until_ns)
 {
+	const uint64_t bit = UINT64_C(1) << (child->config->signal - 1);
 	char mask[32];
 
-	return !task_status(child->pid, "SigCgt", mask, sizeof(mask)) &&
-	       strtoull(mask, NULL, 16) & UINT64_C(1) << (child->config->signal - 1);
-}
-
-static int await_handler(struct child *child, int interrupt, uint64_t until_ns)
-{
-	while (!catches(child)) {
+	while (task_status(child->pid, "SigCgt", mask, sizeof(mask)) ||
+	       !(strtoull(mask, NULL, 16) & bit)) {
 		uint64_t now = clock_ns(CLOCK_MONOTONIC);
 		int r;
 
 		if (now >= until_ns)
 			return -ETIMEDOUT;
-		r = await(child, -1, interrupt, now + LOOK_NS);
+		r = child_await_event(child, -1, interrupt, now + LOOK_NS);
 		if (r != -ETIMEDOUT)
 			return r;
 	}
@@ -299,7 +261,7 @@ static int await_handler(struct child *child, int interrupt, uint64_t until_ns)
 }
 
 /* Lets the child call execvp(). Returns its error. */
-static int open_gate(struct child *child)
+static int child_open_gate(struct child_process *child)
 {
 	_cleanup_close_ int gate = TAKE_FD(child->gate);
 	ssize_t size;
@@ -314,7 +276,7 @@ static int open_gate(struct child *child)
 }
 
 /* Such as "exit status 3" or "signal 9 (Killed)". */
-static const char *format_status(char *buf, size_t size, int status)
+static const char *format_child_status(char *buf, size_t size, int status)
 {
 	if (WIFSIGNALED(status))
 		snprintf(buf, size, "signal %d (%s)", WTERMSIG(status),
@@ -323,15 +285,15 @@ static const char *format_status(char *buf, size_t size, int status)
 		snprintf(buf, size, "exit status %d", WEXITSTATUS(status));
 	return buf;
 }
-#define FORMAT_STATUS(status) format_status((char[64]){ 0 }, 64, status)
+#define FORMAT_CHILD_STATUS(status) format_child_status((char[64]){ 0 }, 64, status)
 
-static void reap(struct child *child, int options)
+static void child_reap_status(struct child_process *child, int options)
 {
 	if (!child->ended)
 		child->ended = pidfd_wait(child->pidfd, &child->status, options) > 0;
 }
 
-static int report_not_ready(struct child *child, int r)
+static int report_not_ready(struct child_process *child, int r)
 {
 	const char *name = child->argv[0];
 
@@ -339,9 +301,9 @@ static int report_not_ready(struct child *child, int r)
 	case -EINTR:
 		return r;
 	case -ESRCH:
-		reap(child, 0);
+		child_reap_status(child, 0);
 		console_error(child->con, "%s exited before it was ready: %s%s", name,
-			      FORMAT_STATUS(child->status),
+			      FORMAT_CHILD_STATUS(child->status),
 			      child->control < 0 ? "" : " (see its message above)");
 		return r;
 	case -ETIMEDOUT:
@@ -357,7 +319,7 @@ static int report_not_ready(struct child *child, int r)
 	}
 }
 
-int child_start(struct child *child, int interrupt)
+int child_process_start(struct child_process *child, int interrupt)
 {
 	const struct perf_record *record = &child->config->record;
 	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + child->config->ready_ns + record->delay_ns;
@@ -367,56 +329,56 @@ int child_start(struct child *child, int interrupt)
 		console_info(child->con, "keeping --delay %s of perf record: %s", record->delay,
 			     record->delay_ns ? "spikes during the delay are not traced"
 					      : "its events are enabled when the session is armed");
-	r = open_gate(child);
+	r = child_open_gate(child);
 	if (r) {
-		reap(child, 0);
+		child_reap_status(child, 0);
 		console_error(child->con, "'%s': %s", child->argv[0], strerror(-r));
 		return r;
 	}
 	if (child->control < 0) {
-		r = await_handler(child, interrupt, until_ns);
+		r = child_await_handler(child, interrupt, until_ns);
 	} else {
-		r = tell(child, perf_record_first(record));
+		r = child_send_command(child, perf_record_first(record));
 		/* perf may have exited: read_ack() detects that. */
 		if (!r || r == -EPIPE)
-			r = read_ack(child, interrupt, until_ns);
+			r = child_await_ack(child, interrupt, until_ns);
 	}
 	return r ? report_not_ready(child, r) : 0;
 }
 
-bool child_has_ended(struct child *child)
+bool child_process_has_ended(struct child_process *child)
 {
 	if (child->pidfd < 0 || child->ended)
 		return child->ended;
-	reap(child, WNOHANG);
+	child_reap_status(child, WNOHANG);
 	if (!child->ended)
 		return false;
 	if (!child->stopped_by && child->status)
 		console_error(child->con, "%s (%d) exited: %s", child->argv[0], child->pid,
-			      FORMAT_STATUS(child->status));
+			      FORMAT_CHILD_STATUS(child->status));
 	else if (!child->stopped_by)
 		console_info(child->con, "%s (%d) exited", child->argv[0], child->pid);
 	return true;
 }
 
 /* Returns whether the child has exited. */
-static bool await_end(struct child *child, int signals, uint64_t wait_ns)
+static bool child_await_exit(struct child_process *child, int signals, uint64_t wait_ns)
 {
 	uint64_t start_ns = clock_ns(CLOCK_MONOTONIC);
 	uint64_t until_ns = start_ns + wait_ns;
 	int r = -ETIMEDOUT;
 
 	if (wait_ns > SILENT_NS) {
-		r = await(child, -1, signals, start_ns + SILENT_NS);
+		r = child_await_event(child, -1, signals, start_ns + SILENT_NS);
 		if (r == -ETIMEDOUT)
 			console_info(child->con,
 				     "waiting for %s (%d) to write its data; Ctrl-C to hurry",
 				     child->argv[0], child->pid);
 	}
 	if (r == -ETIMEDOUT)
-		r = await(child, -1, signals, until_ns);
+		r = child_await_event(child, -1, signals, until_ns);
 	if (r == -ESRCH) {
-		reap(child, 0);
+		child_reap_status(child, 0);
 		return true;
 	}
 	if (r == -EINTR)
@@ -424,7 +386,7 @@ static bool await_end(struct child *child, int signals, uint64_t wait_ns)
 	return false;
 }
 
-static void send_signal(struct child *child, int number)
+static void child_send_signal(struct child_process *child, int number)
 {
 	child->stopped_by = number;
 	pidfd_signal(child->pidfd, number);
@@ -433,52 +395,53 @@ static void send_signal(struct child *child, int number)
 /* perf names the files of --switch-output by time with a resolution of 10 ms: the file of its exit
  * would replace that of a poke right before. perf checks for pokes before it reads a control
  * command, so its second answer comes after the file of the last poke. */
-static void settle(struct child *child, int signals)
+static void child_await_files(struct child_process *child, int signals)
 {
 	const struct timespec pause = { .tv_nsec = FILE_NAME_NS };
 
 	for (int i = 0; i < 2; i++) {
 		uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + child->config->ready_ns;
 
-		if (tell(child, "ping\n") || read_ack(child, signals, until_ns))
+		if (child_send_command(child, "ping\n") ||
+		    child_await_ack(child, signals, until_ns))
 			return;
 	}
 	nanosleep(&pause, NULL);
 }
 
-static void end(struct child *child, int signals)
+static void child_terminate(struct child_process *child, int signals)
 {
-	const struct child_config *config = child->config;
+	const struct child_process_config *config = child->config;
 
 	ending_drain(signals);
-	settle(child, signals);
+	child_await_files(child, signals);
 	child->stopped_by = SIGINT;
-	if (tell(child, "stop\n"))
-		send_signal(child, SIGINT);
-	if (await_end(child, signals, config->end_ns))
+	if (child_send_command(child, "stop\n"))
+		child_send_signal(child, SIGINT);
+	if (child_await_exit(child, signals, config->end_ns))
 		return;
 	console_warn(child->con, "%s (%d) does not exit: sending SIGTERM", child->argv[0],
 		     child->pid);
-	send_signal(child, SIGTERM);
-	if (await_end(child, signals, config->term_ns))
+	child_send_signal(child, SIGTERM);
+	if (child_await_exit(child, signals, config->term_ns))
 		return;
 	console_warn(child->con, "%s (%d) does not exit: sending SIGKILL; unwritten data is lost",
 		     child->argv[0], child->pid);
-	send_signal(child, SIGKILL);
-	if (await_end(child, -1, config->term_ns))
+	child_send_signal(child, SIGKILL);
+	if (child_await_exit(child, -1, config->term_ns))
 		return;
 	console_warn(child->con, "%s (%d) does not die: it is left", child->argv[0], child->pid);
 	child->status = SIGKILL;
 }
 
-int child_stop(struct child *child, int signals)
+int child_process_stop(struct child_process *child, int signals)
 {
-	if (!child_has_ended(child)) {
-		end(child, signals);
+	if (!child_process_has_ended(child)) {
+		child_terminate(child, signals);
 		if (child->status &&
 		    !(WIFSIGNALED(child->status) && WTERMSIG(child->status) == child->stopped_by))
 			console_error(child->con, "%s (%d): %s", child->argv[0], child->pid,
-				      FORMAT_STATUS(child->status));
+				      FORMAT_CHILD_STATUS(child->status));
 	}
 	if (!WIFSIGNALED(child->status))
 		return WEXITSTATUS(child->status);
@@ -487,10 +450,10 @@ int child_stop(struct child *child, int signals)
 		       : 128 + WTERMSIG(child->status);
 }
 
-void child_release(struct child *child)
+void child_process_release(struct child_process *child)
 {
 	if (child->pidfd >= 0 && !child->ended) {
-		spawn_kill(child->pidfd);
+		spawn_kill_process(child->pidfd);
 	}
 	closep(&child->gate);
 	closep(&child->control);
@@ -498,4 +461,93 @@ void child_release(struct child *child)
 	closep(&child->pidfd);
 	words_freep(&child->argv);
 	child->pid = 0;
+}
+
+/* Above normal tasks, as in processes.c. perf copies gigabytes at this priority and must not delay
+ * threaded interrupts (50). perf record --realtime sets another. */
+#define PRIORITY 10
+
+const struct session_targets session_targets_none = {
+	.child = { .pidfd = -1, .control = -1, .ack = -1, .gate = -1 },
+};
+
+int session_targets_prepare(struct session_targets *targets, const struct target_args *args,
+			    struct console *con, struct perf_poke_opts *opts)
+{
+	struct child_process_config *config = &targets->config;
+	size_t nr = opts->nr_targets;
+	int r;
+
+	*targets = session_targets_none;
+	targets->args = args;
+	targets->con = con;
+	for (size_t i = 0; i < nr; i++)
+		targets->array[i] = opts->targets[i];
+	if (args->command) {
+		*config = child_process_defaults;
+		config->record = args->record;
+		config->signal = opts->signal ?: SIGUSR2;
+		config->priority = PRIORITY;
+		r = cpulist_parse(opts->cpus, &targets->watched, &config->nr_watched);
+		config->watched = targets->watched;
+		if (!r && opts->delivery == PERF_POKE_DELIVERY_TRACEPOINT) {
+			config->wake = targets->wake;
+			r = perf_record_make_wake(targets->wake);
+		}
+		if (!r && args->record.output)
+			r = perf_files_find(&targets->before, args->record.output);
+		if (r) {
+			console_error(con, "%s: %s", args->command[0], strerror(-r));
+			return r;
+		}
+		r = child_process_prepare(&targets->child, config, con);
+		if (r)
+			return r;
+		targets->array[nr++] = (struct perf_poke_target){
+			.pid = targets->child.pid,
+			.wake = config->wake,
+		};
+	}
+	opts->targets = nr ? targets->array : NULL;
+	opts->nr_targets = nr;
+	opts->target_sz = sizeof(*targets->array);
+	return 0;
+}
+
+int session_targets_start(struct session_targets *targets, int interrupt)
+{
+	int r;
+
+	if (targets->child.pidfd < 0)
+		return 0;
+	r = child_process_start(&targets->child, interrupt);
+	targets->started = !r;
+	return r;
+}
+
+int session_targets_finish(struct session_targets *targets, int signals, struct result_perf *result)
+{
+	const char *output = targets->args->record.output;
+	int r;
+
+	if (targets->child.pidfd < 0)
+		return 0;
+	result->status = child_process_stop(&targets->child, signals);
+	result->pid = targets->child.pid;
+	result->command = targets->child.argv;
+	r = output ? perf_files_find(&result->data, output) : 0;
+	if (r)
+		console_error(targets->con, "'%s': %s", output, strerror(-r));
+	perf_files_subtract(&result->data, &targets->before);
+	return r ? r : result->status ? -ECHILD : 0;
+}
+
+void session_targets_release(struct session_targets *targets)
+{
+	/* If the session failed, let perf write what it has recorded. */
+	if (targets->started && !targets->child.ended)
+		child_process_stop(&targets->child, -1);
+	child_process_release(&targets->child);
+	perf_files_release(&targets->before);
+	free(targets->watched);
 }

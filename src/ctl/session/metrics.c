@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "session/metrics.h"
+#include "session/session_internal.h"
 
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "array.h"
-#include "cli/cli.h"
 #include "clock.h"
 #include "io.h"
 #include "text.h"
@@ -19,7 +18,7 @@
 #define FIRST_BOUND 9
 #define LAST_BOUND 26
 
-int metrics_count(struct metrics *metrics, const char *fingerprint)
+int metrics_count_cause(struct metrics *metrics, const char *fingerprint)
 {
 	size_t i = 0;
 
@@ -38,7 +37,7 @@ int metrics_count(struct metrics *metrics, const char *fingerprint)
 }
 
 /* A label; its value may have any bytes. */
-static void put_label(FILE *file, const char *name, const char *value)
+static void metrics_put_label(FILE *file, const char *name, const char *value)
 {
 	_cleanup_free_ char *text = strdup(value);
 
@@ -54,30 +53,30 @@ static void put_label(FILE *file, const char *name, const char *value)
 	fputc('"', file);
 }
 
-static void put_family(FILE *file, const char *name, const char *type, const char *help)
+static void metrics_put_family(FILE *file, const char *name, const char *type, const char *help)
 {
 	fprintf(file, "# HELP perf_poke_%s %s\n# TYPE perf_poke_%s %s\n", name, help, name, type);
 }
 
-static void put_single(FILE *file, const struct metrics_state *state, const char *name,
-		       const char *type, const char *help, uint64_t value)
+static void metrics_put_single(FILE *file, const struct metrics_state *state, const char *name,
+			       const char *type, const char *help, uint64_t value)
 {
-	put_family(file, name, type, help);
+	metrics_put_family(file, name, type, help);
 	fprintf(file, "perf_poke_%s{", name);
-	put_label(file, "session", state->session);
+	metrics_put_label(file, "session", state->session);
 	fprintf(file, "} %" PRIu64 "\n", value);
 }
 
-static void begin_row(FILE *file, const struct metrics_state *state, const char *name, size_t kind,
-		      int cpu)
+static void metrics_begin_row(FILE *file, const struct metrics_state *state, const char *name,
+			      size_t kind, int cpu)
 {
 	fprintf(file, "perf_poke_%s{", name);
-	put_label(file, "session", state->session);
-	fprintf(file, ",cpu=\"%d\",kind=\"%s\"", cpu, kind_name(kind));
+	metrics_put_label(file, "session", state->session);
+	fprintf(file, ",cpu=\"%d\",kind=\"%s\"", cpu, kind_display_name(kind));
 }
 
-static void put_histogram(FILE *file, const struct metrics_state *state, size_t kind,
-			  const struct result_row *row)
+static void metrics_put_histogram(FILE *file, const struct metrics_state *state, size_t kind,
+				  const struct result_row *row)
 {
 	uint64_t count = 0;
 	size_t at = 0;
@@ -87,39 +86,39 @@ static void put_histogram(FILE *file, const struct metrics_state *state, size_t 
 
 		for (; at < row->nr_buckets && row->buckets[at].high_ns <= limit_ns; at++)
 			count += row->buckets[at].count;
-		begin_row(file, state, "latency_seconds_bucket", kind, row->cpu);
+		metrics_begin_row(file, state, "latency_seconds_bucket", kind, row->cpu);
 		fprintf(file, ",le=\"%.9g\"} %" PRIu64 "\n", (double)limit_ns / NSEC_PER_SEC,
 			count);
 	}
 	for (; at < row->nr_buckets; at++)
 		count += row->buckets[at].count;
-	begin_row(file, state, "latency_seconds_bucket", kind, row->cpu);
+	metrics_begin_row(file, state, "latency_seconds_bucket", kind, row->cpu);
 	fprintf(file, ",le=\"+Inf\"} %" PRIu64 "\n", count);
-	begin_row(file, state, "latency_seconds_sum", kind, row->cpu);
+	metrics_begin_row(file, state, "latency_seconds_sum", kind, row->cpu);
 	fprintf(file, "} %" PRIu64 ".%09" PRIu64 "\n", row->stats.sum_ns / NSEC_PER_SEC,
 		row->stats.sum_ns % NSEC_PER_SEC);
 	/* Not the count of the statistics, which were read at another moment. */
-	begin_row(file, state, "latency_seconds_count", kind, row->cpu);
+	metrics_begin_row(file, state, "latency_seconds_count", kind, row->cpu);
 	fprintf(file, "} %" PRIu64 "\n", count);
 }
 
-static void put_spikes(FILE *file, const struct metrics_state *state, size_t kind,
-		       const struct result_row *row)
+static void metrics_put_spikes(FILE *file, const struct metrics_state *state, size_t kind,
+			       const struct result_row *row)
 {
-	begin_row(file, state, "spikes_total", kind, row->cpu);
+	metrics_begin_row(file, state, "spikes_total", kind, row->cpu);
 	fprintf(file, "} %" PRIu64 "\n", row->stats.spikes);
 }
 
-static void put_unarmed(FILE *file, const struct metrics_state *state, size_t kind,
-			const struct result_row *row)
+static void metrics_put_unarmed(FILE *file, const struct metrics_state *state, size_t kind,
+				const struct result_row *row)
 {
-	begin_row(file, state, "spikes_unarmed_total", kind, row->cpu);
+	metrics_begin_row(file, state, "spikes_unarmed_total", kind, row->cpu);
 	fprintf(file, "} %" PRIu64 "\n", row->stats.unarmed);
 }
 
-static void put_rows(FILE *file, const struct metrics_state *state,
-		     void (*put)(FILE *file, const struct metrics_state *state, size_t kind,
-				 const struct result_row *row))
+static void metrics_put_rows(FILE *file, const struct metrics_state *state,
+			     void (*put)(FILE *file, const struct metrics_state *state, size_t kind,
+					 const struct result_row *row))
 {
 	const struct results *results = state->statistics;
 
@@ -129,14 +128,15 @@ static void put_rows(FILE *file, const struct metrics_state *state,
 	}
 }
 
-static void put_causes(FILE *file, const struct metrics *metrics, const struct metrics_state *state)
+static void metrics_put_causes(FILE *file, const struct metrics *metrics,
+			       const struct metrics_state *state)
 {
-	put_family(file, "cause_captures_total", "counter",
-		   "Captures by the fingerprint of their cause.");
+	metrics_put_family(file, "cause_captures_total", "counter",
+			   "Captures by the fingerprint of their cause.");
 	for (size_t i = 0; i < metrics->nr; i++) {
 		fputs("perf_poke_cause_captures_total{", file);
-		put_label(file, "session", state->session);
-		put_label(file, ",fingerprint", metrics->causes[i].fingerprint);
+		metrics_put_label(file, "session", state->session);
+		metrics_put_label(file, ",fingerprint", metrics->causes[i].fingerprint);
 		fprintf(file, "} %" PRIu64 "\n", metrics->causes[i].count);
 	}
 }
@@ -145,30 +145,30 @@ void metrics_print(FILE *file, const struct metrics *metrics, const struct metri
 {
 	const struct results *captures = state->captures;
 
-	put_single(file, state, "session_armed", "gauge", "Whether the session watches timers.",
-		   state->armed);
-	put_family(file, "latency_seconds", "histogram", "Latencies by CPU and trigger.");
-	put_rows(file, state, put_histogram);
-	put_family(file, "spikes_total", "counter", "Latencies at or over the threshold.");
-	put_rows(file, state, put_spikes);
-	put_family(file, "spikes_unarmed_total", "counter",
-		   "Spikes that were not captured because the session was not armed.");
-	put_rows(file, state, put_unarmed);
-	put_single(file, state, "missed_total", "counter",
-		   "Expiries missed because the trigger was already running.",
-		   state->statistics->kinds[PERF_POKE_TRIGGER_IRQ].all.stats.missed);
-	put_single(file, state, "captures_total", "counter", "Complete captures.",
-		   results_taken(captures));
-	put_single(file, state, "captures_failed_total", "counter", "Captures that failed.",
-		   captures->nr_failed);
-	put_single(file, state, "lost_events_total", "counter",
-		   "Events missing from the history of captures.", metrics->lost);
-	put_single(file, state, "commands_failed_total", "counter",
-		   "Commands of --on-capture that failed.", state->commands_failed);
-	put_causes(file, metrics, state);
+	metrics_put_single(file, state, "session_armed", "gauge",
+			   "Whether the session watches timers.", state->armed);
+	metrics_put_family(file, "latency_seconds", "histogram", "Latencies by CPU and trigger.");
+	metrics_put_rows(file, state, metrics_put_histogram);
+	metrics_put_family(file, "spikes_total", "counter", "Latencies at or over the threshold.");
+	metrics_put_rows(file, state, metrics_put_spikes);
+	metrics_put_family(file, "spikes_unarmed_total", "counter",
+			   "Spikes that were not captured because the session was not armed.");
+	metrics_put_rows(file, state, metrics_put_unarmed);
+	metrics_put_single(file, state, "missed_total", "counter",
+			   "Expiries missed because the trigger was already running.",
+			   state->statistics->kinds[PERF_POKE_TRIGGER_IRQ].all.stats.missed);
+	metrics_put_single(file, state, "captures_total", "counter", "Complete captures.",
+			   results_count_taken(captures));
+	metrics_put_single(file, state, "captures_failed_total", "counter", "Captures that failed.",
+			   captures->nr_failed);
+	metrics_put_single(file, state, "lost_events_total", "counter",
+			   "Events missing from the history of captures.", metrics->lost);
+	metrics_put_single(file, state, "commands_failed_total", "counter",
+			   "Commands of --on-capture that failed.", state->commands_failed);
+	metrics_put_causes(file, metrics, state);
 }
 
-static int write_file(const char *path, const char *text)
+static int metrics_replace_file(const char *path, const char *text)
 {
 	struct output_file output;
 	int r = output_file_open(&output, path, true);
@@ -184,14 +184,14 @@ static int write_file(const char *path, const char *text)
 	return r;
 }
 
-static void write_job(struct outlet_job *job)
+static void metrics_write_job(struct outlet_job *job)
 {
 	struct metrics *metrics = job->ctx;
 
-	metrics->result = write_file(metrics->path, job->text);
+	metrics->result = metrics_replace_file(metrics->path, job->text);
 }
 
-static void report_result(struct metrics *metrics, struct console *con)
+static void metrics_warn_failure(struct metrics *metrics, struct console *con)
 {
 	int r = metrics->result;
 
@@ -203,7 +203,7 @@ static void report_result(struct metrics *metrics, struct console *con)
 
 void metrics_write(struct metrics *metrics, struct console *con, const struct metrics_state *state)
 {
-	struct outlet_job job = { .write = write_job, .ctx = metrics };
+	struct outlet_job job = { .write = metrics_write_job, .ctx = metrics };
 	size_t size;
 	FILE *file = open_memstream(&job.text, &size);
 
@@ -218,18 +218,18 @@ void metrics_write(struct metrics *metrics, struct console *con, const struct me
 	if (metrics->outlet) {
 		outlet_add(metrics->outlet, &job);
 	} else {
-		write_job(&job);
+		metrics_write_job(&job);
 		free(job.text);
 	}
-	report_result(metrics, con);
+	metrics_warn_failure(metrics, con);
 }
 
-int metrics_begin(struct metrics *metrics)
+int metrics_start_writer(struct metrics *metrics)
 {
 	return outlet_new(&metrics->outlet, WAITING_SIZE, NULL, NULL);
 }
 
-void metrics_end(struct metrics *metrics, struct console *con, int interrupt)
+void metrics_finish_writer(struct metrics *metrics, struct console *con, int interrupt)
 {
 	if (!metrics->outlet)
 		return;
@@ -238,7 +238,7 @@ void metrics_end(struct metrics *metrics, struct console *con, int interrupt)
 		console_warn(con, "--metrics '%s': not written: the file system does not answer",
 			     metrics->path);
 	} else {
-		report_result(metrics, con);
+		metrics_warn_failure(metrics, con);
 	}
 	metrics->outlet = NULL;
 }

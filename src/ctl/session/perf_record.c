@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "session/perf_record.h"
+#include "session/session_internal.h"
 
+#include <signal.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 
-#include "cli/cli.h"
+#include "array.h"
 #include "clock.h"
+#include "cpulist.h"
+#include "text.h"
 
 /* The options of perf record (6.1 to 7.3) whose value may be the next word. All others have no
  * value, or have it in the same word. */
@@ -54,8 +58,8 @@ struct found {
 	bool keeps; /* the trace of a poke */
 };
 
-static int take(struct perf_record *record, struct found *found, const char *name,
-		const char *value, char **why)
+static int perf_record_set_option(struct perf_record *record, struct found *found, const char *name,
+				  const char *value, char **why)
 {
 	char *end;
 	long delay_ms;
@@ -85,8 +89,8 @@ static int take(struct perf_record *record, struct found *found, const char *nam
 
 /* Reads --option[=VALUE], whose name may be abbreviated. Returns the number of words, or a negative
  * errno. */
-static int take_long(struct perf_record *record, struct found *found, char *const *words,
-		     char **why)
+static int perf_record_read_long(struct perf_record *record, struct found *found,
+				 char *const *words, char **why)
 {
 	const char *name = words[0] + 2;
 	size_t length = strcspn(name, "=");
@@ -96,7 +100,7 @@ static int take_long(struct perf_record *record, struct found *found, char *cons
 	/* First, because --switch-output is also a prefix of --switch-output-event. */
 	for (size_t i = 0; i < ARRAY_SIZE(with_own_value); i++) {
 		if (length > 1 && !strncmp(with_own_value[i], name, length)) {
-			r = take(record, found, with_own_value[i], value, why);
+			r = perf_record_set_option(record, found, with_own_value[i], value, why);
 			return r ? r : 1;
 		}
 	}
@@ -107,15 +111,16 @@ static int take_long(struct perf_record *record, struct found *found, char *cons
 			continue;
 		if (separate && !words[1])
 			return 1;
-		r = take(record, found, with_value[i].name, separate ? words[1] : value, why);
+		r = perf_record_set_option(record, found, with_value[i].name,
+					   separate ? words[1] : value, why);
 		return r ? r : 1 + separate;
 	}
 	return 1;
 }
 
 /* Reads joined short options, such as -agC41. Returns as take_long(). */
-static int take_short(struct perf_record *record, struct found *found, char *const *words,
-		      char **why)
+static int perf_record_read_short(struct perf_record *record, struct found *found,
+				  char *const *words, char **why)
 {
 	for (const char *letter = words[0] + 1; *letter; letter++) {
 		if (*letter == 'S')
@@ -131,32 +136,16 @@ static int take_short(struct perf_record *record, struct found *found, char *con
 				continue;
 			if (separate && !words[1])
 				return 1;
-			r = take(record, found, with_value[i].name,
-				 separate ? words[1] : letter + 1, why);
+			r = perf_record_set_option(record, found, with_value[i].name,
+						   separate ? words[1] : letter + 1, why);
 			return r ? r : 1 + separate;
 		}
 	}
 	return 1;
 }
 
-static int take_options(struct perf_record *record, struct found *found, char **why)
-{
-	char *const *words = record->words + record->at + 1;
-
-	/* The first word that is not an option starts the workload. */
-	while (*words && (*words)[0] == '-' && (*words)[1] && strcmp(*words, "--")) {
-		int nr = (*words)[1] == '-' ? take_long(record, found, words, why)
-					    : take_short(record, found, words, why);
-
-		if (nr < 0)
-			return nr;
-		words += nr;
-	}
-	return 0;
-}
-
 /* Index of `record` in `perf [OPTIONS] record ...`; 0: another command. */
-static size_t find_record(char *const *words)
+static size_t find_record_word(char *const *words)
 {
 	static const char *const options[] = { "--debug", "--buildid-dir", "--debugfs-dir" };
 	const char *slash = strrchr(words[0], '/');
@@ -182,12 +171,12 @@ static size_t find_record(char *const *words)
 int perf_record_read(struct perf_record *record, char **words, bool any, char **why)
 {
 	struct found found = { 0 };
-	int r;
+	char *const *options;
 
 	*record = (struct perf_record){ .words = words, .output = "perf.data" };
 	if (!words[0])
 		return options_explain(why, -EINVAL, "--: a command is missing");
-	record->at = find_record(words);
+	record->at = find_record_word(words);
 	if (!record->at && any) {
 		record->output = NULL;
 		return 0;
@@ -197,9 +186,17 @@ int perf_record_read(struct perf_record *record, char **words, bool any, char **
 				       "-- '%s': not a perf record (use -- perf record ..., or "
 				       "--any-process)",
 				       words[0]);
-	r = take_options(record, &found, why);
-	if (r)
-		return r;
+	options = words + record->at + 1;
+	/* The first word that is not an option starts the workload. */
+	while (*options && (*options)[0] == '-' && (*options)[1] && strcmp(*options, "--")) {
+		int nr = (*options)[1] == '-'
+				 ? perf_record_read_long(record, &found, options, why)
+				 : perf_record_read_short(record, &found, options, why);
+
+		if (nr < 0)
+			return nr;
+		options += nr;
+	}
 	if (found.control)
 		return options_explain(why, -EINVAL,
 				       "perf record: --control is reserved for perf-poke");
@@ -224,27 +221,6 @@ int perf_record_make_wake(char wake[PERF_RECORD_WAKE])
 	return 0;
 }
 
-/* Goes before the user's options, because the last one wins. A filter must follow its event. */
-static void add_control(struct words *words, const struct perf_record *record, int control, int ack,
-			const char *wake)
-{
-	words_add(words, "--control");
-	words_add(words, "fd:%d,%d", control, ack);
-	if (!record->delay)
-		words_add(words, "--delay=-1");
-	/* Without --output, perf writes to standard output if that is a pipe. */
-	if (!record->has_output)
-		words_add(words, "--output=%s", record->output);
-	if (!wake)
-		return;
-	words_add(words, "-e");
-	words_add(words, "bpf_trace:bpf_trace_printk");
-	words_add(words, "--filter");
-	words_add(words, "bpf_string ~ \"%s*\"", wake);
-	/* Wake up at the first sample, not when the ring is half full. */
-	words_add(words, "--no-buffering");
-}
-
 int perf_record_argv(const struct perf_record *record, int control, int ack, const char *wake,
 		     char ***argv)
 {
@@ -252,8 +228,25 @@ int perf_record_argv(const struct perf_record *record, int control, int ack, con
 
 	for (size_t i = 0; record->words[i]; i++) {
 		words_add(&words, "%s", record->words[i]);
-		if (record->at && i == record->at)
-			add_control(&words, record, control, ack, wake);
+		if (!record->at || i != record->at)
+			continue;
+		/* Before the user's options, because the last one wins. */
+		words_add(&words, "--control");
+		words_add(&words, "fd:%d,%d", control, ack);
+		if (!record->delay)
+			words_add(&words, "--delay=-1");
+		/* Without --output, perf writes to standard output if that is a pipe. */
+		if (!record->has_output)
+			words_add(&words, "--output=%s", record->output);
+		if (!wake)
+			continue;
+		/* A filter must follow its event. */
+		words_add(&words, "-e");
+		words_add(&words, "bpf_trace:bpf_trace_printk");
+		words_add(&words, "--filter");
+		words_add(&words, "bpf_string ~ \"%s*\"", wake);
+		/* Wake up at the first sample, not when the ring is half full. */
+		words_add(&words, "--no-buffering");
 	}
 	return words_take(&words, argv);
 }
@@ -261,4 +254,166 @@ int perf_record_argv(const struct perf_record *record, int control, int ack, con
 const char *perf_record_first(const struct perf_record *record)
 {
 	return !record->delay || !strcmp(record->delay, "-1") ? "enable\n" : "ping\n";
+}
+
+/* In perf's file names: 2026112101332074. */
+#define TIMESTAMP_DIGITS 16
+
+static int perf_files_add_path(struct perf_files *found, const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return 0;
+	if (array_grow(&found->files, found->nr, sizeof(*found->files)))
+		return -ENOMEM;
+	found->files[found->nr] = (struct perf_file){
+		.path = strdup(path),
+		.dev = st.st_dev,
+		.ino = st.st_ino,
+	};
+	return found->files[found->nr++].path ? 0 : -ENOMEM;
+}
+
+static bool is_perf_dump_name(const char *name, const char *base)
+{
+	size_t length = strlen(base);
+
+	return !strncmp(name, base, length) && name[length] == '.' &&
+	       strspn(name + length + 1, "0123456789") == TIMESTAMP_DIGITS &&
+	       !name[length + 1 + TIMESTAMP_DIGITS];
+}
+
+static int compare_perf_files(const void *a, const void *b)
+{
+	return strcmp(((const struct perf_file *)a)->path, ((const struct perf_file *)b)->path);
+}
+
+/* Sorted by time. */
+static int perf_files_find_dumps(struct perf_files *found, const char *output)
+{
+	const char *slash = strrchr(output, '/');
+	const char *base = slash ? slash + 1 : output;
+	int length = (int)(base - output);
+	_cleanup_closedir_ DIR *dir = NULL;
+	_cleanup_free_ char *folder = NULL;
+	struct dirent *entry;
+
+	folder = strfmt("%.*s.", length, output);
+	if (!folder)
+		return -ENOMEM;
+	if (opendir_at(&dir, AT_FDCWD, folder))
+		return 0;
+	while ((entry = readdir(dir))) {
+		_cleanup_free_ char *path = NULL;
+
+		if (!is_perf_dump_name(entry->d_name, base))
+			continue;
+		path = strfmt("%.*s%s", length, output, entry->d_name);
+		if (!path || perf_files_add_path(found, path))
+			return -ENOMEM;
+	}
+	if (found->nr)
+		qsort(found->files, found->nr, sizeof(*found->files), compare_perf_files);
+	return 0;
+}
+
+int perf_files_find(struct perf_files *found, const char *output)
+{
+	int r = perf_files_add_path(found, output);
+
+	return r ? r : perf_files_find_dumps(found, output);
+}
+
+void perf_files_subtract(struct perf_files *found, const struct perf_files *before)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < found->nr; i++) {
+		struct perf_file *file = &found->files[i];
+		bool old = false;
+
+		for (size_t j = 0; j < before->nr; j++)
+			old |= before->files[j].dev == file->dev &&
+			       before->files[j].ino == file->ino;
+		if (old)
+			free(file->path);
+		else
+			found->files[left++] = *file;
+	}
+	found->nr = left;
+}
+
+void perf_files_release(struct perf_files *files)
+{
+	for (size_t i = 0; i < files->nr; i++)
+		free(files->files[i].path);
+	free(files->files);
+	*files = (struct perf_files){ 0 };
+}
+
+static int check_housekeeping(const char *housekeeping, const char *watched, char **why)
+{
+	_cleanup_free_ int *cpus = NULL;
+	_cleanup_free_ int *others = NULL;
+	size_t nr, nr_others;
+	int r;
+
+	if (!housekeeping)
+		return 0;
+	r = cpulist_parse(housekeeping, &cpus, &nr);
+	if (!r)
+		r = cpulist_parse(watched, &others, &nr_others);
+	if (r)
+		return r;
+	for (size_t i = 0, j = 0; i < nr && j < nr_others; cpus[i] < others[j] ? i++ : j++) {
+		if (cpus[i] == others[j])
+			return options_explain(why, -EINVAL,
+					       "--housekeeping '%s': CPU %d is watched",
+					       housekeeping, cpus[i]);
+	}
+	return 0;
+}
+
+int target_args_check(struct target_args *targets, const struct perf_poke_opts *opts, char **why)
+{
+	/* An option that requires a target; NULL: none given. */
+	const char *option = opts->recorder == PERF_POKE_RECORDER_PERF ? "--recorder perf"
+			     : opts->any_process		       ? "--any-process"
+			     : opts->signal			       ? "--signal"
+			     : opts->delivery			       ? "--delivery"
+								       : NULL;
+	struct perf_record *record = &targets->record;
+	int r;
+
+	if (option && !targets->command && !opts->nr_targets)
+		return options_explain(why, -EINVAL,
+				       "%s needs a target (use --perf-pid PID or -- perf record "
+				       "...)",
+				       option);
+	if (opts->delivery == PERF_POKE_DELIVERY_TRACEPOINT && !targets->command)
+		return options_explain(why, -EINVAL,
+				       "--delivery tracepoint needs -- perf record ...");
+	if (targets->command && opts->nr_targets == TARGETS_MAX)
+		return options_explain(why, -EINVAL, "--perf-pid: more than %d targets",
+				       TARGETS_MAX);
+	if (opts->signal && opts->signal != SIGUSR2 && !opts->any_process)
+		return options_explain(why, -EINVAL,
+				       "--signal: perf handles SIGUSR2 only (--any-process for "
+				       "other programs)");
+	r = check_housekeeping(targets->housekeeping, opts->cpus, why);
+	if (r || !targets->command)
+		return r;
+	r = perf_record_read(record, targets->command, opts->any_process, why);
+	if (r)
+		return r;
+	if (!record->at && opts->delivery == PERF_POKE_DELIVERY_TRACEPOINT)
+		return options_explain(why, -EINVAL,
+				       "--delivery tracepoint: the command is not perf record");
+	/* The event that we add would replace perf's default event. */
+	if (opts->delivery == PERF_POKE_DELIVERY_TRACEPOINT && !record->has_event)
+		return options_explain(why, -EINVAL,
+				       "--delivery tracepoint: perf record needs an event, such as "
+				       "-e intel_pt//k");
+	return 0;
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "session/results.h"
+#include "session/session_internal.h"
 
 #include <string.h>
 
 #include "array.h"
 
 /* s may be NULL. Sets *failed if out of memory. */
-static const char *copy_string(const char *s, bool *failed)
+static const char *copy_capture_string(const char *s, bool *failed)
 {
 	char *copy = s ? strdup(s) : NULL;
 
@@ -14,7 +14,7 @@ static const char *copy_string(const char *s, bool *failed)
 	return copy;
 }
 
-static void release_capture(struct perf_poke_capture *capture)
+static void results_release_capture(struct perf_poke_capture *capture)
 {
 	free((char *)capture->path);
 	free((char *)capture->recorder);
@@ -33,21 +33,21 @@ int results_add_capture(struct results *results, const struct perf_poke_capture 
 	if (array_grow(&results->captures, nr, sizeof(copy)) ||
 	    array_grow(&results->numbers, nr, sizeof(*results->numbers)))
 		return -ENOMEM;
-	copy.path = copy_string(capture->path, &failed);
-	copy.recorder = copy_string(capture->recorder, &failed);
+	copy.path = copy_capture_string(capture->path, &failed);
+	copy.recorder = copy_capture_string(capture->recorder, &failed);
 	copy.spike = spike = malloc(sizeof(*spike));
 	if (spike) {
 		*spike = *capture->spike;
-		spike->function_name = copy_string(spike->function_name, &failed);
+		spike->function_name = copy_capture_string(spike->function_name, &failed);
 		/* Valid as long as the capture, which is not copied. */
 		spike->stack = spike->holder = NULL;
 		spike->nr_frames = spike->nr_holder_frames = 0;
 	}
 	if (failed || !spike) {
-		release_capture(&copy);
+		results_release_capture(&copy);
 		return -ENOMEM;
 	}
-	results->numbers[nr] = results_taken(results) + 1;
+	results->numbers[nr] = results_count_taken(results) + 1;
 	results->captures[results->nr_captures++] = copy;
 	return 0;
 }
@@ -60,7 +60,7 @@ void results_remove_capture(struct results *results, const char *path)
 		i++;
 	if (i == results->nr_captures)
 		return;
-	release_capture(&results->captures[i]);
+	results_release_capture(&results->captures[i]);
 	rest = --results->nr_captures - i;
 	memmove(&results->captures[i], &results->captures[i + 1],
 		rest * sizeof(*results->captures));
@@ -68,12 +68,12 @@ void results_remove_capture(struct results *results, const char *path)
 	results->nr_removed++;
 }
 
-size_t results_taken(const struct results *results)
+size_t results_count_taken(const struct results *results)
 {
 	return results->nr_captures + results->nr_removed;
 }
 
-size_t results_number(const struct results *results, size_t i)
+size_t results_capture_number(const struct results *results, size_t i)
 {
 	return results->numbers ? results->numbers[i] : i + 1;
 }
@@ -84,7 +84,7 @@ struct buckets {
 	bool failed;
 };
 
-static void add_bucket(void *ctx, const struct perf_poke_bucket *bucket)
+static void results_add_bucket(void *ctx, const struct perf_poke_bucket *bucket)
 {
 	struct buckets *buckets = ctx;
 
@@ -94,8 +94,8 @@ static void add_bucket(void *ctx, const struct perf_poke_bucket *bucket)
 		buckets->array[buckets->nr++] = *bucket;
 }
 
-static int collect_row(struct result_row *row, const struct perf_poke *pp,
-		       enum perf_poke_trigger_kind kind, int cpu)
+static int results_collect_row(struct result_row *row, const struct perf_poke *pp,
+			       enum perf_poke_trigger_kind kind, int cpu)
 {
 	struct buckets buckets = { 0 };
 	int r;
@@ -111,7 +111,7 @@ static int collect_row(struct result_row *row, const struct perf_poke *pp,
 		r = perf_poke__percentile(pp, kind, cpu, 99.9, &row->p999_ns);
 	if (r)
 		return r;
-	r = perf_poke__histogram(pp, kind, cpu, add_bucket, &buckets);
+	r = perf_poke__histogram(pp, kind, cpu, results_add_bucket, &buckets);
 	row->buckets = buckets.array;
 	row->nr_buckets = buckets.nr;
 	if (r < 0)
@@ -119,8 +119,8 @@ static int collect_row(struct result_row *row, const struct perf_poke *pp,
 	return buckets.failed ? -ENOMEM : 0;
 }
 
-static int collect_kind(struct result_kind *result, const struct perf_poke *pp,
-			enum perf_poke_trigger_kind kind)
+static int results_collect_kind(struct result_kind *result, const struct perf_poke *pp,
+				enum perf_poke_trigger_kind kind)
 {
 	const int *cpus;
 	size_t nr;
@@ -131,8 +131,8 @@ static int collect_kind(struct result_kind *result, const struct perf_poke *pp,
 	if (!result->rows)
 		return -ENOMEM;
 	for (size_t i = 0; i < nr && !r; i++)
-		r = collect_row(&result->rows[i], pp, kind, cpus[i]);
-	return r ? r : collect_row(&result->all, pp, kind, ALL_CPUS);
+		r = results_collect_row(&result->rows[i], pp, kind, cpus[i]);
+	return r ? r : results_collect_row(&result->all, pp, kind, ALL_CPUS);
 }
 
 int results_collect(struct results *results, const struct perf_poke *pp)
@@ -145,14 +145,14 @@ int results_collect(struct results *results, const struct perf_poke *pp)
 
 		r = perf_poke__stats(pp, kind, ALL_CPUS, &stats);
 		if (!r)
-			r = collect_kind(&results->kinds[kind], pp, kind);
+			r = results_collect_kind(&results->kinds[kind], pp, kind);
 		else if (r == -ENXIO)
 			r = 0;
 	}
 	return r;
 }
 
-static void release_rows(struct result_row *rows, size_t nr)
+static void results_release_rows(struct result_row *rows, size_t nr)
 {
 	for (size_t i = 0; rows && i < nr; i++)
 		free(rows[i].buckets);
@@ -162,22 +162,22 @@ static void release_rows(struct result_row *rows, size_t nr)
 void results_release(struct results *results)
 {
 	for (size_t kind = 0; kind < ARRAY_SIZE(results->kinds); kind++) {
-		release_rows(results->kinds[kind].rows, results->nr_rows);
+		results_release_rows(results->kinds[kind].rows, results->nr_rows);
 		free(results->kinds[kind].all.buckets);
 	}
 	for (size_t i = 0; i < results->nr_captures; i++)
-		release_capture(&results->captures[i]);
+		results_release_capture(&results->captures[i]);
 	free(results->captures);
 	free(results->numbers);
 	perf_files_release(&results->perf.data);
 }
 
-const char *kind_name(enum perf_poke_trigger_kind kind)
+const char *kind_display_name(enum perf_poke_trigger_kind kind)
 {
 	return perf_poke__name(PERF_POKE_AXIS_TRIGGER, kind) ?: "?";
 }
 
-bool kind_has_threshold(enum perf_poke_trigger_kind kind)
+bool kind_has_threshold_ns(enum perf_poke_trigger_kind kind)
 {
 	const struct perf_poke_choice *row = perf_poke__choice(PERF_POKE_AXIS_TRIGGER, kind);
 

@@ -5,7 +5,7 @@
 #include <syslog.h>
 
 #include "helpers.h"
-#include "session/json.h"
+#include "session/session_internal.h"
 
 static void put_line(struct logger *log, enum perf_poke_log_level level, const char *line)
 {
@@ -261,7 +261,7 @@ TEST_WITH(takes_all, set_up, remove_folder)
 	console_result(&s.con, "a\nb\n");
 	json_use(&s.con, true);
 	console_error(&s.con, "error");
-	json_print(&s.con, json_detached("name", 12, "log"));
+	json_print(&s.con, json_detached_line("name", 12, "log"));
 	assert_int_equal(s.con.errors, 1);
 	line = load_text("log");
 	has_line(&line, "warning");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "session/child.h"
+#include "session/session_internal.h"
 
 #include <sched.h>
 #include <signal.h>
@@ -61,8 +61,8 @@ static const char fake_perf[] =
 	"sys.exit(5 if 'fails' in fake else 0)\n";
 
 struct fixture {
-	struct child child;
-	struct child_config config;
+	struct child_process child;
+	struct child_process_config config;
 	struct console con;
 	char *err;
 	size_t size;
@@ -83,7 +83,7 @@ static void configure(struct fixture *f, char **command, const char *fake)
 {
 	_cleanup_free_ char *why = NULL;
 
-	*f = (struct fixture){ .config = child_defaults };
+	*f = (struct fixture){ .config = child_process_defaults };
 	f->con.out = f->con.err = open_memstream(&f->err, &f->size);
 	assert_non_null(f->con.err);
 	assert_int_equal(perf_record_read(&f->config.record, command, true, &why), 0);
@@ -96,12 +96,12 @@ static void configure(struct fixture *f, char **command, const char *fake)
 static void begin(struct fixture *f, char **command, const char *fake)
 {
 	configure(f, command, fake);
-	assert_int_equal(child_prepare(&f->child, &f->config, &f->con), 0);
+	assert_int_equal(child_process_prepare(&f->child, &f->config, &f->con), 0);
 }
 
 static void end(struct fixture *f)
 {
-	child_release(&f->child);
+	child_process_release(&f->child);
 	fclose(f->con.err);
 	free(f->err);
 }
@@ -124,12 +124,12 @@ TEST(lives)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	begin(&f, words, "");
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
-	/* It waits for child_start(). */
+	/* It waits for child_process_start(). */
 	assert_int_equal(access("log", F_OK), -1);
-	assert_int_equal(child_start(&f.child, -1), 0);
-	assert_false(child_has_ended(&f.child));
+	assert_int_equal(child_process_start(&f.child, -1), 0);
+	assert_false(child_process_has_ended(&f.child));
 	kill(f.child.pid, SIGUSR2);
-	assert_int_equal(child_stop(&f.child, -1), 0);
+	assert_int_equal(child_process_stop(&f.child, -1), 0);
 	assert_string_equal(said(&f), "");
 	log = load_text("log");
 	assert_null(strstr(log, "leaked"));
@@ -153,8 +153,8 @@ TEST(has_standard_input_if_we_have_none)
 
 	close(STDIN_FILENO);
 	begin(&f, words, "");
-	assert_int_equal(child_start(&f.child, -1), 0);
-	assert_int_equal(child_stop(&f.child, -1), 0);
+	assert_int_equal(child_process_start(&f.child, -1), 0);
+	assert_int_equal(child_process_stop(&f.child, -1), 0);
 	assert_int_equal(dup2(input, STDIN_FILENO), STDIN_FILENO);
 	close(input);
 	assert_non_null(strstr(load_text("log"), " stdin /dev/null\n"));
@@ -170,7 +170,7 @@ TEST(says_why_it_cannot_be_prepared)
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	none = (struct rlimit){ 0, limit.rlim_max };
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-	assert_int_equal(child_prepare(&f.child, &f.config, &f.con), -EMFILE);
+	assert_int_equal(child_process_prepare(&f.child, &f.config, &f.con), -EMFILE);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 	assert_string_equal(said(&f), "perf-poke-ctl: ./perf: Too many open files\n");
 	end(&f);
@@ -195,10 +195,10 @@ TEST(places)
 	f.config.priority = 3;
 	f.config.watched = &watched;
 	f.config.nr_watched = 1;
-	assert_int_equal(child_prepare(&f.child, &f.config, &f.con), 0);
+	assert_int_equal(child_process_prepare(&f.child, &f.config, &f.con), 0);
 	policy = sched_getscheduler(f.child.pid);
-	assert_int_equal(child_start(&f.child, -1), 0);
-	assert_int_equal(child_stop(&f.child, -1), 0);
+	assert_int_equal(child_process_start(&f.child, -1), 0);
+	assert_int_equal(child_process_stop(&f.child, -1), 0);
 	log = load_text("log");
 	if (policy == SCHED_FIFO)
 		assert_non_null(strstr(log, "policy 1 3\n"));
@@ -217,7 +217,7 @@ static void cannot_start(char **command, const char *fake, int error, const char
 
 	begin(&f, command, fake);
 	f.config.ready_ns = NSEC_PER_SEC / 10;
-	assert_int_equal(child_start(&f.child, -1), error);
+	assert_int_equal(child_process_start(&f.child, -1), error);
 	assert_memory_equal(said(&f), "perf-poke-ctl: ", 15);
 	assert_string_equal(said(&f) + 15, message);
 	end(&f);
@@ -240,7 +240,7 @@ TEST(tells_who_dies_at_once)
 	struct fixture f;
 
 	begin(&f, words, "dies");
-	assert_int_equal(child_start(&f.child, -1), -ESRCH);
+	assert_int_equal(child_process_start(&f.child, -1), -ESRCH);
 	assert_string_equal(said(&f), "perf-poke-ctl: ./perf exited before it was ready: exit "
 				      "status 3 (see its message above)\n");
 	end(&f);
@@ -254,7 +254,7 @@ TEST(is_interrupted)
 	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
 	assert_int_equal(write(fds[1], "", 1), 1);
 	begin(&f, words, "silent");
-	assert_int_equal(child_start(&f.child, fds[0]), -EINTR);
+	assert_int_equal(child_process_start(&f.child, fds[0]), -EINTR);
 	assert_string_equal(said(&f), "");
 	end(&f);
 	close(fds[0]);
@@ -262,9 +262,9 @@ TEST(is_interrupted)
 }
 
 /* Waits until the child's end has been handled. */
-static void await_end(struct child *child)
+static void await_end(struct child_process *child)
 {
-	while (!child_has_ended(child))
+	while (!child_process_has_ended(child))
 		usleep(1000);
 }
 
@@ -277,10 +277,10 @@ TEST(tells_who_ends_early)
 		struct fixture f;
 
 		begin(&f, words, rows[i][0]);
-		assert_int_equal(child_start(&f.child, -1), 0);
+		assert_int_equal(child_process_start(&f.child, -1), 0);
 		await_end(&f.child);
 		assert_non_null(strstr(said(&f), rows[i][1]));
-		assert_int_equal(child_stop(&f.child, -1), i ? 0 : 4);
+		assert_int_equal(child_process_stop(&f.child, -1), i ? 0 : 4);
 		end(&f);
 	}
 }
@@ -290,8 +290,8 @@ TEST(tells_who_fails_at_the_end)
 	struct fixture f;
 
 	begin(&f, words, "fails");
-	assert_int_equal(child_start(&f.child, -1), 0);
-	assert_int_equal(child_stop(&f.child, -1), 5);
+	assert_int_equal(child_process_start(&f.child, -1), 0);
+	assert_int_equal(child_process_stop(&f.child, -1), 5);
 	assert_non_null(strstr(said(&f), "): exit status 5\n"));
 	end(&f);
 }
@@ -309,8 +309,8 @@ TEST(insists)
 		begin(&f, words, rows[i].fake);
 		f.config.end_ns = NSEC_PER_SEC / 10;
 		f.config.term_ns = i ? NSEC_PER_SEC / 5 : 60 * NSEC_PER_SEC;
-		assert_int_equal(child_start(&f.child, -1), 0);
-		assert_int_equal(child_stop(&f.child, -1), 128 + rows[i].signal);
+		assert_int_equal(child_process_start(&f.child, -1), 0);
+		assert_int_equal(child_process_stop(&f.child, -1), 128 + rows[i].signal);
 		assert_non_null(strstr(said(&f), ") does not exit: sending SIGTERM\n"));
 		assert_int_equal(!!strstr(said(&f), ") does not exit: sending SIGKILL"), i);
 		end(&f);
@@ -329,14 +329,14 @@ TEST(is_hurried)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	begin(&f, words, "deaf");
-	assert_int_equal(child_start(&f.child, -1), 0);
+	assert_int_equal(child_process_start(&f.child, -1), 0);
 	kill(getpid(), SIGHUP);
 	if (!fork()) {
 		usleep(300000);
 		kill(getppid(), SIGHUP);
 		_exit(0);
 	}
-	assert_int_equal(child_stop(&f.child, signals), 128 + SIGKILL);
+	assert_int_equal(child_process_stop(&f.child, signals), 128 + SIGKILL);
 	end(&f);
 	close(signals);
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
@@ -351,11 +351,11 @@ TEST(runs_others)
 	struct fixture f;
 
 	begin(&f, (char *[]){ shell, c, script, NULL }, "");
-	assert_int_equal(child_start(&f.child, -1), 0);
+	assert_int_equal(child_process_start(&f.child, -1), 0);
 	kill(f.child.pid, SIGUSR2);
 	while (access("log", F_OK))
 		usleep(1000);
-	assert_int_equal(child_stop(&f.child, -1), 0);
+	assert_int_equal(child_process_stop(&f.child, -1), 0);
 	assert_string_equal(said(&f), "");
 	end(&f);
 }

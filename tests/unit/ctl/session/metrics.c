@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "session/metrics.h"
+#include "session/session_internal.h"
 
 #include <signal.h>
 #include <string.h>
@@ -28,9 +28,9 @@ static char *print_hostile(void)
 	const struct metrics_state state = { HOSTILE, &captures, &statistics, 0, true };
 	char *text;
 
-	assert_int_equal(metrics_count(&metrics, HOSTILE), 0);
-	assert_int_equal(metrics_count(&metrics, "idle:00000000"), 0);
-	assert_int_equal(metrics_count(&metrics, HOSTILE), 0);
+	assert_int_equal(metrics_count_cause(&metrics, HOSTILE), 0);
+	assert_int_equal(metrics_count_cause(&metrics, "idle:00000000"), 0);
+	assert_int_equal(metrics_count_cause(&metrics, HOSTILE), 0);
 	text = WRITTEN(file, metrics_print(file, &metrics, &state));
 	metrics_release(&metrics);
 	return text;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "session/sessions.h"
+#include "session/session_internal.h"
 
 #include <string.h>
 
@@ -17,7 +17,7 @@ static void add(struct session_list *list, const char *name, bool alive)
 		.output = "/a/b",
 	};
 
-	sessions_add(list, &session);
+	session_list_add(list, &session);
 }
 
 /* Checks the code and the line; returns the name. */
@@ -29,7 +29,7 @@ static const char *choose(const struct session_list *list, const char *name, enu
 	struct console con = { 0 };
 
 	err = WRITTEN(file, con.err = file;
-		      assert_int_equal(sessions_choose(list, &con, name, &chosen), code));
+		      assert_int_equal(session_list_choose(list, &con, name, &chosen), code));
 	assert_string_equal(err, line);
 	return chosen ? chosen->name : NULL;
 }
@@ -52,7 +52,7 @@ TEST(chooses)
 	assert_null(choose(&list, "three", EXIT_FAILED,
 			   "perf-poke-ctl: no session named 'three' (perf-poke-ctl status lists "
 			   "sessions)\n"));
-	sessions_release(&list);
+	session_list_release(&list);
 	assert_int_equal(list.nr, 0);
 }
 
@@ -63,7 +63,7 @@ TEST(explains_errors)
 	struct console con = { 0 };
 
 	err = WRITTEN(file, con.err = file; for (size_t i = 0; i < ARRAY_SIZE(errors); i++)
-			      sessions_error(&con, errors[i]));
+			      session_list_print_error(&con, errors[i]));
 	assert_string_equal(err, "perf-poke-ctl: cannot list sessions: needs root\n"
 				 "perf-poke-ctl: cannot list sessions: needs root\n"
 				 "perf-poke-ctl: cannot list sessions: Input/output error\n");
@@ -80,9 +80,9 @@ TEST(copies)
 	assert_string_equal(list.entries[0].output, "/a/b");
 	assert_int_equal(list.entries[0].last_sequence, 3);
 	assert_int_equal(list.entries[0].pid, 7);
-	assert_null(sessions_find(&list, "xbc"));
-	assert_ptr_equal(sessions_find(&list, "abc"), &list.entries[0]);
-	sessions_release(&list);
+	assert_null(session_list_find(&list, "xbc"));
+	assert_ptr_equal(session_list_find(&list, "abc"), &list.entries[0]);
+	session_list_release(&list);
 }
 
 /* Usage errors are reported before sessions are looked up. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "session/json.h"
+#include "session/session_internal.h"
 
 #include <string.h>
 
@@ -25,7 +25,7 @@ static void show_armed(FILE *file)
 	const int cpus[] = { 1, 3 };
 	struct perf_poke_opts opts = { .threshold_ns = 30000, .targets = targets, .nr_targets = 2 };
 
-#define ARMED json_armed(cpus, 2, &opts, "me", "events", "none", "relay")
+#define ARMED json_armed_line(cpus, 2, &opts, "me", "events", "none", "relay")
 	show(file, "armed", ARMED);
 	opts.triggers = triggers;
 	opts.nr_triggers = ARRAY_SIZE(triggers);
@@ -44,10 +44,10 @@ static void show_captures(FILE *file)
 {
 	struct perf_poke_capture capture = {};
 
-	show(file, "capture", json_capture(&capture));
+	show(file, "capture", json_capture_line(&capture));
 	capture.error = -ENOSPC;
-	show(file, "failed capture", json_capture(&capture));
-	show(file, "removed", json_removed("a/1"));
+	show(file, "failed capture", json_capture_line(&capture));
+	show(file, "removed", json_removed_line("a/1"));
 }
 
 static void show_summaries(FILE *file)
@@ -83,15 +83,15 @@ static void show_summaries(FILE *file)
 	results_remove_capture(&results, "a/1");
 	results.kinds[0].rows = &row;
 	results.nr_rows = 1;
-	show(file, "summary", json_summary(&results));
+	show(file, "summary", json_summary_line(&results));
 	results.perf = (struct result_perf){
 		.pid = 7, .command = command, .status = 130, .data = { &data, 1 }
 	};
-	show(file, "summary with perf", json_summary(&results));
+	show(file, "summary with perf", json_summary_line(&results));
 	memset(&results.perf, 0, sizeof(results.perf));
 	row.nr_buckets = 0;
 	results.kinds[PERF_POKE_TRIGGER_USER].rows = &row;
-	show(file, "summary of two kinds", json_summary(&results));
+	show(file, "summary of two kinds", json_summary_line(&results));
 	results.kinds[PERF_POKE_TRIGGER_USER].rows = NULL;
 	results.kinds[0].rows = NULL;
 	results.nr_rows = 0;
@@ -111,8 +111,8 @@ static void show_checks(FILE *file)
 
 	json_add_text(line, "message", "a \"b\"\n\377");
 	show(file, "error", line);
-	show(file, "capability", json_capability(&capability));
-	show(file, "check", json_check(false));
+	show(file, "capability", json_capability_line(&capability));
+	show(file, "check", json_check_line(false));
 }
 
 static void show_sessions(FILE *file)
@@ -165,13 +165,13 @@ static void show_sessions(FILE *file)
 		.nr_targets = 2,
 	};
 
-	show(file, "session", json_session(&session));
+	show(file, "session", json_session_line(&session));
 	session.nr_kinds = session.nr_cpus = 0;
 	session.max_captures = 5;
 	session.freeze = "pause";
 	session.last_capture = "/o/1";
 	session.alive = true;
-	show(file, "session, alive, with a limit", json_session(&session));
+	show(file, "session, alive, with a limit", json_session_line(&session));
 }
 
 GOLDEN(PART(show_armed), PART(show_captures), PART(show_summaries), PART(show_checks),

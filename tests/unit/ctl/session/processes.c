@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "session/detach.h"
+#include "session/session_internal.h"
 
 #include <signal.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static enum exit_code run_child(void (*child)(struct detach *detach, struct cons
 
 	assert_non_null(file);
 	assert_non_null(null);
-	r = detach_fork(&detach, &con, &code);
+	r = detach_fork_child(&detach, &con, &code);
 	if (!r) {
 		child(&detach, &con);
 		_exit(99);
@@ -81,7 +81,7 @@ static void release(struct detach *detach, struct console *con)
 	con->err = fopen(err, "we");
 	detach->where = log;
 	json_use(con, json);
-	if (detach_release(detach, con, &opts, -1))
+	if (detach_release_caller(detach, con, &opts, -1))
 		_exit(EXIT_FAILED);
 	console_error(con, "later");
 	_exit(con->detached ? EXIT_FINE : 98);

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "session/json.h"
+#include "session/session_internal.h"
 
 #include <string.h>
 
-#include "cli/cli.h"
-
-static void add_numbers(json_object *object, const char *key, const int *numbers, size_t nr)
+static void json_add_numbers(json_object *object, const char *key, const int *numbers, size_t nr)
 {
 	json_object *list = json_object_new_array();
 
@@ -14,33 +12,33 @@ static void add_numbers(json_object *object, const char *key, const int *numbers
 	json_add(object, key, list);
 }
 
-static json_object *new_triggers(const struct perf_poke_opts *opts)
+static json_object *json_new_triggers(const struct perf_poke_opts *opts)
 {
 	json_object *object = json_object_new_object();
 
 	if (!opts->nr_triggers)
-		json_add_u64(object, kind_name(PERF_POKE_TRIGGER_IRQ), opts->threshold_ns);
+		json_add_u64(object, kind_display_name(PERF_POKE_TRIGGER_IRQ), opts->threshold_ns);
 	for (size_t i = 0; i < opts->nr_triggers; i++) {
 		const struct perf_poke_trigger *trigger = &opts->triggers[i];
 
-		if (kind_has_threshold(trigger->kind))
-			json_add_u64(object, kind_name(trigger->kind),
+		if (kind_has_threshold_ns(trigger->kind))
+			json_add_u64(object, kind_display_name(trigger->kind),
 				     trigger->threshold_ns ?: opts->threshold_ns);
 		else
-			json_add(object, kind_name(trigger->kind), NULL);
+			json_add(object, kind_display_name(trigger->kind), NULL);
 	}
 	return object;
 }
 
-json_object *json_armed(const int *cpus, size_t nr, const struct perf_poke_opts *opts,
-			const char *session, const char *recorder, const char *workload,
-			const char *delivery)
+json_object *json_armed_line(const int *cpus, size_t nr, const struct perf_poke_opts *opts,
+			     const char *session, const char *recorder, const char *workload,
+			     const char *delivery)
 {
 	json_object *object = json_line("armed");
 	json_object *targets = json_object_new_array();
 
 	json_add_text(object, "session", session);
-	add_numbers(object, "cpus", cpus, nr);
+	json_add_numbers(object, "cpus", cpus, nr);
 	json_add_u64(object, "threshold_ns", opts->threshold_ns);
 	json_add_text(object, "function", opts->function ?: "any");
 	json_add_text(object, "recorder", recorder);
@@ -49,11 +47,11 @@ json_object *json_armed(const int *cpus, size_t nr, const struct perf_poke_opts 
 	for (size_t i = 0; i < opts->nr_targets; i++)
 		json_object_array_add(targets, json_object_new_int(opts->targets[i].pid));
 	json_add(object, "targets", targets);
-	json_add(object, "triggers", new_triggers(opts));
+	json_add(object, "triggers", json_new_triggers(opts));
 	return object;
 }
 
-json_object *json_detached(const char *session, int pid, const char *log)
+json_object *json_detached_line(const char *session, int pid, const char *log)
 {
 	json_object *object = json_line("detached");
 
@@ -64,7 +62,7 @@ json_object *json_detached(const char *session, int pid, const char *log)
 }
 
 /* Without lists, which are long: stacks, and the histogram. */
-static void add_fields(json_object *object, json_object *fields)
+static void json_add_scalars(json_object *object, json_object *fields)
 {
 	if (!fields)
 		return;
@@ -75,33 +73,20 @@ static void add_fields(json_object *object, json_object *fields)
 	}
 }
 
-json_object *json_capture(const struct perf_poke_capture *capture)
+json_object *json_capture_line(const struct perf_poke_capture *capture)
 {
 	_cleanup_free_ char *text = perf_poke__capture_json(capture);
 	json_object *fields = text ? json_tokener_parse(text) : NULL;
 	json_object *object = json_line("capture");
 
 	json_add_text(object, "error", capture->error ? strerror(-capture->error) : NULL);
-	add_fields(object, fields);
-	add_fields(object, json_object_object_get(fields, "spike"));
+	json_add_scalars(object, fields);
+	json_add_scalars(object, json_object_object_get(fields, "spike"));
 	json_object_put(fields);
 	return object;
 }
 
-static json_object *new_histogram(const struct result_row *row)
-{
-	json_object *list = json_object_new_array();
-
-	for (size_t i = 0; i < row->nr_buckets; i++) {
-		const struct perf_poke_bucket *bucket = &row->buckets[i];
-
-		json_object_array_add(list,
-				      json_bucket(bucket->low_ns, bucket->high_ns, bucket->count));
-	}
-	return list;
-}
-
-static void add_stats(json_object *object, const struct perf_poke_stats *stats)
+static void json_add_statistics(json_object *object, const struct perf_poke_stats *stats)
 {
 	json_add_u64(object, "count", stats->count);
 	json_add_u64(object, "min_ns", stats->min_ns);
@@ -112,7 +97,7 @@ static void add_stats(json_object *object, const struct perf_poke_stats *stats)
 }
 
 /* Entries and exits of spans that were not measured. */
-static void add_unpaired(json_object *object, const struct perf_poke_stats *stats)
+static void json_add_unpaired(json_object *object, const struct perf_poke_stats *stats)
 {
 	json_add_u64(object, "not_entered", stats->not_entered);
 	json_add_u64(object, "reentered", stats->reentered);
@@ -120,26 +105,34 @@ static void add_unpaired(json_object *object, const struct perf_poke_stats *stat
 	json_add_u64(object, "no_room", stats->no_room);
 }
 
-static void add_percentiles(json_object *object, uint64_t p50_ns, uint64_t p99_ns, uint64_t p999_ns)
+static void json_add_percentiles(json_object *object, uint64_t p50_ns, uint64_t p99_ns,
+				 uint64_t p999_ns)
 {
 	json_add_u64(object, "p50_ns", p50_ns);
 	json_add_u64(object, "p99_ns", p99_ns);
 	json_add_u64(object, "p99_9_ns", p999_ns);
 }
 
-static json_object *new_row(const struct result_row *row)
+static json_object *json_new_result_row(const struct result_row *row)
 {
 	json_object *object = json_object_new_object();
+	json_object *histogram = json_object_new_array();
 
 	if (row->cpu != ALL_CPUS)
 		json_add_int(object, "cpu", row->cpu);
-	add_stats(object, &row->stats);
-	add_percentiles(object, row->p50_ns, row->p99_ns, row->p999_ns);
-	json_add(object, "histogram", new_histogram(row));
+	json_add_statistics(object, &row->stats);
+	json_add_percentiles(object, row->p50_ns, row->p99_ns, row->p999_ns);
+	for (size_t i = 0; i < row->nr_buckets; i++) {
+		const struct perf_poke_bucket *bucket = &row->buckets[i];
+
+		json_object_array_add(histogram,
+				      json_bucket(bucket->low_ns, bucket->high_ns, bucket->count));
+	}
+	json_add(object, "histogram", histogram);
 	return object;
 }
 
-static json_object *new_perf(const struct result_perf *perf)
+static json_object *json_new_perf_result(const struct result_perf *perf)
 {
 	json_object *object = json_object_new_object();
 	json_object *command = json_object_new_array();
@@ -156,17 +149,17 @@ static json_object *new_perf(const struct result_perf *perf)
 	return object;
 }
 
-static void add_result_kind(json_object *object, const struct results *results, size_t kind)
+static void json_add_result_kind(json_object *object, const struct results *results, size_t kind)
 {
 	json_object *cpus = json_object_new_array();
 
 	for (size_t i = 0; i < results->nr_rows; i++)
-		json_object_array_add(cpus, new_row(&results->kinds[kind].rows[i]));
+		json_object_array_add(cpus, json_new_result_row(&results->kinds[kind].rows[i]));
 	json_add(object, "cpus", cpus);
-	json_add(object, "all", new_row(&results->kinds[kind].all));
+	json_add(object, "all", json_new_result_row(&results->kinds[kind].all));
 }
 
-json_object *json_removed(const char *path)
+json_object *json_removed_line(const char *path)
 {
 	json_object *object = json_line("removed");
 
@@ -175,7 +168,7 @@ json_object *json_removed(const char *path)
 }
 
 /* In the order in which they were taken. */
-static json_object *new_kept(const struct results *results)
+static json_object *json_new_kept_captures(const struct results *results)
 {
 	json_object *list = json_object_new_array();
 
@@ -184,37 +177,38 @@ static json_object *new_kept(const struct results *results)
 		const struct perf_poke_spike *spike = capture->spike;
 		json_object *object = json_object_new_object();
 
-		json_add_u64(object, "number", results_number(results, i));
+		json_add_u64(object, "number", results_capture_number(results, i));
 		json_add_text(object, "path", capture->path);
 		json_add_int(object, "cpu", spike->cpu);
 		json_add_u64(object, "latency_ns", spike->latency_ns);
-		json_add_text(object, "trigger", spike->poked ? NULL : kind_name(spike->kind));
+		json_add_text(object, "trigger",
+			      spike->poked ? NULL : kind_display_name(spike->kind));
 		json_object_array_add(list, object);
 	}
 	return list;
 }
 
-json_object *json_summary(const struct results *results)
+json_object *json_summary_line(const struct results *results)
 {
 	json_object *object = json_line("summary");
 	json_object *triggers = json_object_new_object();
 
-	add_result_kind(object, results, PERF_POKE_TRIGGER_IRQ);
+	json_add_result_kind(object, results, PERF_POKE_TRIGGER_IRQ);
 	for (size_t kind = 1; kind < KINDS_MAX; kind++) {
 		json_object *one;
 
 		if (!results->kinds[kind].rows)
 			continue;
 		one = json_object_new_object();
-		add_result_kind(one, results, kind);
+		json_add_result_kind(one, results, kind);
 		if (kind == PERF_POKE_TRIGGER_SPAN)
-			add_unpaired(one, &results->kinds[kind].all.stats);
-		json_add(triggers, kind_name(kind), one);
+			json_add_unpaired(one, &results->kinds[kind].all.stats);
+		json_add(triggers, kind_display_name(kind), one);
 	}
 	json_add(object, "triggers", triggers);
 	json_add_u64(object, "missed", results->kinds[PERF_POKE_TRIGGER_IRQ].all.stats.missed);
-	json_add_u64(object, "captures", results_taken(results));
-	json_add(object, "kept", new_kept(results));
+	json_add_u64(object, "captures", results_count_taken(results));
+	json_add(object, "kept", json_new_kept_captures(results));
 	json_add_u64(object, "failed", results->nr_failed);
 	json_add_u64(object, "elapsed_ns", results->elapsed_ns);
 	if (results->known) {
@@ -223,11 +217,11 @@ json_object *json_summary(const struct results *results)
 		json_add_u64(object, "unjudged", results->nr_unjudged);
 	}
 	if (results->perf.pid)
-		json_add(object, "perf", new_perf(&results->perf));
+		json_add(object, "perf", json_new_perf_result(&results->perf));
 	return object;
 }
 
-json_object *json_capability(const struct perf_poke_capability *capability)
+json_object *json_capability_line(const struct perf_poke_capability *capability)
 {
 	json_object *object = json_line("capability");
 
@@ -240,7 +234,7 @@ json_object *json_capability(const struct perf_poke_capability *capability)
 	return object;
 }
 
-json_object *json_check(bool can_start)
+json_object *json_check_line(bool can_start)
 {
 	json_object *object = json_line("check");
 
@@ -248,8 +242,8 @@ json_object *json_check(bool can_start)
 	return object;
 }
 
-static void add_kind(json_object *object, const struct perf_poke_session *session,
-		     const struct perf_poke_session_kind *kind)
+static void json_add_session_kind(json_object *object, const struct perf_poke_session *session,
+				  const struct perf_poke_session_kind *kind)
 {
 	json_object *list = json_object_new_array();
 	json_object *all = json_object_new_object();
@@ -258,42 +252,26 @@ static void add_kind(json_object *object, const struct perf_poke_session *sessio
 		json_object *cpu = json_object_new_object();
 
 		json_add_int(cpu, "cpu", session->cpus[i]);
-		add_stats(cpu, kind->cpu_stats[i]);
+		json_add_statistics(cpu, kind->cpu_stats[i]);
 		json_add_u64(cpu, "last_ns", kind->cpu_stats[i]->last_ns);
 		json_add_u64(cpu, "p99_ns", kind->cpu_p99_ns[i]);
 		json_object_array_add(list, cpu);
 	}
 	json_add(object, "cpus", list);
-	add_stats(all, kind->stats);
+	json_add_statistics(all, kind->stats);
 	json_add_u64(all, "last_ns", kind->stats->last_ns);
-	add_percentiles(all, kind->p50_ns, kind->p99_ns, kind->p999_ns);
+	json_add_percentiles(all, kind->p50_ns, kind->p99_ns, kind->p999_ns);
 	json_add(object, "all", all);
 	if (kind->kind == PERF_POKE_TRIGGER_SPAN)
-		add_unpaired(object, kind->stats);
+		json_add_unpaired(object, kind->stats);
 }
 
-static void add_session_kinds(json_object *object, const struct perf_poke_session *session)
+json_object *json_session_line(const struct perf_poke_session *session)
 {
 	/* Sessions killed early or of another version have none. */
 	static const struct perf_poke_stats nothing;
 	static const struct perf_poke_session_kind none = { .stats = &nothing };
 	json_object *triggers = json_object_new_object();
-
-	add_kind(object, session, session->nr_kinds ? session->kinds[0] : &none);
-	for (size_t i = 1; i < session->nr_kinds; i++) {
-		const struct perf_poke_session_kind *kind = session->kinds[i];
-		json_object *one = json_object_new_object();
-
-		json_add_known(one, "threshold_ns",
-			       kind_has_threshold(kind->kind) ? kind->threshold_ns : 0, 0);
-		add_kind(one, session, kind);
-		json_add(triggers, kind_name(kind->kind), one);
-	}
-	json_add(object, "triggers", triggers);
-}
-
-json_object *json_session(const struct perf_poke_session *session)
-{
 	json_object *object = json_line("session");
 
 	json_add_text(object, "session", session->name);
@@ -306,10 +284,20 @@ json_object *json_session(const struct perf_poke_session *session)
 	json_add_name(object, "freeze", session->freeze);
 	json_add_name(object, "delivery", session->delivery);
 	json_add_name(object, "workload", session->workload);
-	add_numbers(object, "targets", session->targets, session->nr_targets);
+	json_add_numbers(object, "targets", session->targets, session->nr_targets);
 	json_add_u64(object, "pokes", session->pokes);
 	json_add_u64(object, "merged", session->merged);
-	add_session_kinds(object, session);
+	json_add_session_kind(object, session, session->nr_kinds ? session->kinds[0] : &none);
+	for (size_t i = 1; i < session->nr_kinds; i++) {
+		const struct perf_poke_session_kind *kind = session->kinds[i];
+		json_object *one = json_object_new_object();
+
+		json_add_known(one, "threshold_ns",
+			       kind_has_threshold_ns(kind->kind) ? kind->threshold_ns : 0, 0);
+		json_add_session_kind(one, session, kind);
+		json_add(triggers, kind_display_name(kind->kind), one);
+	}
+	json_add(object, "triggers", triggers);
 	json_add_u64(object, "captures", session->captures);
 	json_add_u64(object, "failed", session->failed);
 	json_add_u64(object, "pending", session->pending);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "session/sessions.h"
+#include "session/session_internal.h"
 
 #include <string.h>
 
 #include "array.h"
 #include "text.h"
 
-void sessions_add(void *ctx, const struct perf_poke_session *session)
+void session_list_add(void *ctx, const struct perf_poke_session *session)
 {
 	struct session_list *list = ctx;
 	struct session_entry entry = {
@@ -27,7 +27,7 @@ void sessions_add(void *ctx, const struct perf_poke_session *session)
 	list->entries[list->nr++] = entry;
 }
 
-void sessions_release(struct session_list *list)
+void session_list_release(struct session_list *list)
 {
 	for (size_t i = 0; i < list->nr; i++) {
 		free(list->entries[i].name);
@@ -37,7 +37,7 @@ void sessions_release(struct session_list *list)
 	*list = (struct session_list){ 0 };
 }
 
-void sessions_error(struct console *con, int error)
+void session_list_print_error(struct console *con, int error)
 {
 	if (error == -EPERM || error == -EACCES)
 		console_error(con, "cannot list sessions: needs root");
@@ -45,22 +45,22 @@ void sessions_error(struct console *con, int error)
 		console_error(con, "cannot list sessions: %s", strerror(-error));
 }
 
-int sessions_read(struct session_list *list, struct console *con)
+int session_list_read(struct session_list *list, struct console *con)
 {
 	int r;
 
 	*list = (struct session_list){ 0 };
-	r = perf_poke__sessions(sessions_add, list);
+	r = perf_poke__sessions(session_list_add, list);
 	if (r >= 0 && list->out_of_memory)
 		r = -ENOMEM;
 	if (r >= 0)
 		return 0;
-	sessions_release(list);
-	sessions_error(con, r);
+	session_list_release(list);
+	session_list_print_error(con, r);
 	return r;
 }
 
-const struct session_entry *sessions_find(const struct session_list *list, const char *name)
+const struct session_entry *session_list_find(const struct session_list *list, const char *name)
 {
 	for (size_t i = 0; i < list->nr; i++) {
 		if (!strcmp(list->entries[i].name, name))
@@ -69,7 +69,7 @@ const struct session_entry *sessions_find(const struct session_list *list, const
 	return NULL;
 }
 
-static enum exit_code refuse_many(const struct session_list *list, struct console *con)
+static enum exit_code session_list_refuse_many(const struct session_list *list, struct console *con)
 {
 	_cleanup_free_ char *names = NULL;
 
@@ -81,13 +81,13 @@ static enum exit_code refuse_many(const struct session_list *list, struct consol
 	return EXIT_USAGE;
 }
 
-enum exit_code sessions_choose(const struct session_list *list, struct console *con,
-			       const char *name, const struct session_entry **chosen)
+enum exit_code session_list_choose(const struct session_list *list, struct console *con,
+				   const char *name, const struct session_entry **chosen)
 {
 	const struct session_entry *only = NULL;
 
 	if (name) {
-		*chosen = sessions_find(list, name);
+		*chosen = session_list_find(list, name);
 		if (*chosen)
 			return EXIT_FINE;
 		console_error(con, "no session named '%s' (perf-poke-ctl status lists sessions)",
@@ -98,7 +98,7 @@ enum exit_code sessions_choose(const struct session_list *list, struct console *
 		if (!list->entries[i].alive)
 			continue;
 		if (only)
-			return refuse_many(list, con);
+			return session_list_refuse_many(list, con);
 		only = &list->entries[i];
 	}
 	if (!only) {
@@ -109,8 +109,9 @@ enum exit_code sessions_choose(const struct session_list *list, struct console *
 	return EXIT_FINE;
 }
 
-enum exit_code sessions_pick(struct session_list *list, struct console *con, const char *name,
-			     const struct session_entry **chosen)
+enum exit_code session_list_pick(struct session_list *list, struct console *con, const char *name,
+				 const struct session_entry **chosen)
 {
-	return sessions_read(list, con) ? EXIT_FAILED : sessions_choose(list, con, name, chosen);
+	return session_list_read(list, con) ? EXIT_FAILED
+					    : session_list_choose(list, con, name, chosen);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "session/on_capture.h"
+#include "session/session_internal.h"
 
 #include <string.h>
 
@@ -21,27 +21,27 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
 /* With what it has started. */
 static void run_for_a_minute(struct console *con)
 {
-	struct on_capture_job job = {
+	struct hook_job job = {
 		.environment = calloc(1, sizeof(char *)),
 		.input = strdup("{}\n"),
 		.capture = strdup("a"),
 	};
-	struct on_capture o;
+	struct hook_commands o;
 
-	on_capture_init(&o, "sleep 300 & sleep 301; true");
-	assert_int_equal(on_capture_add(&o, con, &job), 0);
+	hook_commands_init(&o, "sleep 300 & sleep 301; true");
+	assert_int_equal(hook_commands_add(&o, con, &job), 0);
 	ahead_s = 58;
-	on_capture_handle(&o, con);
-	assert_true(on_capture_is_busy(&o));
+	hook_commands_handle(&o, con);
+	assert_true(hook_commands_are_busy(&o));
 	ahead_s = 61;
 	/* It is not waited for. */
-	for (int i = 0; i < 1000 && on_capture_is_busy(&o); i++) {
-		on_capture_handle(&o, con);
+	for (int i = 0; i < 1000 && hook_commands_are_busy(&o); i++) {
+		hook_commands_handle(&o, con);
 		usleep(10000);
 	}
-	assert_false(on_capture_is_busy(&o));
+	assert_false(hook_commands_are_busy(&o));
 	assert_int_equal(o.failed, 1);
-	assert_int_equal(on_capture_release(&o), 0);
+	assert_int_equal(hook_commands_release(&o), 0);
 }
 
 TEST(kills_after_a_minute)

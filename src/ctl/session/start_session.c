@@ -1,21 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "session/session.h"
+#include "session/session_internal.h"
 
 #include <inttypes.h>
 #include <poll.h>
 #include <string.h>
 
-#include "cli/cli.h"
 #include "clock.h"
 #include "cpulist.h"
-#include "session/detach.h"
-#include "session/follow.h"
-#include "session/json.h"
-#include "session/placement.h"
-#include "session/poked.h"
-#include "session/report.h"
-#include "session/results.h"
-#include "session/top.h"
 #include "units.h"
 
 /* See perf_poke.h. */
@@ -32,9 +23,9 @@ struct session {
 	char name[16]; /* default */
 	struct results results;
 	struct detach *detach; /* NULL: in the foreground */
-	const struct target_args *targets;
-	struct poked poked;
-	struct follow follow;
+	const struct target_args *args;
+	struct session_targets targets;
+	struct capture_hooks hooks;
 	uint64_t wanted; /* captures; with --known of new causes; UINT64_MAX: no limit */
 	int signals;
 	uint64_t armed_ns;
@@ -46,38 +37,29 @@ struct session {
 	uint64_t skid_ns; /* of the newest capture */
 };
 
-static void session_release(struct session *s)
-{
-	perf_poke__free(s->pp);
-	poked_release(&s->poked);
-	follow_release(&s->follow);
-	results_release(&s->results);
-	closep(&s->signals);
-}
-
 /* Prints an error unless the library has logged one. */
-static void report_failure(struct session *s, const char *what, int error)
+static void session_print_failure(struct session *s, const char *what, int error)
 {
 	if (s->con->errors == s->errors)
 		console_error(s->con, "%s: %s", what, strerror(-error));
 	s->errors = s->con->errors;
 }
 
-static void on_log(void *ctx, enum perf_poke_log_level level, const char *msg)
+static void session_log_message(void *ctx, enum perf_poke_log_level level, const char *msg)
 {
 	struct session *s = ctx;
 
 	console_log(s->con, level, msg);
 }
 
-static void take_capture(void *ctx, const struct perf_poke_capture *capture)
+static void session_add_capture(void *ctx, const struct perf_poke_capture *capture)
 {
 	struct session *s = ctx;
 	char ran[64];
 	int r;
 
 	if (s->con->json)
-		json_print(s->con, json_capture(capture));
+		json_print(s->con, json_capture_line(capture));
 	if (capture->error) {
 		s->results.nr_failed++;
 		return;
@@ -85,32 +67,32 @@ static void take_capture(void *ctx, const struct perf_poke_capture *capture)
 	r = results_add_capture(&s->results, capture);
 	if (r) {
 		s->failed = true;
-		report_failure(s, "capture", r);
+		session_print_failure(s, "capture", r);
 		return;
 	}
-	follow_add(&s->follow, capture);
+	capture_hooks_add(&s->hooks, capture);
 	s->skid_ns = capture->skid_ns;
 	if (systemd_wants_notify())
 		s->tick_ns = 0;
-	console_info(s->con, "capture %zu: %s%s%s%s on CPU %d%s, %s", results_taken(&s->results),
-		     capture->spike->rtla ? "rtla: " : "",
-		     capture->spike->kind ? kind_name(capture->spike->kind) : "",
+	console_info(s->con, "capture %zu: %s%s%s%s on CPU %d%s, %s",
+		     results_count_taken(&s->results), capture->spike->rtla ? "rtla: " : "",
+		     capture->spike->kind ? kind_display_name(capture->spike->kind) : "",
 		     capture->spike->kind ? " " : "", FORMAT_TIME(capture->spike->latency_ns),
-		     capture->spike->cpu, report_ran(ran, sizeof(ran), capture->spike),
+		     capture->spike->cpu, format_ran_cpu(ran, sizeof(ran), capture->spike),
 		     capture->path);
 }
 
-static void on_removed(void *ctx, const char *path)
+static void session_drop_capture(void *ctx, const char *path)
 {
 	struct session *s = ctx;
 
 	results_remove_capture(&s->results, path);
 	if (s->con->json)
-		json_print(s->con, json_removed(path));
+		json_print(s->con, json_removed_line(path));
 }
 
 /* Such as " to 812 and 813". */
-static int format_targets(const struct perf_poke_opts *opts, char **text)
+static int format_poke_targets(const struct perf_poke_opts *opts, char **text)
 {
 	size_t size;
 	FILE *file = open_memstream(text, &size);
@@ -135,15 +117,15 @@ static int format_thresholds(const struct perf_poke_opts *opts, char **text)
 	for (size_t i = 0; i < opts->nr_triggers; i++) {
 		const struct perf_poke_trigger *trigger = &opts->triggers[i];
 
-		fprintf(file, "%s %s %s", i ? "," : "", kind_name(trigger->kind),
-			kind_has_threshold(trigger->kind)
+		fprintf(file, "%s %s %s", i ? "," : "", kind_display_name(trigger->kind),
+			kind_has_threshold_ns(trigger->kind)
 				? FORMAT_TIME(trigger->threshold_ns ?: opts->threshold_ns)
 				: "any");
 	}
 	return fclose(file) ? -ENOMEM : 0;
 }
 
-static void announce(struct session *s, const int *cpus, size_t nr)
+static void session_print_armed(struct session *s, const int *cpus, size_t nr)
 {
 	const char *recorder = perf_poke__chosen(s->pp, PERF_POKE_AXIS_RECORDER);
 	const char *workload = perf_poke__chosen(s->pp, PERF_POKE_AXIS_WORKLOAD);
@@ -154,9 +136,9 @@ static void announce(struct session *s, const int *cpus, size_t nr)
 	_cleanup_free_ char *list = NULL;
 
 	if (s->con->json)
-		json_print(s->con,
-			   json_armed(cpus, nr, &s->opts, session, recorder, workload, delivery));
-	if (cpulist_format(cpus, nr, &list) || format_targets(&s->opts, &targets) ||
+		json_print(s->con, json_armed_line(cpus, nr, &s->opts, session, recorder, workload,
+						   delivery));
+	if (cpulist_format(cpus, nr, &list) || format_poke_targets(&s->opts, &targets) ||
 	    format_thresholds(&s->opts, &thresholds))
 		return;
 	console_info(s->con,
@@ -167,46 +149,89 @@ static void announce(struct session *s, const int *cpus, size_t nr)
 		     *targets ? delivery : "", targets);
 }
 
-/* The target is created before the session, and is ready before the session is armed. */
-static enum exit_code make(struct session *s)
+struct session *session_new(struct console *con, const struct perf_poke_opts *opts,
+			    const struct target_args *targets, struct detach *detach,
+			    const struct session_view *view)
 {
-	const char *housekeeping = s->targets->housekeeping;
-	int r = housekeeping ? placement_keep(housekeeping) : 0;
+	struct session *s = calloc(1, sizeof(*s));
 
+	if (!s) {
+		console_error(con, "%s", strerror(ENOMEM));
+		return NULL;
+	}
+	s->con = con;
+	s->opts = *opts;
+	s->args = targets;
+	s->targets = session_targets_none;
+	s->wanted = opts->max_captures;
+	s->detach = detach;
+	s->view = *view;
+	s->results.keeps = opts->keep_worst || opts->max_disk || view->hooks.known;
+	s->results.known = view->hooks.known;
+	capture_hooks_init(&s->hooks, con, &s->results, &view->hooks);
+	if (s->results.known)
+		s->opts.max_captures = UINT64_MAX;
+	if (!s->opts.session) {
+		snprintf(s->name, sizeof(s->name), "%d", getpid());
+		s->opts.session = s->name;
+	}
+	s->opts.output_owner = sudo_user();
+	s->opts.log = session_log_message;
+	s->opts.log_ctx = s;
+	s->opts.on_capture = session_add_capture;
+	s->opts.on_removed = session_drop_capture;
+	s->opts.capture_ctx = s;
+	s->errors = con->errors;
+	/* Before the library creates threads, which inherit the signal mask. */
+	s->signals = ending_open();
+	if (s->signals < 0) {
+		session_print_failure(s, "signals", s->signals);
+		session_free(s);
+		return NULL;
+	}
+	return s;
+}
+
+enum exit_code session_create(struct session *s)
+{
+	const char *housekeeping = s->args->housekeeping;
+	_cleanup_free_ int *cpus = NULL;
+	size_t nr;
+	int r = housekeeping ? cpulist_parse(housekeeping, &cpus, &nr) : 0;
+
+	/* The threads that are created later inherit the CPUs. */
+	if (!r && housekeeping)
+		r = affinity_set(cpus, nr);
 	if (r) {
 		console_error(s->con, "--housekeeping '%s': %s", housekeeping,
 			      r == -EINVAL ? "none of these CPUs is online and allowed"
 					   : strerror(-r));
 		return EXIT_USAGE;
 	}
-	r = poked_prepare(&s->poked, s->targets, s->con, &s->opts);
+	r = session_targets_prepare(&s->targets, s->args, s->con, &s->opts);
 	if (r)
 		return EXIT_FAILED;
 	r = perf_poke__new(&s->pp, &s->opts);
 	if (r) {
-		report_failure(s, "start", r);
+		session_print_failure(s, "start", r);
 		return r == -EINVAL || r == -ENXIO ? EXIT_USAGE : EXIT_FAILED;
 	}
-	r = poked_start(&s->poked, s->signals);
+	r = session_targets_start(&s->targets, s->signals);
 	if (!r)
 		return EXIT_FINE;
 	return r == -EINTR ? EXIT_NO_SPIKE : EXIT_FAILED;
 }
 
-static enum exit_code begin(struct session *s, uint64_t duration_ns)
+enum exit_code session_enter_armed(struct session *s, uint64_t duration_ns)
 {
-	enum exit_code code;
 	const int *cpus;
 	size_t nr;
 	int r;
 
-	code = make(s);
-	if (code != EXIT_FINE)
-		return code;
 	s->errors = s->con->errors;
 	r = perf_poke__start(s->pp);
 	if (r) {
-		report_failure(s, "start", r);
+		session_print_failure(s, "start", r);
 		return r == -EINVAL || r == -ENOENT || r == -EEXIST ? EXIT_USAGE : EXIT_FAILED;
 	}
 	s->armed_ns = clock_ns(CLOCK_MONOTONIC);
@@ -217,16 +242,17 @@ static enum exit_code begin(struct session *s, uint64_t duration_ns)
 	if (r)
 		console_warn(s->con, "no real-time priority, expect a longer skid: %s",
 			     strerror(-r));
-	if (s->detach && detach_release(s->detach, s->con, &s->opts, perf_poke__output(s->pp)))
+	if (s->detach &&
+	    detach_release_caller(s->detach, s->con, &s->opts, perf_poke__output(s->pp)))
 		return EXIT_FAILED;
 	/* With normal priority, and not on the watched CPUs. Also the log of --detach. */
 	r = console_background(s->con);
-	r = r ?: follow_begin(&s->follow, s->pp, s->con->log.kind == LOGGER_JOURNAL);
+	r = r ?: capture_hooks_arm(&s->hooks, s->pp, s->con->log.kind == LOGGER_JOURNAL);
 	if (r) {
-		report_failure(s, "cannot start the thread that writes messages", r);
+		session_print_failure(s, "cannot start the thread that writes messages", r);
 		return EXIT_FAILED;
 	}
-	announce(s, cpus, nr);
+	session_print_armed(s, cpus, nr);
 	console_notify(s->con, "READY=1");
 	/* The service manager knows the caller's PID only. */
 	if (s->detach)
@@ -237,35 +263,17 @@ static enum exit_code begin(struct session *s, uint64_t duration_ns)
 	return EXIT_FINE;
 }
 
-static void show_top(const struct session *s)
+static void session_print_status(struct session *s)
 {
-	const struct top_state state = {
-		.elapsed_ns = clock_ns(CLOCK_MONOTONIC) - s->armed_ns,
-		.captures = results_taken(&s->results),
-		.skid_ns = s->skid_ns,
-	};
-	_cleanup_free_ char *text = NULL;
-	size_t size;
-	FILE *file = open_memstream(&text, &size);
-	int r;
-
-	if (!file)
-		return;
-	/* Clear the screen. */
-	if (isatty(fileno(s->con->out)))
-		fputs("\033[H\033[J", file);
-	r = top_print(file, s->pp, &state);
-	fputc('\n', file);
-	if (!fclose(file) && !r)
-		console_result(s->con, text);
-}
-
-static void show_status(struct session *s)
-{
+	uint64_t elapsed_ns = clock_ns(CLOCK_MONOTONIC) - s->armed_ns;
+	uint64_t seconds = elapsed_ns / NSEC_PER_SEC;
 	struct perf_poke_stats stats = { .sz = sizeof(stats) };
-	uint64_t seconds = (clock_ns(CLOCK_MONOTONIC) - s->armed_ns) / NSEC_PER_SEC;
-	size_t taken = results_taken(&s->results);
+	size_t taken = results_count_taken(&s->results), size;
+	const struct top_state top = { elapsed_ns, taken, s->skid_ns };
+	_cleanup_free_ char *table = NULL;
 	char text[256], captures[64];
+	FILE *file;
+	int r;
 
 	if (s->wanted != UINT64_MAX)
 		snprintf(captures, sizeof(captures), "%zu/%" PRIu64 " %scaptures",
@@ -279,33 +287,34 @@ static void show_status(struct session *s)
 		 seconds / 3600, seconds / 60 % 60, seconds % 60,
 		 FORMAT_COUNT(stats.count, "expiry", "expiries"), FORMAT_TIME(stats.max_ns),
 		 FORMAT_COUNT(stats.spikes, "spike", "spikes"), captures);
-	if (s->view.top)
-		show_top(s);
-	else if (console_has_status(s->con))
+	file = s->view.top ? open_memstream(&table, &size) : NULL;
+	if (file) {
+		/* Clear the screen. */
+		if (isatty(fileno(s->con->out)))
+			fputs("\033[H\033[J", file);
+		r = top_print_session(file, s->pp, &top);
+		fputc('\n', file);
+		if (!fclose(file) && !r)
+			console_result(s->con, table);
+	} else if (!s->view.top && console_has_status(s->con)) {
 		console_status(s->con, text);
+	}
 	console_notify(s->con, "STATUS=%s", text);
 }
 
-static uint64_t next_tick(const struct session *s)
-{
-	if (s->view.top)
-		return clock_ns(CLOCK_MONOTONIC) + NSEC_PER_SEC;
-	return clock_ns(CLOCK_MONOTONIC) + (console_has_status(s->con) ? TICK_NS : NOTIFY_TICK_NS);
-}
-
 /* Without another event. */
-static uint64_t end_of(const struct session *s)
+static uint64_t session_end_time(const struct session *s)
 {
-	size_t counted = s->results.known ? s->results.nr_new : results_taken(&s->results);
+	size_t counted = s->results.known ? s->results.nr_new : results_count_taken(&s->results);
 
 	return counted >= s->wanted ? 0 : s->end_ns;
 }
 
 /* Waits for an event, the end or the next tick. Returns as ppoll(). */
-static int wait_events(const struct session *s, struct pollfd *fds, size_t nr)
+static int session_wait_events(const struct session *s, struct pollfd *fds, size_t nr)
 {
-	uint64_t end_ns = end_of(s), ours = s->tick_ns < end_ns ? s->tick_ns : end_ns;
-	uint64_t due = follow_due(&s->follow), until = due < ours ? due : ours;
+	uint64_t end_ns = session_end_time(s), ours = s->tick_ns < end_ns ? s->tick_ns : end_ns;
+	uint64_t due = capture_hooks_due(&s->hooks), until = due < ours ? due : ours;
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	uint64_t left = until > now ? until - now : 0;
 	const struct timespec timeout = {
@@ -317,7 +326,7 @@ static int wait_events(const struct session *s, struct pollfd *fds, size_t nr)
 }
 
 /* Returns false to end the session. */
-static bool handle_library(struct session *s)
+static bool session_poll_library(struct session *s)
 {
 	int r;
 
@@ -328,34 +337,32 @@ static bool handle_library(struct session *s)
 	if (r == -ECANCELED || r == -ESRCH) {
 		if (r == -ECANCELED)
 			console_info(s->con, "stopped by another process");
-		else if (!child_has_ended(&s->poked.child))
+		else if (!child_process_has_ended(&s->targets.child))
 			console_info(s->con, "no target is left");
 		return false;
 	}
 	s->failed = true;
-	report_failure(s, "snapshot", r);
+	session_print_failure(s, "snapshot", r);
 	return r == -EIO || r == -ENOMEM;
 }
 
-static bool is_over(const struct session *s)
+void session_watch_events(struct session *s)
 {
-	return clock_ns(CLOCK_MONOTONIC) >= end_of(s) || console_is_deaf(s->con);
-}
-
-static void watch(struct session *s)
-{
-	struct pollfd fds[4 + FOLLOW_FDS] = {
+	const uint64_t tick_ns = s->view.top		      ? NSEC_PER_SEC
+				 : console_has_status(s->con) ? TICK_NS
+							      : NOTIFY_TICK_NS;
+	struct pollfd fds[4 + CAPTURE_HOOKS_FDS] = {
 		{ .fd = perf_poke__fd(s->pp), .events = POLLIN },
 		{ .fd = s->signals, .events = POLLIN },
-		{ .fd = s->poked.child.pidfd, .events = POLLIN },
+		{ .fd = s->targets.child.pidfd, .events = POLLIN },
 		{ .fd = s->con->deaf_fd, .events = POLLIN },
 	};
 
-	while (!is_over(s)) {
+	while (clock_ns(CLOCK_MONOTONIC) < session_end_time(s) && !console_is_deaf(s->con)) {
 		int r;
 
-		follow_fds(&s->follow, &fds[4]);
-		r = wait_events(s, fds, ARRAY_SIZE(fds));
+		capture_hooks_fds(&s->hooks, &fds[4]);
+		r = session_wait_events(s, fds, ARRAY_SIZE(fds));
 		if (r < 0 && errno != EINTR) {
 			s->failed = true;
 			console_error(s->con, "ppoll: %s", strerror(errno));
@@ -363,37 +370,23 @@ static void watch(struct session *s)
 		}
 		if (r > 0 && fds[1].revents)
 			return;
-		if (r > 0 && fds[0].revents && !handle_library(s))
+		if (r > 0 && fds[0].revents && !session_poll_library(s))
 			return;
-		if (r > 0 && fds[2].revents && child_has_ended(&s->poked.child))
+		if (r > 0 && fds[2].revents && child_process_has_ended(&s->targets.child))
 			return;
-		follow_handle(&s->follow);
+		capture_hooks_handle(&s->hooks);
 		if (clock_ns(CLOCK_MONOTONIC) >= s->tick_ns) {
-			show_status(s);
-			s->tick_ns = next_tick(s);
+			session_print_status(s);
+			s->tick_ns = clock_ns(CLOCK_MONOTONIC) + tick_ns;
 		}
 	}
 }
 
-static int print_report(const struct session *s)
+enum exit_code session_finish(struct session *s)
 {
 	_cleanup_free_ char *text = NULL;
 	size_t size;
-	FILE *file = open_memstream(&text, &size);
-	int r;
-
-	if (!file)
-		return -ENOMEM;
-	r = report_print(file, &s->results);
-	if (fclose(file))
-		return -ENOMEM;
-	if (!r)
-		console_result(s->con, text);
-	return r;
-}
-
-static enum exit_code finish(struct session *s)
-{
+	FILE *file;
 	int r;
 
 	/* The signal that ended the session. One that comes while it stops is a second one. */
@@ -405,71 +398,44 @@ static enum exit_code finish(struct session *s)
 		s->failed = true;
 	console_clear_status(s->con);
 	/* No poke follows. */
-	if (poked_finish(&s->poked, s->signals, &s->results.perf))
+	if (session_targets_finish(&s->targets, s->signals, &s->results.perf))
 		s->failed = true;
 	s->errors = s->con->errors;
-	follow_finish(&s->follow, s->signals);
+	capture_hooks_finish(&s->hooks, s->signals);
 
 	r = results_collect(&s->results, s->pp);
-	if (!r && s->con->json)
-		json_print(s->con, json_summary(&s->results));
-	else if (!r)
-		r = print_report(s);
+	if (!r && s->con->json) {
+		json_print(s->con, json_summary_line(&s->results));
+	} else if (!r) {
+		file = open_memstream(&text, &size);
+		r = file ? summary_print(file, &s->results) : -ENOMEM;
+		if (file && fclose(file))
+			r = -ENOMEM;
+		if (!r)
+			console_result(s->con, text);
+	}
 	if (r) {
 		s->failed = true;
-		report_failure(s, "results", r);
+		session_print_failure(s, "results", r);
 	}
-	if (s->failed || s->follow.failed || s->results.nr_failed || s->results.nr_unjudged)
+	if (s->failed || s->hooks.failed || s->results.nr_failed || s->results.nr_unjudged)
 		return EXIT_FAILED;
 	if (s->results.nr_new)
 		return EXIT_NEW_CAUSE;
-	return results_taken(&s->results) ? EXIT_FINE : EXIT_NO_SPIKE;
+	return results_count_taken(&s->results) ? EXIT_FINE : EXIT_NO_SPIKE;
 }
 
-enum exit_code session_run(struct console *con, const struct perf_poke_opts *opts,
-			   const struct target_args *targets, uint64_t duration_ns,
-			   struct detach *detach, const struct session_view *view)
+void session_free(struct session *s)
 {
-	_cleanup_(session_release) struct session s = {
-		.con = con,
-		.opts = *opts,
-		.targets = targets,
-		.poked = poked_none,
-		.wanted = opts->max_captures,
-	};
-	enum exit_code code;
-
-	s.detach = detach;
-	s.view = *view;
-	s.results.keeps = opts->keep_worst || opts->max_disk || view->follow.sieve.known;
-	s.results.known = view->follow.sieve.known;
-	follow_init(&s.follow, con, &s.results, &view->follow);
-	if (s.results.known)
-		s.opts.max_captures = UINT64_MAX;
-	if (!s.opts.session) {
-		snprintf(s.name, sizeof(s.name), "%d", getpid());
-		s.opts.session = s.name;
-	}
-	s.opts.output_owner = sudo_user();
-	s.opts.log = on_log;
-	s.opts.log_ctx = &s;
-	s.opts.on_capture = take_capture;
-	s.opts.on_removed = on_removed;
-	s.opts.capture_ctx = &s;
-	s.errors = con->errors;
-	/* Before the library creates threads, which inherit the signal mask. */
-	s.signals = ending_open();
-	if (s.signals < 0) {
-		report_failure(&s, "signals", s.signals);
-		return EXIT_FAILED;
-	}
-	code = begin(&s, duration_ns);
-	if (code == EXIT_FINE) {
-		watch(&s);
-		code = finish(&s);
-	}
-	console_foreground(con, s.signals);
-	if (con->abandoned)
+	if (!s)
+		return;
+	console_foreground(s->con, s->signals);
+	if (s->con->abandoned)
 		_exit(EXIT_FAILED);
-	return code;
+	perf_poke__free(s->pp);
+	session_targets_release(&s->targets);
+	capture_hooks_release(&s->hooks);
+	results_release(&s->results);
+	closep(&s->signals);
+	free(s);
 }

@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "session/session_internal.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "array.h"
+#include "clock.h"
+#include "io.h"
+#include "json_file.h"
+#include "task.h"
+#include "tree.h"
+
+void hook_commands_init(struct hook_commands *commands, const char *command)
+{
+	*commands = (struct hook_commands){ .command = command };
+	for (size_t i = 0; i < HOOK_COMMANDS_MAX; i++)
+		commands->runs[i].pidfd = -1;
+}
+
+static void hook_job_release(struct hook_job *job)
+{
+	words_freep(&job->environment);
+	free(job->input);
+	free(job->capture);
+	*job = (struct hook_job){ 0 };
+}
+
+/* The session's environment and the job's. Strings are not copied. */
+static char **hook_join_environment(char **more)
+{
+	size_t nr = 0, nr_more = 0;
+	char **all;
+
+	while (environ[nr])
+		nr++;
+	while (more[nr_more])
+		nr_more++;
+	all = calloc(nr + nr_more + 1, sizeof(*all));
+	if (!all)
+		return NULL;
+	/* getenv() finds the first of equal names. */
+	memcpy(all, more, nr_more * sizeof(*all));
+	memcpy(all + nr_more, environ, nr * sizeof(*all));
+	return all;
+}
+
+/* A file, so that a command that does not read its input cannot block the session. */
+static int hook_open_input(const char *text)
+{
+	_cleanup_close_ int fd = memfd_create("capture", MFD_CLOEXEC);
+	int r = fd < 0 ? -errno : write_all(fd, text, strlen(text));
+
+	if (r)
+		return r;
+	return lseek(fd, 0, SEEK_SET) < 0 ? -errno : TAKE_FD(fd);
+}
+
+static int hook_start_command(struct hook_commands *commands, struct hook_run *run)
+{
+	char *const argv[] = { "sh", "-c", (char *)commands->command, NULL };
+	_cleanup_free_ char **environment = hook_join_environment(run->job.environment);
+	_cleanup_close_ int input = hook_open_input(run->job.input);
+	int r;
+
+	if (!environment)
+		return -ENOMEM;
+	if (input < 0)
+		return input;
+	/* Standard output is for the session's results. */
+	r = spawn_process_group("/bin/sh", argv, environment, input, STDERR_FILENO, STDERR_FILENO,
+				&run->pid);
+	if (r)
+		return r;
+	run->end_ns = clock_ns(CLOCK_MONOTONIC) + HOOK_COMMAND_NS;
+	run->late = false;
+	run->pidfd = pidfd_of(run->pid);
+	if (run->pidfd >= 0)
+		return 0;
+	r = run->pidfd;
+	run->pidfd = -1;
+	kill(-run->pid, SIGKILL);
+	pid_wait(run->pid, NULL);
+	return r;
+}
+
+static void hook_warn_failure(struct hook_commands *commands, struct console *con,
+			      const char *capture, const char *what, int number)
+{
+	char suffix[16] = "";
+
+	if (number)
+		snprintf(suffix, sizeof(suffix), " %d", number);
+	commands->failed++;
+	console_warn(con, "--on-capture: %s%s for '%s'", what, suffix, capture);
+}
+
+static void hook_reap_command(struct hook_commands *commands, struct console *con,
+			      struct hook_run *run)
+{
+	const char *capture = run->job.capture;
+	int status = 0;
+
+	/* Includes processes it left running. Its PID stays reserved until it is reaped. */
+	kill(-run->pid, SIGKILL);
+	pidfd_wait(run->pidfd, &status, 0);
+	closep(&run->pidfd);
+	if (run->late)
+		hook_warn_failure(commands, con, capture, "killed after 60 s", 0);
+	else if (WIFSIGNALED(status))
+		hook_warn_failure(commands, con, capture, "killed by signal", WTERMSIG(status));
+	else if (WEXITSTATUS(status))
+		hook_warn_failure(commands, con, capture, "exit code", WEXITSTATUS(status));
+	hook_job_release(&run->job);
+}
+
+static void hook_handle_run(struct hook_commands *commands, struct console *con,
+			    struct hook_run *run)
+{
+	int status;
+
+	if (run->pidfd < 0)
+		return;
+	if (pidfd_wait(run->pidfd, &status, WNOHANG | WNOWAIT) > 0) {
+		hook_reap_command(commands, con, run);
+	} else if (!run->late && clock_ns(CLOCK_MONOTONIC) >= run->end_ns) {
+		/* A file system that hangs keeps it alive. */
+		kill(-run->pid, SIGKILL);
+		run->late = true;
+		run->end_ns = UINT64_MAX;
+	}
+}
+
+/* Treats errors of the system like failures of the command. */
+static void hook_start_next(struct hook_commands *commands, struct console *con,
+			    struct hook_run *run)
+{
+	int r;
+
+	if (run->pidfd >= 0 || !commands->nr)
+		return;
+	run->job = commands->waiting[0];
+	commands->nr--;
+	memmove(commands->waiting, commands->waiting + 1,
+		commands->nr * sizeof(*commands->waiting));
+	r = hook_start_command(commands, run);
+	if (!r)
+		return;
+	hook_warn_failure(commands, con, run->job.capture, strerror(-r), 0);
+	hook_job_release(&run->job);
+}
+
+int hook_commands_add(struct hook_commands *commands, struct console *con, struct hook_job *job)
+{
+	if (array_grow(&commands->waiting, commands->nr, sizeof(*job))) {
+		hook_job_release(job);
+		return -ENOMEM;
+	}
+	commands->waiting[commands->nr++] = *job;
+	hook_commands_handle(commands, con);
+	return 0;
+}
+
+void hook_commands_handle(struct hook_commands *commands, struct console *con)
+{
+	for (size_t i = 0; i < HOOK_COMMANDS_MAX; i++) {
+		hook_handle_run(commands, con, &commands->runs[i]);
+		hook_start_next(commands, con, &commands->runs[i]);
+	}
+}
+
+bool hook_commands_are_busy(const struct hook_commands *commands)
+{
+	bool busy = commands->nr;
+
+	for (size_t i = 0; i < HOOK_COMMANDS_MAX; i++)
+		busy |= commands->runs[i].pidfd >= 0;
+	return busy;
+}
+
+uint64_t hook_commands_due(const struct hook_commands *commands)
+{
+	uint64_t due = UINT64_MAX;
+
+	for (size_t i = 0; i < HOOK_COMMANDS_MAX; i++) {
+		if (commands->runs[i].pidfd >= 0 && commands->runs[i].end_ns < due)
+			due = commands->runs[i].end_ns;
+	}
+	return due;
+}
+
+size_t hook_commands_release(struct hook_commands *commands)
+{
+	size_t dropped = commands->nr;
+
+	for (size_t i = 0; i < HOOK_COMMANDS_MAX; i++) {
+		struct hook_run *run = &commands->runs[i];
+
+		if (run->pidfd < 0)
+			continue;
+		kill(-run->pid, SIGKILL);
+		spawn_kill_process(run->pidfd);
+		closep(&run->pidfd);
+		hook_job_release(&run->job);
+		dropped++;
+	}
+	for (size_t i = 0; i < commands->nr; i++)
+		hook_job_release(&commands->waiting[i]);
+	free(commands->waiting);
+	hook_commands_init(commands, NULL);
+	return dropped;
+}
+
+void capture_hooks_init(struct capture_hooks *f, struct console *con, struct results *results,
+			const struct capture_hooks_opts *opts)
+{
+	*f = (struct capture_hooks){
+		.con = con,
+		.results = results,
+		.worker = { .known = opts->known, .pidfd = -1, .output = -1, .errors = -1 },
+		.metrics = { .path = opts->metrics },
+	};
+	hook_commands_init(&f->commands, opts->command);
+}
+
+int capture_hooks_arm(struct capture_hooks *f, const struct perf_poke *pp, bool journal)
+{
+	f->pp = pp;
+	f->session = perf_poke__session(pp) ?: "";
+	f->journal = journal;
+	return f->metrics.path ? metrics_start_writer(&f->metrics) : 0;
+}
+
+static void capture_hooks_fail(struct capture_hooks *f, const char *what, int r)
+{
+	f->failed = true;
+	console_error(f->con, "%s: %s", what, strerror(-r));
+}
+
+/* The capture stays, and the session counts as failed. */
+static void count_unjudged_capture(struct capture_hooks *f, const char *path, const char *why)
+{
+	f->results->nr_unjudged++;
+	console_error(f->con, "'%s': cannot tell whether its cause is known%s%s; kept", path,
+		      why ? ": " : "", why ?: "");
+}
+
+/* Fields of a journal entry and of a command's environment; see docs/fleet.md. */
+static int make_hook_fields(const struct capture_hooks *f, const struct perf_poke_capture *capture,
+			    json_object *cause, char ***fields)
+{
+	const struct perf_poke_spike *spike = capture->spike;
+	uint64_t wall_ns = capture->wall_ns;
+	char utc[CLOCK_UTC_SIZE];
+	struct words words = { 0 };
+
+	words_add(&words, "PERF_POKE_CAPTURE=%s", capture->path);
+	words_add(&words, "PERF_POKE_SESSION=%s", f->session);
+	words_add(&words, "PERF_POKE_CPU=%d", spike->cpu);
+	words_add(&words, "PERF_POKE_LATENCY_NS=%" PRIu64, spike->latency_ns);
+	words_add(&words, "PERF_POKE_TRIGGER=%s",
+		  spike->poked ? "poke" : kind_display_name(spike->kind));
+	words_add(&words, "PERF_POKE_TASK=%.*s", (int)sizeof(spike->comm), spike->comm);
+	if (cause) {
+		/* The time in capture.json, so that all outputs agree. */
+		json_number(json_find(cause, "first_ns"), &wall_ns);
+		words_add(&words, "PERF_POKE_FINGERPRINT=%s", json_text_of(cause, "fingerprint"));
+		words_add(&words, "PERF_POKE_CAUSE=%s", json_text_of(cause, "cause"));
+		words_add(&words, "PERF_POKE_SENTENCE=%s", json_text_of(cause, "sentence"));
+	}
+	if (wall_ns) {
+		clock_format_utc(utc, wall_ns);
+		words_add(&words, "PERF_POKE_TIME=%s", utc);
+	}
+	return words_take(&words, fields);
+}
+
+static void run_hook_command(struct capture_hooks *f, const struct perf_poke_capture *capture,
+			     char **fields, json_object *cause)
+{
+	_cleanup_json_ json_object *about = json_capture_line(capture);
+	struct hook_job job = { .environment = fields };
+	const char *text;
+	int r;
+
+	json_add(about, "cause", json_object_get(cause));
+	text = json_object_to_json_string_ext(about, JSON_C_TO_STRING_PLAIN |
+							     JSON_C_TO_STRING_NOSLASHESCAPE);
+	if (!text || asprintf(&job.input, "%s\n", text) < 0)
+		job.input = NULL;
+	job.capture = strdup(capture->path);
+	r = hook_commands_add(&f->commands, f->con, &job);
+	if (r)
+		capture_hooks_fail(f, "--on-capture", r);
+}
+
+/* cause: NULL if unknown. */
+static void run_capture_hooks(struct capture_hooks *f, const struct perf_poke_capture *capture,
+			      json_object *cause)
+{
+	const char *id = cause ? json_text_of(cause, "fingerprint") : "";
+	char **fields = NULL;
+	int r = *id ? metrics_count_cause(&f->metrics, id) : 0;
+
+	if (!r && *id && f->journal)
+		r = make_hook_fields(f, capture, cause, &fields);
+	if (fields)
+		console_journal(f->con, json_text_of(cause, "sentence"), TAKE_PTR(fields));
+	if (!r && f->commands.command)
+		r = make_hook_fields(f, capture, cause, &fields);
+	if (fields)
+		run_hook_command(f, capture, TAKE_PTR(fields), cause);
+	if (r)
+		capture_hooks_fail(f, "capture", r);
+}
+
+/* Removes a capture with a known cause. Returns whether it stays. */
+static bool remove_known_capture(struct capture_hooks *f, const char *path,
+				 enum cause_verdict verdict, const char *why)
+{
+	if (verdict == CAUSE_VERDICT_NEW) {
+		f->results->nr_new++;
+		console_info(f->con, "new cause: %s", path);
+		return true;
+	}
+	if (verdict == CAUSE_VERDICT_UNJUDGED) {
+		count_unjudged_capture(f, path, why);
+		return true;
+	}
+	f->results->nr_known++;
+	if (tree_remove(AT_FDCWD, path))
+		console_warn(f->con, "cannot remove '%s'", path);
+	results_remove_capture(f->results, path);
+	console_info(f->con, "known cause: %s, removed", path);
+	if (f->con->json)
+		json_print(f->con, json_removed_line(path));
+	return false;
+}
+
+static void handle_cause_worker(struct capture_hooks *f)
+{
+	_cleanup_json_ json_object *cause = NULL;
+	const struct perf_poke_capture *capture = NULL;
+	_cleanup_free_ char *path = NULL, *why = NULL;
+	enum cause_verdict verdict;
+	int r = cause_worker_next(&f->worker, &path, &verdict, &cause, &why);
+
+	/* --keep-worst may have removed it. */
+	for (size_t i = 0; path && !capture && i < f->results->nr_captures; i++) {
+		if (!strcmp(f->results->captures[i].path, path))
+			capture = &f->results->captures[i];
+	}
+	if (capture && (!f->worker.known || remove_known_capture(f, path, verdict, why)))
+		run_capture_hooks(f, capture, cause);
+	if (r && r != -EAGAIN)
+		capture_hooks_fail(f, "capture", r);
+}
+
+void capture_hooks_add(struct capture_hooks *f, const struct perf_poke_capture *capture)
+{
+	int r = 0;
+
+	f->metrics.due = 0;
+	f->metrics.lost += capture->lost;
+	/* A poke has no cause. */
+	if (capture->spike->poked) {
+		run_capture_hooks(f, capture, NULL);
+		return;
+	}
+	if (f->worker.known || f->journal || f->metrics.path || f->commands.command)
+		r = cause_worker_add(&f->worker, capture->path);
+	if (r)
+		capture_hooks_fail(f, f->worker.known ? "--known" : "capture", r);
+}
+
+void capture_hooks_fds(const struct capture_hooks *f, struct pollfd fds[CAPTURE_HOOKS_FDS])
+{
+	fds[0] = (struct pollfd){ .fd = f->worker.pidfd, .events = POLLIN };
+	for (size_t i = 0; i < HOOK_COMMANDS_MAX; i++)
+		fds[1 + i] = (struct pollfd){ .fd = f->commands.runs[i].pidfd, .events = POLLIN };
+}
+
+uint64_t capture_hooks_due(const struct capture_hooks *f)
+{
+	uint64_t due = hook_commands_due(&f->commands);
+
+	return f->metrics.path && f->metrics.due < due ? f->metrics.due : due;
+}
+
+static void write_hook_metrics(struct capture_hooks *f, bool armed)
+{
+	_cleanup_(results_release) struct results now = { 0 };
+	int r = results_collect(&now, f->pp);
+
+	if (r)
+		capture_hooks_fail(f, "--metrics", r);
+	else
+		metrics_write(&f->metrics, f->con,
+			      &(struct metrics_state){
+				      .session = f->session,
+				      .captures = f->results,
+				      .statistics = &now,
+				      .commands_failed = f->commands.failed,
+				      .armed = armed,
+			      });
+}
+
+void capture_hooks_handle(struct capture_hooks *f)
+{
+	handle_cause_worker(f);
+	hook_commands_handle(&f->commands, f->con);
+	if (f->metrics.path && clock_ns(CLOCK_MONOTONIC) >= f->metrics.due)
+		write_hook_metrics(f, true);
+}
+
+static int wait_hook_event(const struct capture_hooks *f, int signals)
+{
+	struct pollfd fds[CAPTURE_HOOKS_FDS + 1];
+	uint64_t due = hook_commands_due(&f->commands), now = clock_ns(CLOCK_MONOTONIC);
+	uint64_t left = due > now ? due - now : 0;
+	const struct timespec timeout = {
+		.tv_sec = (time_t)(left / NSEC_PER_SEC),
+		.tv_nsec = (long)(left % NSEC_PER_SEC),
+	};
+
+	capture_hooks_fds(f, fds);
+	fds[CAPTURE_HOOKS_FDS] = (struct pollfd){ .fd = signals, .events = POLLIN };
+	if (ppoll(fds, ARRAY_SIZE(fds), due == UINT64_MAX ? NULL : &timeout, NULL) > 0 &&
+	    fds[CAPTURE_HOOKS_FDS].revents)
+		return -EINTR;
+	return 0;
+}
+
+void capture_hooks_finish(struct capture_hooks *f, int signals)
+{
+	size_t dropped;
+
+	while ((f->worker.pidfd >= 0 || hook_commands_are_busy(&f->commands)) && !f->failed) {
+		if (wait_hook_event(f, signals))
+			break;
+		handle_cause_worker(f);
+		hook_commands_handle(&f->commands, f->con);
+	}
+	for (size_t i = 0; i < f->worker.nr && f->worker.known; i++)
+		count_unjudged_capture(f, f->worker.paths[i], strerror(EINTR));
+	dropped = hook_commands_release(&f->commands);
+	if (dropped)
+		console_warn(f->con, "--on-capture: interrupted for %zu capture%s", dropped,
+			     dropped > 1 ? "s" : "");
+	if (f->metrics.path)
+		write_hook_metrics(f, false);
+	metrics_finish_writer(&f->metrics, f->con, signals);
+}
+
+void capture_hooks_release(struct capture_hooks *f)
+{
+	hook_commands_release(&f->commands);
+	cause_worker_release(&f->worker);
+	metrics_release(&f->metrics);
+}

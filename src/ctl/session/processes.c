@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "session/session_internal.h"
+
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "cpulist.h"
+#include "task.h"
+#include "text.h"
+
+/* Above normal tasks, below threaded interrupts (50) and the user's real-time tasks. */
+#define PRIORITY 10
+
+int placement_apply(const int *watched, size_t nr)
+{
+	const struct sched_param param = { .sched_priority = PRIORITY };
+
+	affinity_leave(watched, nr);
+	if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param))
+		return -errno;
+	return 0;
+}
+
+void placement_release(void)
+{
+	sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){ 0 });
+}
+
+/* The child's end of the pipe follows the standard streams. */
+#define CALLER_FD 3
+
+/* Opens missing standard streams, so that later descriptors are above them. */
+static int fill_standard_streams(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd < CALLER_FD);
+	return fd < 0 || close(fd) ? -errno : 0;
+}
+
+static enum exit_code wait_child_ended(pid_t pid, struct console *con)
+{
+	int status;
+	int r = pid_wait(pid, &status);
+
+	if (r) {
+		console_error(con, "--detach: cannot wait for the session: %s", strerror(-r));
+		return EXIT_FAILED;
+	}
+	if (WIFEXITED(status))
+		return (enum exit_code)WEXITSTATUS(status);
+	console_error(con, "--detach: the session was killed by signal %d before it was armed",
+		      WTERMSIG(status));
+	return EXIT_FAILED;
+}
+
+static enum exit_code wait_child_armed(pid_t pid, int pipe_fd, struct console *con)
+{
+	ssize_t n;
+	char c;
+
+	do
+		n = read(pipe_fd, &c, 1);
+	while (n < 0 && errno == EINTR);
+	return n == 1 ? EXIT_FINE : wait_child_ended(pid, con);
+}
+
+static int become_detached(struct detach *detach, int pipe_fd)
+{
+	int null = open("/dev/null", O_RDONLY);
+
+	if (null < 0 || dup2(null, STDIN_FILENO) < 0)
+		return -errno;
+	if (pipe_fd != CALLER_FD && dup2(pipe_fd, CALLER_FD) < 0)
+		return -errno;
+	if (close_range(CALLER_FD + 1, ~0U, 0) || fcntl(CALLER_FD, F_SETFD, FD_CLOEXEC))
+		return -errno;
+	detach->caller = CALLER_FD;
+	/* Some shells send SIGHUP to all of their processes at exit. */
+	signal(SIGHUP, SIG_IGN);
+	return setsid() < 0 ? -errno : 0;
+}
+
+static int detach_print_error(struct console *con, int r)
+{
+	console_error(con, "--detach: %s", strerror(-r));
+	return r;
+}
+
+int detach_fork_child(struct detach *detach, struct console *con, enum exit_code *code)
+{
+	_cleanup_close_ int receive = -1;
+	_cleanup_close_ int send = -1;
+	int ends[2];
+	pid_t pid;
+	int r;
+
+	r = fill_standard_streams();
+	if (r || pipe2(ends, O_CLOEXEC))
+		return detach_print_error(con, r ?: -errno);
+	receive = ends[0];
+	send = ends[1];
+	fflush(con->out);
+	fflush(con->err);
+	pid = fork();
+	if (pid < 0)
+		return detach_print_error(con, -errno);
+	if (pid) {
+		closep(&send);
+		*code = wait_child_armed(pid, receive, con);
+		return 1;
+	}
+	r = become_detached(detach, send);
+	/* become_child() closed or moved them. */
+	receive = send = -1;
+	return r ? detach_print_error(con, r) : 0;
+}
+
+static int open_log_among_captures(struct detach *detach, const struct perf_poke_opts *opts,
+				   int output_fd, char **where, char **why)
+{
+	const char *name;
+	int r;
+
+	*where = strfmt("%s/%s.log", opts->output ?: "perf-poke.data", opts->session);
+	if (!*where)
+		return -ENOMEM;
+	name = strrchr(*where, '/') + 1;
+	r = logger_open_at(&detach->log, output_fd, name);
+	return r ? options_explain(why, r, "--detach: cannot append to the log '%s': %s", *where,
+				   strerror(-r))
+		 : 0;
+}
+
+/* Chooses the journal, or a file among the captures if there is none. */
+static int detach_choose_log(struct detach *detach, const struct perf_poke_opts *opts,
+			     int output_fd, char **where, char **why)
+{
+	const char *chosen = detach->where ?: "journal";
+
+	if (!detach->where && !systemd_has_journal())
+		return open_log_among_captures(detach, opts, output_fd, where, why);
+	*where = strdup(chosen);
+	if (!*where)
+		return -ENOMEM;
+	return detach->log.kind ? 0 : logger_open(&detach->log, chosen, why);
+}
+
+static int close_standard_streams(struct console *con)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int err = 0;
+
+	fflush(con->out);
+	fflush(con->err);
+	if (null < 0 || dup2(null, STDOUT_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0)
+		err = -errno;
+	closep(&null);
+	return err;
+}
+
+int detach_release_caller(struct detach *detach, struct console *con,
+			  const struct perf_poke_opts *opts, int output_fd)
+{
+	_cleanup_free_ char *where = NULL;
+	_cleanup_free_ char *why = NULL;
+	int r = detach_choose_log(detach, opts, output_fd, &where, &why);
+
+	if (r) {
+		console_error(con, "%s", why ?: strerror(-r));
+		return r;
+	}
+	if (con->json)
+		json_print(con, json_detached_line(opts->session, getpid(), where));
+	console_info(con,
+		     "session %s, pid %d, log %s; see it with perf-poke-ctl status %s, end it "
+		     "with perf-poke-ctl stop %s",
+		     opts->session, getpid(), where, opts->session, opts->session);
+	if (console_is_deaf(con))
+		return -EPIPE;
+	r = close_standard_streams(con);
+	if (r)
+		return detach_print_error(con, r);
+	con->log = detach->log;
+	con->detached = true;
+	if (write(detach->caller, "", 1) != 1) {
+		r = -errno;
+		console_error(con, "--detach: the command exited before the session was armed");
+		return r;
+	}
+	closep(&detach->caller);
+	return 0;
+}
+
+#define KILL_MS 1000
+
+static int spawn_set_attributes(posix_spawnattr_t *attr)
+{
+	static const int signals[] = { SIGHUP, SIGPIPE };
+	sigset_t none, defaults;
+	int r = posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP |
+						       POSIX_SPAWN_SETSIGDEF);
+
+	sigemptyset(&none);
+	sigemptyset(&defaults);
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+		sigaddset(&defaults, signals[i]);
+	r = r ?: posix_spawnattr_setsigmask(attr, &none);
+	r = r ?: posix_spawnattr_setsigdefault(attr, &defaults);
+	return r ?: posix_spawnattr_setpgroup(attr, 0);
+}
+
+static int spawn_set_stream(posix_spawn_file_actions_t *actions, int fd, int stream)
+{
+	return fd < 0 ? posix_spawn_file_actions_addopen(actions, stream, "/dev/null", O_RDWR, 0)
+		      : posix_spawn_file_actions_adddup2(actions, fd, stream);
+}
+
+int spawn_process_group(const char *path, char *const argv[], char *const environment[], int in,
+			int out, int err, pid_t *pid)
+{
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	int r = posix_spawn_file_actions_init(&actions);
+
+	if (r)
+		return -r;
+	r = posix_spawnattr_init(&attr);
+	if (r) {
+		posix_spawn_file_actions_destroy(&actions);
+		return -r;
+	}
+	r = spawn_set_stream(&actions, in, STDIN_FILENO);
+	r = r ?: spawn_set_stream(&actions, out, STDOUT_FILENO);
+	r = r ?: spawn_set_stream(&actions, err, STDERR_FILENO);
+	r = r ?: spawn_set_attributes(&attr);
+	r = r ?: posix_spawn(pid, path, &actions, &attr, argv, environment);
+	posix_spawnattr_destroy(&attr);
+	posix_spawn_file_actions_destroy(&actions);
+	return -r;
+}
+
+void spawn_kill_process(int pidfd)
+{
+	struct pollfd ended = { .fd = pidfd, .events = POLLIN };
+	int status;
+
+	pidfd_signal(pidfd, SIGKILL);
+	while (poll(&ended, 1, KILL_MS) < 0 && errno == EINTR)
+		;
+	pidfd_wait(pidfd, &status, WNOHANG);
+}
