@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Reads a CPU's counters from kernel memory on another CPU, without disturbing the first. */
-#include "steal.h"
+#include "steal.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -24,7 +24,7 @@ int hardware_find(struct bpf_iter__task *ctx)
 		return 0;
 	/* Use the register that was checked. */
 	barrier_var(task);
-	rq = steal_rq(task);
+	rq = steal_run_queue_of(task);
 	if (!rq)
 		return 0;
 	of = BPF_CORE_READ(rq, cpu);
@@ -36,6 +36,6 @@ int hardware_find(struct bpf_iter__task *ctx)
 SEC("syscall")
 int hardware_read(void *ctx)
 {
-	steal_ns = steal_ns_of(cpu < CPUS_MAX ? (void *)rqs[cpu] : NULL);
+	steal_ns = steal_ns_of_run_queue(cpu < CPUS_MAX ? (void *)rqs[cpu] : NULL);
 	return 0;
 }

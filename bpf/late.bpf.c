@@ -19,7 +19,7 @@ __u64 late_began_ns[LATE_SPINS] = {};
 __u32 late_next = 0;
 
 /* Divisions are slow and need no branches: an AUX sample of 60 KiB holds a whole spin. */
-static long late_step(__u32 index, void *ctx)
+static long late_spin_step(__u32 index, void *ctx)
 {
 	const struct spin *spin = ctx;
 	__u64 value = spin->until_ns;
@@ -39,6 +39,6 @@ int late_spin(struct bpf_raw_tracepoint_args *ctx)
 
 	late_began_ns[late_next++ % LATE_SPINS] = began_ns;
 	/* The maximum of the verifier, which takes minutes. */
-	bpf_loop(1 << 23, late_step, &spin, 0);
+	bpf_loop(1 << 23, late_spin_step, &spin, 0);
 	return 0;
 }

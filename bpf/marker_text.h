@@ -27,25 +27,26 @@ struct marker_scan {
 	__u64 digit_ns; /* value of the fraction's next digit */
 };
 
-static inline __attribute__((always_inline)) __u64 marker_bit(__u64 class, __u64 bit)
+static inline __attribute__((always_inline)) __u64 marker_class_bit(__u64 class, __u64 bit)
 {
 	return (class & bit) / bit;
 }
 
-static inline __attribute__((always_inline)) void marker_step(struct marker_scan *scan,
-							      const volatile __u8 *classes,
-							      const volatile __u8 *next,
-							      __u8 character)
+static inline __attribute__((always_inline)) void marker_scan_step(struct marker_scan *scan,
+								   const volatile __u8 *classes,
+								   const volatile __u8 *next,
+								   __u8 character)
 {
 	__u64 class = classes[character];
-	__u64 digit = marker_bit(class, MARKER_DIGIT), dot = marker_bit(class, MARKER_DOT);
+	__u64 digit = marker_class_bit(class, MARKER_DIGIT),
+	      dot = marker_class_bit(class, MARKER_DOT);
 	__u64 in_fraction = digit * scan->in_fraction;
 	__u64 whole = digit * (1 - scan->in_fraction);
-	__u64 is_latency = marker_bit(class, MARKER_UNIT) * scan->has_ended;
+	__u64 is_latency = marker_class_bit(class, MARKER_UNIT) * scan->has_ended;
 	__u64 index;
 
 	scan->latency_ns += is_latency * (scan->ended_ns - scan->latency_ns);
-	scan->has_ended = marker_bit(class, MARKER_SPACE) * scan->in_number;
+	scan->has_ended = marker_class_bit(class, MARKER_SPACE) * scan->in_number;
 	scan->ended_ns = scan->number_ns;
 	scan->number_ns = (digit + dot) * scan->number_ns * (1 + 9 * whole) +
 			  digit * (character - '0') * (whole * 1000 + in_fraction * scan->digit_ns);

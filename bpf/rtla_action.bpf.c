@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* For `rtla timerlat --bpf-action`: tail-calls the program of the newest session, if any; see
- * rtla.h. */
+ * reported.bpf.h. */
 #include <linux/bpf.h>
 
 #include <bpf/bpf_helpers.h>

@@ -19,7 +19,7 @@ const volatile __u32 namespace = 0; /* inode of the namespace */
 __u32 tgid = 0, tid = 0, exec_id = 0;
 __u64 start_ns = 0, address = 0;
 
-static __always_inline bool is_wanted(struct task_struct *task)
+static __always_inline bool task_has_wanted_pid(struct task_struct *task)
 {
 	struct pid *pid = task->thread_pid;
 	__u32 level = BPF_CORE_READ(pid, level);
@@ -40,7 +40,7 @@ int target_find(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 
-	if (!task || tid || !is_wanted(task))
+	if (!task || tid || !task_has_wanted_pid(task))
 		return 0;
 	tgid = task->tgid;
 	tid = task->pid;

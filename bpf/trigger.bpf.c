@@ -2,15 +2,12 @@
 /* The trigger: measures the latency of each hrtimer that expires on a watched CPU, and keeps
  * statistics. After arming, the first latency at or over the threshold freezes the trace, pokes the
  * targets, and notifies the controller. */
-#include "event.h"
-#include "latency.h"
-#include "marker.h"
-#include "osnoise.h"
-#include "report.h"
-#include "rtla.h"
-#include "span.h"
-#include "spike.h"
-#include "stack.h"
+#include "latency.bpf.h"
+#include "reported.bpf.h"
+#include "span.bpf.h"
+#include "spike.bpf.h"
+#include "stack.bpf.h"
+#include "trace_triggers.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -22,7 +19,7 @@ struct {
 	__type(value, struct trigger_session);
 } session SEC(".maps");
 
-static __always_inline __u64 clock_offset(struct hrtimer *timer)
+static __always_inline __u64 timer_clock_offset(struct hrtimer *timer)
 {
 	return bpf_core_field_exists(timer->base->offset) ? BPF_CORE_READ(timer, base, offset) : 0;
 }
@@ -30,7 +27,7 @@ static __always_inline __u64 clock_offset(struct hrtimer *timer)
 /* Compiled to a load, much cheaper than the helper; since Linux 6.2. */
 extern void *bpf_rdonly_cast(const void *pointer, __u32 type) __weak __ksym;
 
-static __always_inline int read_number(__u64 *number, const void *pointer)
+static __always_inline int read_kernel_number(__u64 *number, const void *pointer)
 {
 	const struct timespec64 *as_struct;
 
@@ -41,33 +38,34 @@ static __always_inline int read_number(__u64 *number, const void *pointer)
 	return 0;
 }
 
-static __noinline int spike(void *ctx, struct trigger_cpu *cpu, struct hrtimer *timer, __u64 now,
-			    __u64 latency_ns)
+static __noinline int expiry_take_spike(void *ctx, struct trigger_cpu *cpu, struct hrtimer *timer,
+					__u64 now, __u64 latency_ns)
 {
-	struct trigger_spike *s = take(cpu, PERF_POKE_TRIGGER_IRQ, latency_ns);
+	struct trigger_spike *s = spike_take(cpu, PERF_POKE_TRIGGER_IRQ, latency_ns);
 
 	if (!s)
 		return 0;
 	s->irq_ns = latency_ns;
-	s->actual_ns = now - clock_offset(timer);
+	s->actual_ns = now - timer_clock_offset(timer);
 	s->expected_ns = s->actual_ns - latency_ns;
 	s->function = (__u64)BPF_CORE_READ(timer, function);
 	s->timer = (__u64)timer;
 	s->cpu = s->ran_cpu;
-	fill_task(s);
+	spike_fill_task(s);
 	stack_at_spike(ctx, s->sequence);
-	return tell(s);
+	return spike_submit(s);
 }
 
 /* hrtick ends time slices: only if asked for. Its neighbour in memory is in the same line. */
-static __always_inline bool is_hrtick(const struct trigger_cpu *cpu, const struct hrtimer *timer)
+static __always_inline bool timer_is_hrtick(const struct trigger_cpu *cpu,
+					    const struct hrtimer *timer)
 {
 	return bpf_core_field_exists(timer->is_lazy) && !cpu->function && timer->is_lazy;
 }
 
 /* A timer that expires in a softirq waits for other softirqs and, with PREEMPT_RT, for a thread:
  * only its thread has a latency. */
-static __always_inline int expire(__u64 *ctx, bool has_threads, bool has_registers)
+static __always_inline int expiry_measure(__u64 *ctx, bool has_threads, bool has_registers)
 {
 	struct hrtimer *timer = (struct hrtimer *)ctx[0];
 	__u32 key = bpf_get_smp_processor_id();
@@ -80,35 +78,35 @@ static __always_inline int expire(__u64 *ctx, bool has_threads, bool has_registe
 	if (cpu->function && (__u64)timer->function != cpu->function)
 		return 0;
 	soft = timer->is_soft;
-	if ((soft && !has_threads) || is_hrtick(cpu, timer))
+	if ((soft && !has_threads) || timer_is_hrtick(cpu, timer))
 		return 0;
 
 	now = ctx[1];
-	if (NOW_IS_POINTER && read_number(&now, (void *)now))
+	if (NOW_IS_POINTER && read_kernel_number(&now, (void *)now))
 		return 0;
 	expires = timer->node.expires;
-	latency_ns = lateness(now, expires);
+	latency_ns = latency_between(now, expires);
 
 	if (has_threads) {
-		expires -= clock_offset(timer);
-		waits = begin(cpu, timer, expires, latency_ns, soft);
+		expires -= timer_clock_offset(timer);
+		waits = activation_begin(cpu, timer, expires, latency_ns, soft);
 	}
 	if (soft)
 		return 0;
 	if (latency_ns < cpu->threshold_ns)
-		count(cpu, latency_ns);
+		cpu_stats_count(cpu, latency_ns);
 	else
-		spike(ctx, cpu, timer, now, latency_ns);
+		expiry_take_spike(ctx, cpu, timer, now, latency_ns);
 	if (waits)
 		holder_interrupted(ctx, expires + latency_ns, latency_ns,
-				   has_registers ? interrupted_user() : 0);
+				   has_registers ? interrupted_user_address() : 0);
 	return 0;
 }
 
 SEC("tp_btf/hrtimer_expire_entry")
 int trigger_hrtimer(__u64 *ctx)
 {
-	return expire(ctx, false, false);
+	return expiry_measure(ctx, false, false);
 }
 
 /* The same if threads woken by timers are watched too. A separate program, because libbpf needs
@@ -116,14 +114,14 @@ int trigger_hrtimer(__u64 *ctx)
 SEC("?tp_btf/hrtimer_expire_entry")
 int trigger_hrtimer_threads(__u64 *ctx)
 {
-	return expire(ctx, true, false);
+	return expiry_measure(ctx, true, false);
 }
 
 /* The same where programs can see the interrupted code. */
 SEC("?tp_btf/hrtimer_expire_entry")
 int trigger_hrtimer_registers(__u64 *ctx)
 {
-	return expire(ctx, true, true);
+	return expiry_measure(ctx, true, true);
 }
 
 /* The programs below are run by user space with BPF_PROG_TEST_RUN. */
@@ -174,7 +172,7 @@ int trigger_poke(void *ctx)
 		return 0;
 	s.time_ns = bpf_ktime_get_ns();
 	s.sequence = __sync_fetch_and_add(&sequence, 1) + 1;
-	fill_task(&s);
+	spike_fill_task(&s);
 	if (!bpf_ringbuf_output(&spikes, &s, sizeof(s), BPF_RB_FORCE_WAKEUP))
 		return s.sequence & 0x7fffffff;
 	__sync_lock_test_and_set(&armed, 1);
@@ -187,6 +185,6 @@ int trigger_stop(void *ctx)
 {
 	struct trigger_spike s = { .what = TRIGGER_STOP };
 
-	fill_task(&s);
+	spike_fill_task(&s);
 	return bpf_ringbuf_output(&spikes, &s, sizeof(s), BPF_RB_FORCE_WAKEUP) ? 2 : 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Shared by the trigger program and user space: the spike record, the statistics of a CPU, and the
- * buckets of the latency histogram. All times are nanoseconds. */
+/* Shared by the trigger program and user space: the spike record, the statistics of a CPU, the
+ * buckets of the latency histogram, and the targets. All times are nanoseconds. */
 #ifndef TRIGGER_H
 #define TRIGGER_H
 
@@ -33,10 +33,10 @@ enum span_by {
 	SPAN_BY_ARGUMENT,
 };
 
-/* Kinds that may overrun: see overrun.h. */
+/* Kinds that may overrun: see spike.bpf.h. */
 #define OVERRUN_TABLES 3
 
-/* Filters of tracepoints: see filter.h. */
+/* Filters of tracepoints: see trace_triggers.bpf.h. */
 enum trigger_filter {
 	FILTER_EVENT,
 	FILTER_SPAN_ENTRY,
@@ -228,7 +228,7 @@ struct trigger_spike {
 	__u32 ran_watched;		  /* 1: that CPU is watched */
 	__u32 unpoked;			  /* 1: left to the controller to poke the targets */
 	struct trigger_task late;	  /* the thread that was late */
-	__u32 overrun;			  /* 1: not over yet: see overrun.h */
+	__u32 overrun;			  /* 1: not over yet: see spike.bpf.h */
 	__u32 padding;
 	char label[TRIGGER_LABEL_SIZE]; /* of the reporter, the marker or the event */
 };
@@ -308,5 +308,78 @@ static inline __u32 trigger_bucket(__u64 latency_ns)
 	octave = trigger_log2(units | TRIGGER_SUB_BUCKETS) - TRIGGER_SUB_BITS;
 	return octave * TRIGGER_SUB_BUCKETS + (units >> octave);
 }
+
+/* -- The targets of a spike's signals, and the results */
+
+#define POKE_TARGETS 16
+/* Appended to the message for FASYNC: hexadecimal digits with a bit for each target that it is
+ * for. */
+#define POKE_CALLED_FORMAT "%04x"
+#define POKE_CALLED_DIGITS 4
+
+/* A way is a value of enum perf_poke_delivery: there is room for these. */
+#define POKE_WAYS 8
+#define POKE_WAY_NONE PERF_POKE_DELIVERY_AUTO /* no way has taken the signal */
+#define POKE_OUTSTANDING(way) (1U << (way))
+
+/* Why a target is not signalled any more. */
+enum poke_lost {
+	POKE_NOT_LOST,
+	POKE_LOST_ENDED,
+	POKE_LOST_EXEC,	   /* it runs another program, which may not catch the signal */
+	POKE_LOST_HANDLER, /* the signal would kill it or be lost */
+};
+
+/* A thread to signal. TIDs are reused, so the start time is part of the identity. exec changes
+ * neither, but it changes exec_id. Targets are the first entries of their map; one without a tid
+ * ends them. */
+struct poke_target {
+	__u32 tgid, tid; /* in the first pid namespace */
+	__u64 start_ns;	 /* CLOCK_BOOTTIME */
+	__u64 task;	 /* address of its task_struct; may be reused after its end */
+	__u32 exec_id;	 /* the low half of self_exec_id */
+	__u32 lost;	 /* enum poke_lost; set once, by the first to notice */
+	__s32 signal;
+	__u32 blocked; /* 1: it blocked the signal when this was last looked at */
+	/* Of the newest spike: */
+	__u32 idle; /* 1: the CPU was idle */
+	__u32 unused;
+	__u64 sequence;
+	__u64 poked_ns;	  /* when it was poked; both CLOCK_MONOTONIC */
+	__u64 pending_ns; /* when the signal became pending; 0: not yet */
+	__u32 way;	  /* or POKE_WAY_NONE: all ways refused */
+	/* POKE_OUTSTANDING of the ways with an outstanding signal, of any spike;
+	 * POKE_OUTSTANDING(NONE): the controller must send it. Clearing a bit takes ownership of
+	 * that signal: its owner sends it, has seen it arrive, or has sent a later one. */
+	__u32 outstanding;
+	/* Since the session began: */
+	__u64 pending; /* signals that became pending, from any sender */
+	__u64 merged;  /* signals merged with a pending or outstanding one */
+	__u64 sent[POKE_WAYS];
+	__u64 refused[POKE_WAYS];
+};
+
+/* Takes ownership. Returns whether the signal was outstanding. */
+static inline __attribute__((always_inline)) __u32
+poke_take_outstanding(volatile struct poke_target *target, __u32 way)
+{
+	return __sync_fetch_and_and(&target->outstanding, ~POKE_OUTSTANDING(way)) &
+	       POKE_OUTSTANDING(way);
+}
+
+/* At a spike: earlier outstanding signals, except a queued callback, merge with the new one. */
+static inline __attribute__((always_inline)) void
+poke_merge_outstanding(volatile struct poke_target *target)
+{
+	const __u32 queued = POKE_OUTSTANDING(PERF_POKE_DELIVERY_TASK_WORK);
+
+	if (__sync_fetch_and_and(&target->outstanding, queued) & ~queued)
+		__sync_fetch_and_add(&target->merged, 1);
+}
+
+#ifndef __bpf__
+static_assert(POKE_TARGETS == 4 * POKE_CALLED_DIGITS, "a bit for each");
+static_assert(sizeof(struct poke_target) == 96 + 16 * POKE_WAYS, "no hidden padding");
+#endif
 
 #endif

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bpf/poke.h"
+#include "bpf/trigger.h"
 #include "machine/base.h"
 #include "options/config.h"
 

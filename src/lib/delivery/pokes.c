@@ -234,23 +234,23 @@ static int poke_open_states(struct poke *poke)
 }
 
 static const char *const poke_why[] = {
-	[POKE_GONE_ENDED] = "has ended",
-	[POKE_GONE_EXEC] = "runs another program now",
-	[POKE_GONE_HANDLER] = "no longer catches the signal",
+	[POKE_LOST_ENDED] = "has ended",
+	[POKE_LOST_EXEC] = "runs another program now",
+	[POKE_LOST_HANDLER] = "no longer catches the signal",
 };
 
-static void poke_end_gone(struct poke *poke)
+static void poke_end_lost(struct poke *poke)
 {
 	for (size_t i = 0; i < poke->nr; i++) {
 		const struct target *target = &poke->targets[i];
 
-		if (!poke->tids[i] || !poke->live[i].gone)
+		if (!poke->tids[i] || !poke->live[i].lost)
 			continue;
 		poke->tids[i] = 0;
 		poke->nr_ended++;
 		epoll_ctl(poke->epoll_fd, EPOLL_CTL_DEL, target->pidfd, NULL);
 		log_write(poke->log, PERF_POKE_LOG_WARN, "target %d (%s) %s: no longer poked",
-			  target->tid, target->comm, poke_why[poke->live[i].gone]);
+			  target->tid, target->comm, poke_why[poke->live[i].lost]);
 	}
 }
 
@@ -266,9 +266,9 @@ int poke_start(struct poke *poke, struct trigger *trigger)
 	if (err)
 		return err;
 	for (size_t i = 0; i < poke->nr; i++) {
-		if (poke->live[i].gone)
+		if (poke->live[i].lost)
 			return log_error(poke->log, -ESRCH, "target %d: %s", poke->targets[i].tid,
-					 poke_why[poke->live[i].gone]);
+					 poke_why[poke->live[i].lost]);
 	}
 	return 0;
 }
@@ -280,7 +280,7 @@ int poke_cpu_online(struct poke *poke)
 	poke_close_states(poke);
 	/* The TID of an ended target may be reused. */
 	err = trigger_look(poke->trigger);
-	poke_end_gone(poke);
+	poke_end_lost(poke);
 	return err ? err : poke_open_states(poke);
 }
 
@@ -301,7 +301,7 @@ static void poke_relay_signal(struct poke *poke, size_t i, uint64_t sequence)
 	volatile struct poke_target *live = &poke->live[i];
 	int err = trigger_look(poke->trigger);
 
-	poke_end_gone(poke);
+	poke_end_lost(poke);
 	if (err || !poke->tids[i] || live->blocked || target_signal(&poke->targets[i])) {
 		__sync_fetch_and_add(&live->refused[PERF_POKE_DELIVERY_RELAY], 1);
 		return;
@@ -318,10 +318,10 @@ static enum perf_poke_delivery poke_open_way(const struct poke *poke, size_t i, 
 {
 	const volatile struct poke_target *live = &poke->live[i];
 	enum perf_poke_delivery way = live->way;
-	bool owed = live->owed & POKE_OWED(way);
+	bool outstanding = live->outstanding & POKE_OUTSTANDING(way);
 
-	if ((way != PERF_POKE_DELIVERY_FASYNC && way != PERF_POKE_DELIVERY_TRACEPOINT) || !owed ||
-	    !poke->tids[i])
+	if ((way != PERF_POKE_DELIVERY_FASYNC && way != PERF_POKE_DELIVERY_TRACEPOINT) ||
+	    !outstanding || !poke->tids[i])
 		return POKE_WAY_NONE;
 	return live->sequence == sequence ? way : POKE_WAY_NONE;
 }
@@ -333,8 +333,8 @@ static void poke_begin_relayed(volatile struct poke_target *live, uint64_t seque
 	live->idle = 0;
 	live->poked_ns = clock_ns(CLOCK_MONOTONIC);
 	live->sequence = sequence;
-	poke_merge_owed(live);
-	__sync_fetch_and_or(&live->owed, POKE_OWED(POKE_WAY_NONE));
+	poke_merge_outstanding(live);
+	__sync_fetch_and_or(&live->outstanding, POKE_OUTSTANDING(POKE_WAY_NONE));
 }
 
 static void poke_set_timer(const struct poke *poke, uint64_t ns)
@@ -348,7 +348,7 @@ void poke_settle(struct poke *poke, uint64_t sequence, bool tried)
 {
 	bool open = false;
 
-	poke_end_gone(poke);
+	poke_end_lost(poke);
 	for (size_t i = 0; i < poke->nr; i++) {
 		volatile struct poke_target *live = &poke->live[i];
 
@@ -356,7 +356,7 @@ void poke_settle(struct poke *poke, uint64_t sequence, bool tried)
 			poke_begin_relayed(live, sequence);
 		if (live->sequence != sequence || !poke->tids[i])
 			continue;
-		if (live->way == POKE_WAY_NONE && poke_take_owed(live, POKE_WAY_NONE))
+		if (live->way == POKE_WAY_NONE && poke_take_outstanding(live, POKE_WAY_NONE))
 			poke_relay_signal(poke, i, sequence);
 		open |= poke_open_way(poke, i, sequence) != POKE_WAY_NONE;
 	}
@@ -377,7 +377,8 @@ static bool poke_is_dropped(const struct poke *poke)
 
 	for (size_t i = 0; i < poke->nr; i++) {
 		const volatile struct poke_target *live = &poke->live[i];
-		bool lost = live->idle && live->owed & POKE_OWED(PERF_POKE_DELIVERY_FASYNC);
+		bool lost = live->idle &&
+			    live->outstanding & POKE_OUTSTANDING(PERF_POKE_DELIVERY_FASYNC);
 
 		if (live->way != PERF_POKE_DELIVERY_FASYNC || live->sequence != poke->settling ||
 		    !poke->tids[i])
@@ -410,7 +411,7 @@ static void poke_settle_rest(struct poke *poke)
 		if (way == POKE_WAY_NONE)
 			continue;
 		/* Clearing the bit takes ownership of the signal. */
-		if (!poke_take_owed(live, way))
+		if (!poke_take_outstanding(live, way))
 			continue;
 		__sync_fetch_and_add(&live->refused[way], 1);
 		poke_relay_signal(poke, i, poke->settling);
@@ -426,11 +427,11 @@ size_t poke_poll(struct poke *poke)
 
 	for (int i = 0; i < nr; i++) {
 		if (events[i].data.u64 < poke->nr)
-			poke->live[events[i].data.u64].gone = POKE_GONE_ENDED;
+			poke->live[events[i].data.u64].lost = POKE_LOST_ENDED;
 		else if (read(poke->timer_fd, &expirations, sizeof(expirations)) > 0)
 			poke_settle_rest(poke);
 	}
-	poke_end_gone(poke);
+	poke_end_lost(poke);
 	return poke->nr - poke->nr_ended;
 }
 
@@ -449,11 +450,11 @@ void poke_finish(struct poke *poke)
 	/* Stopped targets still owe themselves signals. */
 	for (size_t i = 0; i < poke->nr; i++) {
 		volatile struct poke_target *live = &poke->live[i];
-		uint32_t owed = __sync_fetch_and_and(&live->owed, 0);
+		uint32_t outstanding = __sync_fetch_and_and(&live->outstanding, 0);
 
-		if (!poke->tids[i] || !owed)
+		if (!poke->tids[i] || !outstanding)
 			continue;
-		__sync_fetch_and_add(&live->merged, __builtin_popcount(owed) - 1);
+		__sync_fetch_and_add(&live->merged, __builtin_popcount(outstanding) - 1);
 		poke_relay_signal(poke, i, live->sequence);
 	}
 }
@@ -481,7 +482,7 @@ void poke_describe(const struct poke *poke, uint64_t sequence, struct json_objec
 		const struct delivery *way;
 
 		/* The fields are of this spike unless a newer one has begun to replace them: see
-		 * poke_one(). */
+		 * poke_signal_target(). */
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 		if (read.sequence != sequence || live->sequence != sequence) {
 			read.way = POKE_WAY_NONE;

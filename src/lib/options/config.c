@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "bpf/poke.h"
+#include "bpf/trigger.h"
 #include "cpulist.h"
 #include "machine/base.h"
 #include "options/table.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "array.h"
-#include "bpf/poke.h"
+#include "bpf/trigger.h"
 #include "clock.h"
 #include "options/table.h"
 #include "text.h"

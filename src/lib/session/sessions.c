@@ -6,7 +6,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "bpf/poke.h"
+#include "bpf/trigger.h"
 #include "clock.h"
 #include "machine/base.h"
 #include "session/visible.h"

@@ -10,7 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bpf/poke.h"
 #include "bpf/trigger.h"
 #include "machine/base.h"
 #include "options/config.h"
@@ -157,7 +156,7 @@ int trigger_resume(const struct trigger *trigger, int cpu);
 /* The kernel drops perf events on idle CPUs: leaves those spikes to another way. */
 void trigger_set_drops_idle(struct trigger *trigger);
 
-/* Checks the targets again, right before a signal: sets `gone` in those that must not be signalled
+/* Checks the targets again, right before a signal: sets `lost` in those that must not be signalled
  * any more. */
 int trigger_look(const struct trigger *trigger);
 

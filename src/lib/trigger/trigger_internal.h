@@ -57,7 +57,7 @@ int marker_load(struct trigger *trigger, const struct trigger_config *config,
 		const struct log *log);
 
 /* Builds the search tables of the program. word: 1 to MARKER_WORD_MAX bytes. The tables are zeroed,
- * with MARKER_CHARACTERS entries, and as many for each of MARKER_STATES: see marker_step(). */
+ * with MARKER_CHARACTERS entries, and as many for each of MARKER_STATES: see marker_scan_step(). */
 void marker_make(__u8 *classes, __u8 *next, const char *word);
 
 int span_check(struct config *config);

@@ -97,7 +97,7 @@ static void *lookup(const void *map, const void *key);
 #define bpf_get_current_task_btf() current
 #define bpf_ktime_get_ns() now_ns
 #define bpf_get_smp_processor_id() CPU
-#define is_watched(cpu) watched
+#define cpu_is_watched(cpu) watched
 #define bpf_send_signal_thread(signal) signal_task(current, signal, SI_KERNEL)
 #define BPF_CORE_READ(from, field) ((from)->field)
 #define BPF_CORE_READ_BITFIELD_PROBED(from, field) ((from)->field)
@@ -110,9 +110,9 @@ static void *lookup(const void *map, const void *key);
 #pragma GCC diagnostic ignored "-Wunknown-pragmas"
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 /* Replaced by the above. */
-#define CPUS_H
+#define CPUS_BPF_H
 #define const
-#include "bpf/poke/send.h"
+#include "bpf/poke.bpf.h"
 #undef const
 #pragma GCC diagnostic pop
 

@@ -147,11 +147,11 @@ static void ignore_signal(struct task_struct *task)
 
 static const struct {
 	void (*change)(struct task_struct *task);
-	enum poke_gone gone;
+	enum poke_lost lost;
 } changes[] = {
-	{ end_task, POKE_GONE_ENDED },	      { reuse_task, POKE_GONE_ENDED },
-	{ begin_exec, POKE_GONE_EXEC },	      { exec_task, POKE_GONE_EXEC },
-	{ reset_handler, POKE_GONE_HANDLER }, { ignore_signal, POKE_GONE_HANDLER },
+	{ end_task, POKE_LOST_ENDED },	      { reuse_task, POKE_LOST_ENDED },
+	{ begin_exec, POKE_LOST_EXEC },	      { exec_task, POKE_LOST_EXEC },
+	{ reset_handler, POKE_LOST_HANDLER }, { ignore_signal, POKE_LOST_HANDLER },
 };
 
 /* A wrong process, or one that the signal would end, gets it by no delivery; the others still do.
@@ -170,7 +170,7 @@ TEST(stranger_is_left_alone)
 		spike(poke, 1, &busy);
 		changes[change].change(&tasks[1]);
 		spike(poke, 2, &busy);
-		assert_int_equal(map[1].gone, changes[change].gone);
+		assert_int_equal(map[1].lost, changes[change].lost);
 		assert_int_equal(nr_signals[1], 1);
 		check_target(0, 2);
 		check_target(2, 2);
@@ -190,7 +190,7 @@ TEST(blocked_signal_is_not_sent)
 		tasks[1].blocked.sig[0] = 1UL << (SIGUSR2 - 1);
 		spike(poke, 1, &busy);
 		assert_int_equal(nr_signals[1], 0);
-		assert_int_equal(map[1].gone, POKE_HERE);
+		assert_int_equal(map[1].lost, POKE_NOT_LOST);
 		assert_int_equal(sum(map[1].sent), 0);
 		assert_int_equal(map[1].refused[PERF_POKE_DELIVERY_RELAY], 1);
 		tasks[1].blocked.sig[0] = 1UL << (SIGUSR1 - 1);
@@ -213,9 +213,9 @@ TEST(signal_is_blocked_late)
 
 		memset(refuses, 0, sizeof(refuses));
 		current = &tasks[1];
-		map[1].owed = POKE_OWED(own[n]);
+		map[1].outstanding = POKE_OUTSTANDING(own[n]);
 		tasks[1].blocked.sig[0] = 1UL << (SIGUSR2 - 1);
-		poke_pay(&map[1], own[n]);
+		poke_signal_self(&map[1], own[n]);
 		assert_int_equal(nr_signals[1], 0);
 		assert_int_equal(map[1].refused[own[n]], 1);
 		tasks[1].blocked.sig[0] = 0;

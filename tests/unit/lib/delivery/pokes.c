@@ -20,7 +20,7 @@ static size_t nr_signals[POKE_TARGETS];
 static size_t nr_drops_idle, nr_graces;
 static int opened_for[POKE_TARGETS]; /* targets of the last opened delivery */
 /* The result of the next look. */
-static enum poke_gone found_gone[POKE_TARGETS];
+static enum poke_lost found_lost[POKE_TARGETS];
 static uint64_t now_ns;
 static struct messages messages;
 static const struct log log_of_test = { messages_add, &messages };
@@ -49,8 +49,8 @@ int __wrap_trigger_look(const struct trigger *trigger)
 {
 	assert_ptr_equal(trigger, map);
 	for (size_t i = 0; i < POKE_TARGETS; i++) {
-		if (!map[i].gone)
-			map[i].gone = found_gone[i];
+		if (!map[i].lost)
+			map[i].lost = found_lost[i];
 	}
 	return 0;
 }
@@ -123,7 +123,7 @@ static struct poke *open_poke(size_t nr)
 
 	memset(map, 0, sizeof(map));
 	memset(nr_signals, 0, sizeof(nr_signals));
-	memset(found_gone, 0, sizeof(found_gone));
+	memset(found_lost, 0, sizeof(found_lost));
 	nr_drops_idle = nr_graces = 0;
 	messages.nr = 0;
 	for (size_t i = 0; i < nr; i++)
@@ -140,7 +140,7 @@ static void spike(size_t i, uint64_t sequence, bool idle)
 	map[i].idle = idle;
 	map[i].pending_ns = 0;
 	map[i].way = idle && nr_drops_idle ? POKE_WAY_NONE : PERF_POKE_DELIVERY_FASYNC;
-	map[i].owed = POKE_OWED(map[i].way);
+	map[i].outstanding = POKE_OUTSTANDING(map[i].way);
 	if (map[i].way)
 		map[i].sent[PERF_POKE_DELIVERY_FASYNC]++;
 	else
@@ -156,7 +156,7 @@ static void pass_grace(struct poke *poke)
 static void arrive(size_t i)
 {
 	map[i].pending_ns = 1;
-	map[i].owed = 0;
+	map[i].outstanding = 0;
 }
 
 /* An arrived signal is not sent again. */
@@ -298,7 +298,7 @@ TEST(is_not_mistaken)
 	assert_int_equal(nr_graces, 1);
 	poke_finish(poke);
 	assert_int_equal(nr_signals[0], 1);
-	assert_int_equal(map[0].owed, 0);
+	assert_int_equal(map[0].outstanding, 0);
 	poke_free(poke);
 }
 
@@ -309,7 +309,7 @@ TEST(is_overtaken)
 
 	spike(0, 1, true);
 	map[0].way = POKE_WAY_NONE;
-	map[0].owed = 0;
+	map[0].outstanding = 0;
 	poke_settle(poke, 1, true);
 	assert_int_equal(nr_signals[0], 0);
 	/* Within the grace: the next spike's signal is left to the next spike. */
@@ -317,7 +317,7 @@ TEST(is_overtaken)
 	poke_settle(poke, 2, true);
 	spike(0, 3, true);
 	map[0].way = POKE_WAY_NONE;
-	map[0].owed = POKE_OWED(POKE_WAY_NONE);
+	map[0].outstanding = POKE_OUTSTANDING(POKE_WAY_NONE);
 	pass_grace(poke);
 	assert_int_equal(nr_signals[0], 0);
 	poke_settle(poke, 3, true);
@@ -344,15 +344,15 @@ TEST(is_merged)
 TEST(is_gone)
 {
 	static const char *const why[] = {
-		[POKE_GONE_ENDED] = "target 100 () has ended: no longer poked",
-		[POKE_GONE_EXEC] = "target 100 () runs another program now: no longer poked",
-		[POKE_GONE_HANDLER] = "target 100 () no longer catches the signal: no longer poked",
+		[POKE_LOST_ENDED] = "target 100 () has ended: no longer poked",
+		[POKE_LOST_EXEC] = "target 100 () runs another program now: no longer poked",
+		[POKE_LOST_HANDLER] = "target 100 () no longer catches the signal: no longer poked",
 	};
 
-	for (enum poke_gone gone = POKE_GONE_ENDED; gone <= POKE_GONE_HANDLER; gone++) {
+	for (enum poke_lost lost = POKE_LOST_ENDED; lost <= POKE_LOST_HANDLER; lost++) {
 		struct poke *poke = open_poke(2);
 
-		found_gone[0] = gone;
+		found_lost[0] = lost;
 		for (uint64_t sequence = 1; sequence <= 2; sequence++) {
 			poke_settle(poke, sequence, false);
 			assert_int_equal(poke_poll(poke), 1);
@@ -361,7 +361,7 @@ TEST(is_gone)
 		assert_int_equal(nr_signals[1], 2);
 		assert_int_equal(messages.nr, 1);
 		assert_int_equal(messages.level, PERF_POKE_LOG_WARN);
-		assert_string_equal(messages.text, why[gone]);
+		assert_string_equal(messages.text, why[lost]);
 		poke_free(poke);
 	}
 }
@@ -372,7 +372,7 @@ TEST(is_noticed)
 	struct poke *poke = open_poke(1);
 
 	assert_int_equal(poke_poll(poke), 1);
-	map[0].gone = POKE_GONE_EXEC;
+	map[0].lost = POKE_LOST_EXEC;
 	assert_int_equal(poke_poll(poke), 0);
 	assert_int_equal(poke_poll(poke), 0);
 	assert_int_equal(messages.nr, 1);
@@ -384,9 +384,9 @@ TEST(comes_back)
 {
 	struct poke *poke = open_poke(3);
 
-	map[0].gone = POKE_GONE_ENDED;
+	map[0].lost = POKE_LOST_ENDED;
 	assert_int_equal(poke_poll(poke), 2);
-	found_gone[1] = POKE_GONE_ENDED;
+	found_lost[1] = POKE_LOST_ENDED;
 	assert_int_equal(poke_cpu_online(poke), 0);
 	assert_int_equal(opened_for[0], 0);
 	assert_int_equal(opened_for[1], 0);
@@ -439,13 +439,13 @@ TEST(finishes)
 	/* The target has not run the task work yet. */
 	spike(0, 2, false);
 	map[0].way = PERF_POKE_DELIVERY_TASK_WORK;
-	map[0].owed |= POKE_OWED(PERF_POKE_DELIVERY_TASK_WORK);
+	map[0].outstanding |= POKE_OUTSTANDING(PERF_POKE_DELIVERY_TASK_WORK);
 	poke_settle(poke, 2, true);
 	poke_poll(poke);
 	assert_int_equal(nr_signals[0], 1);
 	poke_finish(poke);
 	assert_int_equal(nr_signals[0], 2);
 	assert_int_equal(map[0].merged, 1);
-	assert_int_equal(map[0].owed, 0);
+	assert_int_equal(map[0].outstanding, 0);
 	poke_free(poke);
 }

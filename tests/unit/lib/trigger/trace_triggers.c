@@ -15,7 +15,7 @@ static bool scan(const char *word, const char *text, __u64 *latency_ns)
 	memset(next, 0, sizeof(next));
 	marker_make(classes, next, word);
 	for (size_t i = 0; i < 128; i++)
-		marker_step(&scan, classes, next, i < strlen(text) ? (__u8)text[i] : 0);
+		marker_scan_step(&scan, classes, next, i < strlen(text) ? (__u8)text[i] : 0);
 	*latency_ns = scan.latency_ns;
 	return scan.state == strlen(word);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Steal time of a CPU as the scheduler counts it: at each wakeup, switch and tick. */
-#ifndef STEAL_H
-#define STEAL_H
+#ifndef STEAL_BPF_H
+#define STEAL_BPF_H
 
 #include "kernel_types.h"
 
@@ -36,7 +36,7 @@ struct task_struct___fair {
 #pragma clang attribute pop
 
 /* Run queue of the task; NULL: unknown. */
-static __always_inline struct rq *steal_rq(const struct task_struct *task)
+static __always_inline struct rq *steal_run_queue_of(const struct task_struct *task)
 {
 	const struct task_struct___fair *fair = (const void *)task;
 
@@ -44,7 +44,7 @@ static __always_inline struct rq *steal_rq(const struct task_struct *task)
 							  : NULL;
 }
 
-static __always_inline __u64 steal_ns_of(struct rq *rq)
+static __always_inline __u64 steal_ns_of_run_queue(struct rq *rq)
 {
 	__u64 ns, seen = 0;
 

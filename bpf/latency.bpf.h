@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Latencies that end in a thread: from a timer's expiry until the thread that it wakes runs, or
  * until timerlat's thread returns to user space; and from any wakeup of a thread until it runs. */
-#ifndef LATENCY_H
-#define LATENCY_H
+#ifndef LATENCY_BPF_H
+#define LATENCY_BPF_H
 
-#include "holder.h"
-#include "overrun.h"
-#include "spike.h"
-#include "stack.h"
+#include "spike.bpf.h"
+#include "stack.bpf.h"
 
 /* Callbacks of timers whose threads can be found; 0: not in this kernel. */
 const volatile __u64 timerlat_irq = 0;
@@ -24,9 +22,9 @@ struct activation {
 	__u64 expected_ns, irq_ns, thread_ns;
 	__u64 function, timer;
 	__u32 cpu, pid, tid;
-	__u32 ran;     /* 1: the thread has run, thread_ns is its latency */
-	char comm[16]; /* of the interrupted task */
-	__u64 told;    /* 1: was a spike before the thread ran */
+	__u32 ran;	 /* 1: the thread has run, thread_ns is its latency */
+	char comm[16];	 /* of the interrupted task */
+	__u64 was_spike; /* 1: was a spike before the thread ran */
 };
 
 /* By thread ID; if timerlat reports samples, by CPU. */
@@ -41,7 +39,7 @@ struct {
 struct wakeup {
 	__u64 time_ns;
 	__u32 cpu;
-	__u32 told; /* 1: was a spike before it ran */
+	__u32 was_spike; /* 1: was a spike before it ran */
 };
 
 struct {
@@ -87,8 +85,8 @@ static __always_inline struct task_struct *timerlat_task(struct hrtimer *timer)
 }
 
 /* TID of the thread that the timer wakes; 0: unknown, or not watched. */
-static __always_inline __u32 timer_tid(const struct trigger_cpu *cpu, struct hrtimer *timer,
-				       __u64 runs)
+static __always_inline __u32 timer_thread_tid(const struct trigger_cpu *cpu, struct hrtimer *timer,
+					      __u64 runs)
 {
 	struct task_struct *task = NULL;
 	__u32 tid;
@@ -105,8 +103,8 @@ static __always_inline __u32 timer_tid(const struct trigger_cpu *cpu, struct hrt
 
 /* A timer has expired. expected_ns: CLOCK_MONOTONIC. soft: in a softirq, so the interrupt's latency
  * is unknown. Returns whether a thread waits for the CPU. */
-static __always_inline bool begin(const struct trigger_cpu *cpu, struct hrtimer *timer,
-				  __u64 expected_ns, __u64 late_ns, bool soft)
+static __always_inline bool activation_begin(const struct trigger_cpu *cpu, struct hrtimer *timer,
+					     __u64 expected_ns, __u64 late_ns, bool soft)
 {
 	__u64 runs = (__u64)timer->function;
 	struct activation activation = {
@@ -120,9 +118,9 @@ static __always_inline bool begin(const struct trigger_cpu *cpu, struct hrtimer 
 	__u32 key = activation.cpu;
 
 	if (timerlat_irq && runs == timerlat_irq)
-		noise_begin();
+		noise_begin_sample();
 	if (!has_samples)
-		key = timer_tid(cpu, timer, runs);
+		key = timer_thread_tid(cpu, timer, runs);
 	else if (runs != timerlat_irq)
 		return false;
 	if (!key && !has_samples)
@@ -145,7 +143,8 @@ static __always_inline bool begin(const struct trigger_cpu *cpu, struct hrtimer 
 }
 
 /* Records later latencies of an activation with a spike. */
-static __always_inline void note_latencies(const struct activation *activation, __u64 user_ns)
+static __always_inline void activation_note_latencies(const struct activation *activation,
+						      __u64 user_ns)
 {
 	__u32 key = activation->cpu;
 	struct trigger_latencies *seen = newest_latencies(key);
@@ -155,30 +154,31 @@ static __always_inline void note_latencies(const struct activation *activation, 
 		return;
 	seen->thread_ns = activation->thread_ns;
 	seen->user_ns = user_ns;
-	noise_copy(&seen->noise, key, !user_ns && !has_samples);
+	noise_copy_to_spike(&seen->noise, key, !user_ns && !has_samples);
 }
 
-/* A latency of a watched thread. take() makes the final decision about a spike. */
-static __noinline int judge(void *ctx, __u32 kind, const struct activation *activation,
-			    __u64 latency_ns, const struct task_struct *late)
+/* A latency of a watched thread. spike_take() makes the final decision about a spike. */
+static __noinline int activation_judge(void *ctx, __u32 kind, const struct activation *activation,
+				       __u64 latency_ns, const struct task_struct *late)
 {
-	struct trigger_cpu *cpu = cpu_of_kind(activation->cpu, kind);
+	struct trigger_cpu *cpu = cpu_stats_of_kind(activation->cpu, kind);
 	struct trigger_spike *s;
 
 	if (!cpu)
 		return 0;
 	if (kind != PERF_POKE_TRIGGER_WAKEUP)
-		note_latencies(activation, kind == PERF_POKE_TRIGGER_USER ? latency_ns : 0);
+		activation_note_latencies(activation,
+					  kind == PERF_POKE_TRIGGER_USER ? latency_ns : 0);
 	if (latency_ns < cpu->threshold_ns ||
-	    (activation->told && kind != PERF_POKE_TRIGGER_USER)) {
+	    (activation->was_spike && kind != PERF_POKE_TRIGGER_USER)) {
 		/* Two CPUs may count the same row. */
 		if (activation->cpu == bpf_get_smp_processor_id())
-			count(cpu, latency_ns);
+			cpu_stats_count(cpu, latency_ns);
 		else
-			count_late(cpu, latency_ns);
+			cpu_stats_count_late(cpu, latency_ns);
 		return 0;
 	}
-	s = take(cpu, kind, latency_ns);
+	s = spike_take(cpu, kind, latency_ns);
 	if (!s)
 		return 0;
 	s->expected_ns = activation->expected_ns;
@@ -192,16 +192,16 @@ static __noinline int judge(void *ctx, __u32 kind, const struct activation *acti
 	s->pid = activation->pid;
 	s->tid = activation->tid;
 	__builtin_memcpy(s->comm, activation->comm, sizeof(s->comm));
-	fill_late(s, late);
+	spike_fill_late_task(s, late);
 	/* The stack of the task that is switched out. The thread's own stack does not matter. */
 	if (has_samples && kind == PERF_POKE_TRIGGER_THREAD)
 		stack_of_blocker(activation->cpu, s->sequence);
 	else if (kind == PERF_POKE_TRIGGER_THREAD || kind == PERF_POKE_TRIGGER_WAKEUP)
 		stack_at_spike(ctx, s->sequence);
 	if (kind == PERF_POKE_TRIGGER_THREAD || kind == PERF_POKE_TRIGGER_WAKEUP)
-		holder_copy(activation->cpu, s->sequence,
-			    activation->expected_ns + activation->irq_ns);
-	return tell(s);
+		holder_copy_to_spike(activation->cpu, s->sequence,
+				     activation->expected_ns + activation->irq_ns);
+	return spike_submit(s);
 }
 
 /* The timerlat tracer's own measurement: osnoise:timerlat_sample, Linux 6.15. */
@@ -215,14 +215,15 @@ int latency_sample(__u64 *ctx)
 
 	if (context != PERF_POKE_TRIGGER_THREAD && context != PERF_POKE_TRIGGER_USER)
 		return 0;
-	if (!is_watched(key))
+	if (!cpu_is_watched(key))
 		return 0;
 	activation = bpf_map_lookup_elem(&activations, &key);
 	if (!activation)
 		return 0;
 	if (context == PERF_POKE_TRIGGER_THREAD)
 		activation->thread_ns = sample->timer_latency;
-	judge(ctx, context, activation, sample->timer_latency, (void *)bpf_get_current_task_btf());
+	activation_judge(ctx, context, activation, sample->timer_latency,
+			 (void *)bpf_get_current_task_btf());
 	return 0;
 }
 
@@ -234,15 +235,16 @@ static __always_inline void run_after_timer(void *ctx, const struct task_struct 
 	if (!found || found->ran)
 		return;
 	activation = *found;
-	activation.thread_ns = lateness(bpf_ktime_get_ns(), activation.expected_ns);
+	activation.thread_ns = latency_between(bpf_ktime_get_ns(), activation.expected_ns);
 	if (sees_returns()) {
 		found->thread_ns = activation.thread_ns;
 		found->ran = 1;
 	} else {
 		bpf_map_delete_elem(&activations, &tid);
 	}
-	if (is_watched(activation.cpu))
-		judge(ctx, PERF_POKE_TRIGGER_THREAD, &activation, activation.thread_ns, next);
+	if (cpu_is_watched(activation.cpu))
+		activation_judge(ctx, PERF_POKE_TRIGGER_THREAD, &activation, activation.thread_ns,
+				 next);
 }
 
 /* A task that is switched out has run, so it was not waiting when its timer expired. If it has run
@@ -270,16 +272,16 @@ static __always_inline void run_after_wakeup(void *ctx, const struct task_struct
 		return;
 	activation.cpu = woken->cpu;
 	activation.expected_ns = woken->time_ns;
-	activation.told = woken->told;
+	activation.was_spike = woken->was_spike;
 	bpf_map_delete_elem(&wakeups, &tid);
-	if (!is_watched(activation.cpu))
+	if (!cpu_is_watched(activation.cpu))
 		return;
 	/* The task that ran before it. */
 	activation.pid = pid_tgid >> 32;
 	activation.tid = pid_tgid;
 	bpf_get_current_comm(activation.comm, sizeof(activation.comm));
-	judge(ctx, PERF_POKE_TRIGGER_WAKEUP, &activation,
-	      lateness(bpf_ktime_get_ns(), activation.expected_ns), next);
+	activation_judge(ctx, PERF_POKE_TRIGGER_WAKEUP, &activation,
+			 latency_between(bpf_ktime_get_ns(), activation.expected_ns), next);
 }
 
 SEC("?tp_btf/sched_switch")
@@ -313,13 +315,13 @@ int latency_blocker(__u64 *ctx)
 	struct trigger_stack *blocker;
 
 	holder_switched(ctx, ((struct task_struct *)ctx[1])->pid);
-	if (!activation || activation->thread_ns || !is_watched(key) ||
-	    !is_half(PERF_POKE_TRIGGER_THREAD,
-		     lateness(bpf_ktime_get_ns(), activation->expected_ns)))
+	if (!activation || activation->thread_ns || !cpu_is_watched(key) ||
+	    !holder_is_half_late(PERF_POKE_TRIGGER_THREAD,
+				 latency_between(bpf_ktime_get_ns(), activation->expected_ns)))
 		return 0;
 	blocker = bpf_map_lookup_elem(&blockers, &key);
 	if (blocker)
-		stack_take(blocker, ctx);
+		stack_take_current(blocker, ctx);
 	return 0;
 }
 
@@ -341,9 +343,9 @@ int latency_return(__u64 *ctx)
 	activation = *found;
 	bpf_map_delete_elem(&activations, &tid);
 	task = (void *)bpf_get_current_task_btf();
-	if (task->mm && is_watched(activation.cpu))
-		judge(ctx, PERF_POKE_TRIGGER_USER, &activation,
-		      lateness(bpf_ktime_get_ns(), activation.expected_ns), task);
+	if (task->mm && cpu_is_watched(activation.cpu))
+		activation_judge(ctx, PERF_POKE_TRIGGER_USER, &activation,
+				 latency_between(bpf_ktime_get_ns(), activation.expected_ns), task);
 	return 0;
 }
 
@@ -359,7 +361,7 @@ static __always_inline bool is_wakeup_comm(const struct task_struct *task)
 }
 
 /* The CPU of the task's run queue. Before Linux 5.16, some architectures keep it elsewhere. */
-static __always_inline __u32 cpu_of_task(const struct task_struct *task)
+static __always_inline __u32 run_queue_cpu_of(const struct task_struct *task)
 {
 	return bpf_core_field_exists(task->thread_info.cpu) ? task->thread_info.cpu
 							    : bpf_get_smp_processor_id();
@@ -377,8 +379,8 @@ int latency_wakeup(__u64 *ctx)
 	if (wakeup_comm[0] && !is_wakeup_comm(task))
 		return 0;
 	woken.time_ns = bpf_ktime_get_ns();
-	woken.cpu = cpu_of_task(task);
-	holder_seen(woken.cpu, woken.time_ns);
+	woken.cpu = run_queue_cpu_of(task);
+	holder_note_seen(woken.cpu, woken.time_ns);
 	if (!bpf_map_update_elem(&wakeups, &tid, &woken, BPF_ANY) &&
 	    overruns & 1U << PERF_POKE_TRIGGER_WAKEUP)
 		overrun_remember(woken.cpu, PERF_POKE_TRIGGER_WAKEUP, tid, woken.time_ns);
@@ -390,9 +392,10 @@ static __noinline int activation_claim(__u64 key, __u64 began_ns)
 	__u32 thread = key;
 	struct activation *waiting = bpf_map_lookup_elem(&activations, &thread);
 
-	if (!waiting || waiting->expected_ns != began_ns || waiting->thread_ns || waiting->told)
+	if (!waiting || waiting->expected_ns != began_ns || waiting->thread_ns ||
+	    waiting->was_spike)
 		return 0;
-	waiting->told = 1;
+	waiting->was_spike = 1;
 	return 1;
 }
 
@@ -401,9 +404,9 @@ static __noinline int wakeup_claim(__u64 key, __u64 began_ns)
 	__u32 tid = key;
 	struct wakeup *waiting = bpf_map_lookup_elem(&wakeups, &tid);
 
-	if (!waiting || waiting->time_ns != began_ns || waiting->told)
+	if (!waiting || waiting->time_ns != began_ns || waiting->was_spike)
 		return 0;
-	waiting->told = 1;
+	waiting->was_spike = 1;
 	return 1;
 }
 
@@ -411,13 +414,13 @@ static __noinline int wakeup_claim(__u64 key, __u64 began_ns)
 static __noinline int latency_overrun(void *ctx, __u32 kind, const struct activation *activation,
 				      __u64 now, __u32 tid)
 {
-	struct trigger_cpu *cpu = cpu_of_kind(activation->cpu, kind);
-	__u64 latency_ns = lateness(now, activation->expected_ns);
+	struct trigger_cpu *cpu = cpu_stats_of_kind(activation->cpu, kind);
+	__u64 latency_ns = latency_between(now, activation->expected_ns);
 	struct trigger_spike *s;
 
 	if (!cpu)
 		return 0;
-	s = take_spike(cpu, kind, latency_ns, now, true, false);
+	s = spike_take_at(cpu, kind, latency_ns, now, true, false);
 	if (!s)
 		return 0;
 	s->overrun = 1;
@@ -428,10 +431,11 @@ static __noinline int latency_overrun(void *ctx, __u32 kind, const struct activa
 	s->timer = activation->timer;
 	s->cpu = activation->cpu;
 	s->irq_ns = activation->irq_ns;
-	fill_task(s);
+	spike_fill_task(s);
 	stack_at_spike(ctx, s->sequence);
-	holder_copy(activation->cpu, s->sequence, activation->expected_ns + activation->irq_ns);
-	return tell(s);
+	holder_copy_to_spike(activation->cpu, s->sequence,
+			     activation->expected_ns + activation->irq_ns);
+	return spike_submit(s);
 }
 
 SEC("?tp_btf/hrtimer_expire_entry")

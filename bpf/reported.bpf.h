@@ -1,12 +1,62 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Spikes by rtla's threshold: rtla runs trigger_rtla through rtla_action.bpf.c, inside a perf
+/* Spikes that others measured: programs that report them, and rtla. */
+#ifndef REPORTED_BPF_H
+#define REPORTED_BPF_H
+
+#include <linux/errno.h>
+
+#include "spike.bpf.h"
+#include "stack.bpf.h"
+
+/* -- The trigger report: latencies that programs measured and reported. */
+
+static __noinline int reported_take_spike(void *ctx, struct trigger_cpu *cpu,
+					  const struct trigger_report *report, __u64 latency_ns)
+{
+	struct trigger_spike *s = spike_take_raw(cpu, PERF_POKE_TRIGGER_REPORT, latency_ns);
+
+	if (!s)
+		return 0;
+	s->actual_ns = report->actual_ns;
+	s->expected_ns = report->actual_ns - latency_ns;
+	s->cpu = s->ran_cpu;
+	/* The controller finds the rest of another thread. */
+	if (report->tid && report->tid != (__u64)-1)
+		s->tid = s->late.tid = report->tid;
+	else
+		spike_fill_task(s);
+	if (!report->tid)
+		spike_fill_late_current(s);
+	__builtin_memcpy(s->label, report->label, sizeof(s->label));
+	stack_at_spike(ctx, s->sequence);
+	spike_submit(s);
+	return 1;
+}
+
+/* BPF_PROG_TEST_RUN on the reported CPU. Returns 1 if it takes a spike. */
+SEC("?raw_tp")
+int report_late(const struct trigger_report *args)
+{
+	struct trigger_report report = *args;
+	struct trigger_cpu *cpu =
+		cpu_stats_of_kind(bpf_get_smp_processor_id(), PERF_POKE_TRIGGER_REPORT);
+	__u64 latency_ns;
+
+	if (!cpu || !cpu->watched)
+		return -ENXIO;
+	if (!report.actual_ns)
+		report.actual_ns = bpf_ktime_get_ns();
+	latency_ns = latency_between(report.actual_ns, report.expected_ns);
+	if (latency_ns < cpu->threshold_ns) {
+		cpu_stats_count_late(cpu, latency_ns);
+		return 0;
+	}
+	return reported_take_spike((void *)args, cpu, &report, latency_ns);
+}
+
+/* -- Spikes by rtla's threshold: rtla runs trigger_rtla through rtla_action.bpf.c, inside a perf
  * tracepoint, where no other perf tracepoint event can fire. So the trace cannot be frozen there.
  * The irq_work of a ring buffer freezes it, as soon as the CPU accepts interrupts. */
-#ifndef RTLA_H
-#define RTLA_H
-
-#include "spike.h"
-#include "stack.h"
 
 struct trigger_spike rtla_spike = {};
 /* CPU of rtla_spike plus one; 0: none. */
@@ -19,7 +69,7 @@ struct {
 	__uint(max_entries, 4096);
 } rtla_kicks SEC(".maps");
 
-static __always_inline bool rtla_kick(void)
+static __always_inline bool rtla_kick_irq_work(void)
 {
 	void *record = bpf_ringbuf_reserve(&rtla_kicks, sizeof(__u64), 0);
 
@@ -29,7 +79,7 @@ static __always_inline bool rtla_kick(void)
 	return true;
 }
 
-static __always_inline void rtla_note(__u32 cpu, __u32 kind, __u64 latency_ns)
+static __always_inline void rtla_note_spike(__u32 cpu, __u32 kind, __u64 latency_ns)
 {
 	__builtin_memset(&rtla_spike, 0, sizeof(rtla_spike));
 	rtla_spike.by_rtla = 1;
@@ -45,9 +95,9 @@ static __always_inline void rtla_note(__u32 cpu, __u32 kind, __u64 latency_ns)
 		rtla_spike.thread_ns = latency_ns;
 	else
 		rtla_spike.user_ns = latency_ns;
-	fill_task(&rtla_spike);
+	spike_fill_task(&rtla_spike);
 	if (kind != PERF_POKE_TRIGGER_IRQ)
-		fill_late_current(&rtla_spike);
+		spike_fill_late_current(&rtla_spike);
 }
 
 SEC("?tp/timerlat_action")
@@ -62,9 +112,9 @@ int trigger_rtla(const struct trace_event_raw_timerlat_sample *sample)
 		cpu->unarmed++;
 		return 0;
 	}
-	rtla_note(key, kind, sample->timer_latency);
+	rtla_note_spike(key, kind, sample->timer_latency);
 	__sync_lock_test_and_set(&rtla_cpu, key + 1);
-	if (rtla_kick())
+	if (rtla_kick_irq_work())
 		return 0;
 	__sync_lock_test_and_set(&rtla_cpu, 0);
 	cpu->unarmed++;
@@ -85,17 +135,17 @@ int rtla_hold(void *ctx)
 	cpu = bpf_map_lookup_elem(&cpus, &key);
 	if (!cpu || __sync_val_compare_and_swap(&rtla_cpu, key + 1, 0) != key + 1)
 		return 0;
-	s = reserve(cpu);
+	s = spike_reserve_record(cpu);
 	if (!s)
 		return 0;
-	frozen_ns = freeze();
+	frozen_ns = spike_freeze_trace();
 	*s = rtla_spike;
 	s->frozen_ns = frozen_ns;
-	poke(s, true);
+	spike_poke_targets(s, true);
 	/* This interrupt directly follows the timer's. A late thread already runs. */
 	if (s->kind == PERF_POKE_TRIGGER_IRQ)
 		stack_at_spike(ctx, s->sequence);
-	return tell(s);
+	return spike_submit(s);
 }
 
 #endif

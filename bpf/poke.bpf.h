@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Signals the targets from the trigger's program. Tries one way after another until one does not
  * refuse. */
-#ifndef POKE_SEND_H
-#define POKE_SEND_H
+#ifndef POKE_BPF_H
+#define POKE_BPF_H
 
-#include "cpus.h"
-#include "poke.h"
+#include "cpus.bpf.h"
 
 /* Targets of a session, and whether they may still be signalled. */
 #define POKE_LOOP _Pragma("clang loop unroll(disable)")
@@ -29,27 +28,27 @@ static __always_inline __u64 poke_handler(const struct sighand_struct *sighand, 
 }
 
 /* The task_struct may be freed memory: compare before use. */
-static __always_inline enum poke_gone poke_look(const struct poke_target *target)
+static __always_inline enum poke_lost poke_check_identity(const struct poke_target *target)
 {
 	const struct task_struct *task = (const void *)target->task;
 	const struct sighand_struct *sighand = BPF_CORE_READ(task, sighand);
 
 	if (!sighand || (__u32)BPF_CORE_READ(task, pid) != target->tid ||
 	    BPF_CORE_READ(task, start_boottime) != target->start_ns)
-		return POKE_GONE_ENDED;
+		return POKE_LOST_ENDED;
 	/* A signal pending when execve() returns meets the new program. */
 	if ((__u32)BPF_CORE_READ(task, self_exec_id) != target->exec_id ||
 	    (bpf_core_field_exists(task->in_execve) &&
 	     BPF_CORE_READ_BITFIELD_PROBED(task, in_execve)))
-		return POKE_GONE_EXEC;
-	return poke_handler(sighand, target->signal) > 1 ? POKE_HERE : POKE_GONE_HANDLER;
+		return POKE_LOST_EXEC;
+	return poke_handler(sighand, target->signal) > 1 ? POKE_NOT_LOST : POKE_LOST_HANDLER;
 }
 
 static __always_inline bool poke_is_here(struct poke_target *target)
 {
-	if (!target->gone)
-		target->gone = poke_look(target);
-	return !target->gone;
+	if (!target->lost)
+		target->lost = poke_check_identity(target);
+	return !target->lost;
 }
 
 /* A blocked signal stays pending, and execve() keeps it: the next program, which has no handler,
@@ -63,21 +62,21 @@ static __always_inline bool poke_is_blocked(struct poke_target *target)
 }
 
 /* Call right before each signal: whether the identified program would catch it now. */
-static __always_inline bool poke_may(struct poke_target *target)
+static __always_inline bool poke_may_signal(struct poke_target *target)
 {
 	return poke_is_here(target) && !poke_is_blocked(target);
 }
 
 /* Called by the target: signals itself. */
-static __always_inline void poke_pay(struct poke_target *target, __u32 way)
+static __always_inline void poke_signal_self(struct poke_target *target, __u32 way)
 {
-	if (!poke_take_owed(target, way))
+	if (!poke_take_outstanding(target, way))
 		return;
-	if (poke_may(target)) {
+	if (poke_may_signal(target)) {
 		bpf_send_signal_thread(target->signal);
-	} else if (!target->gone) {
+	} else if (!target->lost) {
 		__sync_fetch_and_add(&target->refused[way], 1);
-		__sync_fetch_and_or(&target->owed, POKE_OWED(POKE_WAY_NONE));
+		__sync_fetch_and_or(&target->outstanding, POKE_OUTSTANDING(POKE_WAY_NONE));
 	}
 }
 
@@ -129,23 +128,23 @@ extern int bpf_task_work_schedule_signal(struct task_struct *task, struct bpf_ta
 #define task_work_schedule bpf_task_work_schedule_signal
 #endif
 
-static int poke_task_work_run(struct bpf_map *map, void *key, void *value)
+static int poke_run_task_work(struct bpf_map *map, void *key, void *value)
 {
 	__u32 index = *(__u32 *)key;
 	struct poke_target *target = bpf_map_lookup_elem(&targets, &index);
 
 	if (target)
-		poke_pay(target, PERF_POKE_DELIVERY_TASK_WORK);
+		poke_signal_self(target, PERF_POKE_DELIVERY_TASK_WORK);
 	return 0;
 }
 
-static __always_inline int poke_task_work(struct task_struct *task, __u32 index)
+static __always_inline int poke_schedule_task_work(struct task_struct *task, __u32 index)
 {
 	struct poke_work *value = bpf_map_lookup_elem(&works, &index);
 
 	if (!value)
 		return -1;
-	return task_work_schedule(task, &value->work, &works, poke_task_work_run);
+	return task_work_schedule(task, &value->work, &works, poke_run_task_work);
 }
 
 /* Bits of enum perf_poke_delivery. Constant after load, so that the verifier skips unused ways. */
@@ -163,7 +162,7 @@ extern void bpf_task_release(struct task_struct *task) __weak __ksym;
 
 #define POKE_HAS(way) (poke_ways & (1U << (way)))
 
-static __always_inline bool poke_took(struct poke_target *target, __u32 way, int err)
+static __always_inline bool poke_note_result(struct poke_target *target, __u32 way, int err)
 {
 	if (err) {
 		__sync_fetch_and_add(&target->refused[way], 1);
@@ -183,22 +182,22 @@ static __always_inline bool poke_took(struct poke_target *target, __u32 way, int
 #endif
 
 /* The callback may run before this returns. */
-static __always_inline bool poke_queue(struct poke_target *target, __u32 index,
-				       struct task_struct *task)
+static __always_inline bool poke_queue_task_work(struct poke_target *target, __u32 index,
+						 struct task_struct *task)
 {
-	__u32 owed = POKE_OWED(PERF_POKE_DELIVERY_TASK_WORK);
+	__u32 outstanding = POKE_OUTSTANDING(PERF_POKE_DELIVERY_TASK_WORK);
 	int err;
 
 	/* The callback of the previous spike has not run; there is only one. */
-	if (__sync_fetch_and_or(&target->owed, owed) & owed)
-		return poke_took(target, PERF_POKE_DELIVERY_TASK_WORK, -1);
-	err = poke_task_work(task, index);
+	if (__sync_fetch_and_or(&target->outstanding, outstanding) & outstanding)
+		return poke_note_result(target, PERF_POKE_DELIVERY_TASK_WORK, -1);
+	err = poke_schedule_task_work(task, index);
 	if (err)
-		poke_take_owed(target, PERF_POKE_DELIVERY_TASK_WORK);
-	return poke_took(target, PERF_POKE_DELIVERY_TASK_WORK, err);
+		poke_take_outstanding(target, PERF_POKE_DELIVERY_TASK_WORK);
+	return poke_note_result(target, PERF_POKE_DELIVERY_TASK_WORK, err);
 }
 
-static __always_inline bool poke_task(struct poke_target *target, __u32 index)
+static __always_inline bool poke_try_task_work(struct poke_target *target, __u32 index)
 {
 	struct task_struct *task = bpf_task_from_pid(target->tid);
 	bool done = false;
@@ -206,33 +205,35 @@ static __always_inline bool poke_task(struct poke_target *target, __u32 index)
 	if (!task)
 		return false;
 	if (task->start_boottime == target->start_ns)
-		done = poke_queue(target, index, task);
+		done = poke_queue_task_work(target, index, task);
 	bpf_task_release(task);
 	return done;
 }
 
 /* Returns 1 if the target needs the message. */
-static __always_inline __u32 poke_print(struct poke_target *target)
+static __always_inline __u32 poke_choose_message(struct poke_target *target)
 {
 	/* The target's own event wakes it, but only on watched CPUs. */
 	if (POKE_HAS(PERF_POKE_DELIVERY_TRACEPOINT) &&
-	    poke_took(target, PERF_POKE_DELIVERY_TRACEPOINT,
-		      !is_watched(bpf_get_smp_processor_id()))) {
-		__sync_fetch_and_or(&target->owed, POKE_OWED(PERF_POKE_DELIVERY_TRACEPOINT));
+	    poke_note_result(target, PERF_POKE_DELIVERY_TRACEPOINT,
+			     !cpu_is_watched(bpf_get_smp_processor_id()))) {
+		__sync_fetch_and_or(&target->outstanding,
+				    POKE_OUTSTANDING(PERF_POKE_DELIVERY_TRACEPOINT));
 		return 1;
 	}
 	if (POKE_HAS(PERF_POKE_DELIVERY_FASYNC) &&
-	    poke_took(target, PERF_POKE_DELIVERY_FASYNC, target->idle && drops_idle)) {
-		__sync_fetch_and_or(&target->owed, POKE_OWED(PERF_POKE_DELIVERY_FASYNC));
+	    poke_note_result(target, PERF_POKE_DELIVERY_FASYNC, target->idle && drops_idle)) {
+		__sync_fetch_and_or(&target->outstanding,
+				    POKE_OUTSTANDING(PERF_POKE_DELIVERY_FASYNC));
 		return 1;
 	}
-	__sync_fetch_and_or(&target->owed, POKE_OWED(POKE_WAY_NONE));
+	__sync_fetch_and_or(&target->outstanding, POKE_OUTSTANDING(POKE_WAY_NONE));
 	return 0;
 }
 
 /* The same for one target. Not static, so that the verifier checks it once, not for all
  * combinations of targets. */
-__noinline __u32 poke_one(__u32 index, __u64 number)
+__noinline __u32 poke_signal_target(__u32 index, __u64 number)
 {
 	struct poke_target *target = bpf_map_lookup_elem(&targets, &index);
 
@@ -245,14 +246,14 @@ __noinline __u32 poke_one(__u32 index, __u64 number)
 	target->way = POKE_WAY_NONE;
 	target->poked_ns = bpf_ktime_get_ns();
 	target->pending_ns = 0;
-	poke_merge_owed(target);
+	poke_merge_outstanding(target);
 	if (poke_is_blocked(target)) {
-		__sync_fetch_and_or(&target->owed, POKE_OWED(POKE_WAY_NONE));
+		__sync_fetch_and_or(&target->outstanding, POKE_OUTSTANDING(POKE_WAY_NONE));
 		return 0;
 	}
-	if (POKE_HAS_TASK && poke_task(target, index))
+	if (POKE_HAS_TASK && poke_try_task_work(target, index))
 		return 0;
-	return poke_print(target);
+	return poke_choose_message(target);
 }
 
 static __always_inline void poke_targets(__u64 number)
@@ -263,7 +264,7 @@ static __always_inline void poke_targets(__u64 number)
 		return;
 	POKE_LOOP
 	for (__u32 i = 0; i < POKE_TARGETS; i++)
-		called |= (poke_one(i, number) & 1) << i;
+		called |= (poke_signal_target(i, number) & 1) << i;
 	if (called && poke_message[0])
 		bpf_trace_printk((const char *)poke_message, sizeof(poke_message), called);
 }
@@ -279,7 +280,7 @@ int poke_look_all(void *ctx)
 
 		if (!target || !target->tid)
 			break;
-		poke_may(target);
+		poke_may_signal(target);
 	}
 	return 0;
 }
@@ -291,7 +292,7 @@ int poke_pass(void *ctx)
 	struct poke_target *target = poke_target_of((void *)bpf_get_current_task_btf());
 
 	if (target)
-		poke_pay(target, PERF_POKE_DELIVERY_TRACEPOINT);
+		poke_signal_self(target, PERF_POKE_DELIVERY_TRACEPOINT);
 	return 0;
 }
 
@@ -325,7 +326,7 @@ int poke_pending(__u64 *ctx)
 		return 0;
 	/* It came late: another signal was sent for its spike. */
 	if (poke_is_fasync((const void *)ctx[1]) &&
-	    !poke_take_owed(target, PERF_POKE_DELIVERY_FASYNC))
+	    !poke_take_outstanding(target, PERF_POKE_DELIVERY_FASYNC))
 		return 0;
 	if (!target->pending_ns)
 		target->pending_ns = bpf_ktime_get_ns();

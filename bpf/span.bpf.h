@@ -2,13 +2,12 @@
 /* The trigger span: the time from an entry to an exit, each a tracepoint, a kernel function, or a
  * probe in user space. A span over the threshold is a spike, at its exit or, with overrun, at the
  * threshold. */
-#ifndef SPAN_H
-#define SPAN_H
+#ifndef SPAN_BPF_H
+#define SPAN_BPF_H
 
-#include "filter.h"
-#include "overrun.h"
-#include "spike.h"
-#include "stack.h"
+#include "spike.bpf.h"
+#include "stack.bpf.h"
+#include "trace_triggers.bpf.h"
 
 #include <linux/ptrace.h>
 
@@ -33,8 +32,8 @@ const volatile struct span_argument span_exit_argument = {};
 /* An open span. */
 struct span_open {
 	__u64 began_ns;
-	__u32 depth; /* open recursive calls */
-	__u32 told;  /* 1: was a spike */
+	__u32 depth;	 /* open recursive calls */
+	__u32 was_spike; /* 1: was a spike */
 };
 
 struct {
@@ -45,44 +44,45 @@ struct {
 } spans SEC(".maps");
 
 /* The idle tasks of all CPUs have the ID 0. */
-static __always_inline __u64 span_thread(void)
+static __always_inline __u64 span_key_of_thread(void)
 {
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
 
 	return tid ? tid : 1ULL << 32 | bpf_get_smp_processor_id();
 }
 
-static __always_inline __u64 span_key(__u64 argument)
+static __always_inline __u64 span_key_of_hit(__u64 argument)
 {
 	if (span_by == SPAN_BY_ARGUMENT)
 		return argument;
-	return span_by == SPAN_BY_CPU ? bpf_get_smp_processor_id() : span_thread();
+	return span_by == SPAN_BY_CPU ? bpf_get_smp_processor_id() : span_key_of_thread();
 }
 
 /* Any CPU, watched or not. */
-static __always_inline void span_count(__u32 what)
+static __always_inline void span_count_unpaired(__u32 what)
 {
-	struct trigger_cpu *cpu = cpu_of_kind(bpf_get_smp_processor_id(), PERF_POKE_TRIGGER_SPAN);
+	struct trigger_cpu *cpu =
+		cpu_stats_of_kind(bpf_get_smp_processor_id(), PERF_POKE_TRIGGER_SPAN);
 
 	if (cpu && span_counting && what < SPAN_UNPAIRED)
 		cpu->unpaired[what]++;
 }
 
-static __noinline int span_begin(__u64 argument)
+static __noinline int span_entry_hit(__u64 argument)
 {
 	struct span_open begun = { .began_ns = bpf_ktime_get_ns() };
-	__u64 key = span_key(argument);
+	__u64 key = span_key_of_hit(argument);
 	struct span_open *open = bpf_map_lookup_elem(&spans, &key);
 
 	if (open) {
-		span_count(SPAN_REENTERED);
+		span_count_unpaired(SPAN_REENTERED);
 		if (span_nests) {
 			open->depth++;
 			return 0;
 		}
 		*open = begun;
 	} else if (bpf_map_update_elem(&spans, &key, &begun, BPF_ANY)) {
-		span_count(SPAN_NO_ROOM);
+		span_count_unpaired(SPAN_NO_ROOM);
 		return 0;
 	}
 	if (overruns & 1U << PERF_POKE_TRIGGER_SPAN)
@@ -95,11 +95,11 @@ static __noinline int span_begin(__u64 argument)
 #define SPAN_OPEN (1ULL << 32)
 
 /* open: 0, or SPAN_OPEN plus the TID of another than the running thread, or plus 0. */
-static __noinline int span_spike(void *ctx, struct trigger_cpu *cpu, __u64 latency_ns, __u64 now,
-				 __u64 open)
+static __noinline int span_take_spike(void *ctx, struct trigger_cpu *cpu, __u64 latency_ns,
+				      __u64 now, __u64 open)
 {
 	struct trigger_spike *s =
-		take_spike(cpu, PERF_POKE_TRIGGER_SPAN, latency_ns, now, false, !open);
+		spike_take_at(cpu, PERF_POKE_TRIGGER_SPAN, latency_ns, now, false, !open);
 	__u32 tid = open;
 
 	if (!s)
@@ -107,69 +107,70 @@ static __noinline int span_spike(void *ctx, struct trigger_cpu *cpu, __u64 laten
 	s->actual_ns = s->time_ns;
 	s->expected_ns = s->time_ns - latency_ns;
 	s->cpu = s->ran_cpu;
-	fill_task(s);
+	spike_fill_task(s);
 	/* The controller finds the rest of another thread. */
 	if (tid)
 		s->tid = s->late.tid = tid;
 	else
-		fill_task(s);
+		spike_fill_task(s);
 	if (!tid && span_by == SPAN_BY_THREAD)
-		fill_late_current(s);
+		spike_fill_late_current(s);
 	/* Volatile reads: user space sets this constant before loading. */
 	for (int i = 0; i < TRIGGER_LABEL_SIZE; i++)
 		s->label[i] = span_name[i];
 	stack_at_spike(ctx, s->sequence);
-	return tell(s);
+	return spike_submit(s);
 }
 
 static __always_inline void span_measured(void *ctx, struct trigger_cpu *cpu, __u64 latency_ns,
-					  __u64 now, bool told)
+					  __u64 now, bool was_spike)
 {
 	if (!cpu || !cpu->watched)
 		return;
-	if (told || latency_ns < cpu->threshold_ns)
-		count(cpu, latency_ns);
+	if (was_spike || latency_ns < cpu->threshold_ns)
+		cpu_stats_count(cpu, latency_ns);
 	else
-		span_spike(ctx, cpu, latency_ns, now, 0);
+		span_take_spike(ctx, cpu, latency_ns, now, 0);
 }
 
-static __noinline int span_end(void *ctx, __u64 argument)
+static __noinline int span_exit_hit(void *ctx, __u64 argument)
 {
 	__u64 now = bpf_ktime_get_ns(), latency_ns;
-	bool told;
-	struct trigger_cpu *cpu = cpu_of_kind(bpf_get_smp_processor_id(), PERF_POKE_TRIGGER_SPAN);
-	__u64 key = span_key(argument);
+	bool was_spike;
+	struct trigger_cpu *cpu =
+		cpu_stats_of_kind(bpf_get_smp_processor_id(), PERF_POKE_TRIGGER_SPAN);
+	__u64 key = span_key_of_hit(argument);
 	struct span_open *open = bpf_map_lookup_elem(&spans, &key);
 
 	if (!open) {
-		span_count(SPAN_NOT_ENTERED);
+		span_count_unpaired(SPAN_NOT_ENTERED);
 		return 0;
 	}
 	if (open->depth) {
 		open->depth--;
 		return 0;
 	}
-	latency_ns = lateness(now, open->began_ns);
-	told = open->told;
+	latency_ns = latency_between(now, open->began_ns);
+	was_spike = open->was_spike;
 	/* No spike of span_expiry() from now on. */
-	open->told = 1;
+	open->was_spike = 1;
 	/* Deleting takes hundreds of instructions, so freeze first, unless another CPU may begin
 	 * the next span with this key meanwhile. */
 	if (span_by == SPAN_BY_ARGUMENT)
 		bpf_map_delete_elem(&spans, &key);
-	span_measured(ctx, cpu, latency_ns, now, told);
+	span_measured(ctx, cpu, latency_ns, now, was_spike);
 	if (span_by != SPAN_BY_ARGUMENT)
 		bpf_map_delete_elem(&spans, &key);
 	return 0;
 }
 
-static __noinline int span_claim(__u64 key, __u64 began_ns)
+static __noinline int span_claim_overrun(__u64 key, __u64 began_ns)
 {
 	struct span_open *open = bpf_map_lookup_elem(&spans, &key);
 
-	if (!open || open->began_ns != began_ns || open->told)
+	if (!open || open->began_ns != began_ns || open->was_spike)
 		return 0;
-	open->told = 1;
+	open->was_spike = 1;
 	return 1;
 }
 
@@ -181,29 +182,30 @@ int span_expiry(void *ctx)
 	struct trigger_cpu *cpu;
 	__u32 tid;
 
-	if (!overrun_find(PERF_POKE_TRIGGER_SPAN, now, span_claim, &found))
+	if (!overrun_find(PERF_POKE_TRIGGER_SPAN, now, span_claim_overrun, &found))
 		return 0;
-	cpu = cpu_of_kind(bpf_get_smp_processor_id(), PERF_POKE_TRIGGER_SPAN);
+	cpu = cpu_stats_of_kind(bpf_get_smp_processor_id(), PERF_POKE_TRIGGER_SPAN);
 	tid = found.key;
 	if (span_by != SPAN_BY_THREAD || tid == (__u32)bpf_get_current_pid_tgid())
 		tid = 0;
-	return cpu ? span_spike(ctx, cpu, now - found.began_ns, now, SPAN_OPEN | tid) : 0;
+	return cpu ? span_take_spike(ctx, cpu, now - found.began_ns, now, SPAN_OPEN | tid) : 0;
 }
 
 /* For spans of threads: runs when a thread exits. */
 SEC("?tp_btf/sched_process_exit")
 int span_thread_exit(void *ctx)
 {
-	__u64 key = span_thread();
+	__u64 key = span_key_of_thread();
 
 	if (bpf_map_lookup_elem(&spans, &key)) {
-		span_count(SPAN_THREAD_DIED);
+		span_count_unpaired(SPAN_THREAD_DIED);
 		bpf_map_delete_elem(&spans, &key);
 	}
 	return 0;
 }
 
-static __always_inline __u64 span_field(void *ctx, const volatile struct span_argument *argument)
+static __always_inline __u64 span_read_field(void *ctx,
+					     const volatile struct span_argument *argument)
 {
 	__u32 size = argument->size;
 	__u64 value = 0;
@@ -214,8 +216,8 @@ static __always_inline __u64 span_field(void *ctx, const volatile struct span_ar
 }
 
 /* For functions with a trampoline. */
-static __always_inline __u64 span_parameter(void *ctx,
-					    const volatile struct span_argument *argument)
+static __always_inline __u64 span_read_parameter(void *ctx,
+						 const volatile struct span_argument *argument)
 {
 	__u64 value = 0;
 
@@ -224,8 +226,8 @@ static __always_inline __u64 span_parameter(void *ctx,
 	return value;
 }
 
-static __always_inline __u64 span_usdt_argument(struct pt_regs *ctx,
-						const volatile struct span_argument *argument)
+static __always_inline __u64 span_read_usdt_argument(struct pt_regs *ctx,
+						     const volatile struct span_argument *argument)
 {
 	long value = 0;
 
@@ -235,8 +237,8 @@ static __always_inline __u64 span_usdt_argument(struct pt_regs *ctx,
 }
 
 /* Through a helper: the verifier allows no computed offset into a context. */
-static __always_inline __u64 span_register(struct pt_regs *regs,
-					   const volatile struct span_argument *argument)
+static __always_inline __u64 span_read_register(struct pt_regs *regs,
+						const volatile struct span_argument *argument)
 {
 	const void *at = &PT_REGS_PARM5(regs);
 	__u64 value = 0;
@@ -278,20 +280,20 @@ struct {
 	__type(value, struct span_note);
 } span_notes SEC(".maps");
 
-static __always_inline int span_note(void *ctx, __u32 exit,
-				     const volatile struct span_argument *argument)
+static __always_inline int span_note_hit(void *ctx, __u32 exit,
+					 const volatile struct span_argument *argument)
 {
 	struct span_note *note = bpf_map_lookup_elem(&span_notes, &exit);
 
 	if (note) {
-		note->value = span_field(ctx, argument);
+		note->value = span_read_field(ctx, argument);
 		note->thread = bpf_get_current_pid_tgid() + 1;
 	}
 	/* 0 would hide the hit from all perf events on the tracepoint. */
 	return 1;
 }
 
-static __always_inline bool span_take_note(__u32 exit, __u64 *value)
+static __always_inline bool span_take_noted_hit(__u32 exit, __u64 *value)
 {
 	struct span_note *note = bpf_map_lookup_elem(&span_notes, &exit);
 	__u64 thread;
@@ -310,16 +312,16 @@ SEC("?tp")
 int span_entry_note(void *ctx)
 {
 	if (span_entry_argument.filtered)
-		return span_note(ctx, 0, &span_entry_argument);
+		return span_note_hit(ctx, 0, &span_entry_argument);
 	/* An entry freezes nothing. */
-	span_begin(span_field(ctx, &span_entry_argument));
+	span_entry_hit(span_read_field(ctx, &span_entry_argument));
 	return 1;
 }
 
 SEC("?tp")
 int span_exit_note(void *ctx)
 {
-	return span_note(ctx, 1, &span_exit_argument);
+	return span_note_hit(ctx, 1, &span_exit_argument);
 }
 
 SEC("?raw_tp")
@@ -327,11 +329,11 @@ int span_entry_tp(void *ctx)
 {
 	__u64 value = 0;
 
-	if (span_entry_argument.noted && !span_take_note(0, &value))
+	if (span_entry_argument.noted && !span_take_noted_hit(0, &value))
 		return 0;
 	if (span_entry_argument.filtered && !filter_passes(FILTER_SPAN_ENTRY))
 		return 0;
-	return span_begin(value);
+	return span_entry_hit(value);
 }
 
 SEC("?raw_tp")
@@ -339,48 +341,48 @@ int span_exit_tp(void *ctx)
 {
 	__u64 value = 0;
 
-	if (span_exit_argument.noted && !span_take_note(1, &value))
+	if (span_exit_argument.noted && !span_take_noted_hit(1, &value))
 		return 0;
 	if (span_exit_argument.filtered && !filter_passes(FILTER_SPAN_EXIT))
 		return 0;
-	return span_end(ctx, value);
+	return span_exit_hit(ctx, value);
 }
 
 SEC("?fentry")
 int span_entry_fn(void *ctx)
 {
-	return span_begin(span_parameter(ctx, &span_entry_argument));
+	return span_entry_hit(span_read_parameter(ctx, &span_entry_argument));
 }
 
 SEC("?fexit")
 int span_exit_fn(void *ctx)
 {
-	return span_end(ctx, span_parameter(ctx, &span_exit_argument));
+	return span_exit_hit(ctx, span_read_parameter(ctx, &span_exit_argument));
 }
 
 /* Kernel or user space. */
 SEC("?kprobe")
 int span_entry_probe(struct pt_regs *ctx)
 {
-	return span_begin(span_register(ctx, &span_entry_argument));
+	return span_entry_hit(span_read_register(ctx, &span_entry_argument));
 }
 
 SEC("?kprobe")
 int span_exit_probe(struct pt_regs *ctx)
 {
-	return span_end(ctx, span_register(ctx, &span_exit_argument));
+	return span_exit_hit(ctx, span_read_register(ctx, &span_exit_argument));
 }
 
 SEC("?usdt")
 int span_entry_usdt(struct pt_regs *ctx)
 {
-	return span_begin(span_usdt_argument(ctx, &span_entry_argument));
+	return span_entry_hit(span_read_usdt_argument(ctx, &span_entry_argument));
 }
 
 SEC("?usdt")
 int span_exit_usdt(struct pt_regs *ctx)
 {
-	return span_end(ctx, span_usdt_argument(ctx, &span_exit_argument));
+	return span_exit_hit(ctx, span_read_usdt_argument(ctx, &span_exit_argument));
 }
 
 #endif

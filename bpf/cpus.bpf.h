@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Statistics of each CPU, and which CPUs are watched. */
-#ifndef CPUS_H
-#define CPUS_H
+#ifndef CPUS_BPF_H
+#define CPUS_BPF_H
 
 #include "kernel_types.h"
 
@@ -30,7 +30,7 @@ struct {
 } cpus_more SEC(".maps");
 const volatile __u32 nr_cpus = 1;
 
-static __always_inline struct trigger_cpu *cpu_of_kind(__u32 cpu, __u32 kind)
+static __always_inline struct trigger_cpu *cpu_stats_of_kind(__u32 cpu, __u32 kind)
 {
 	__u32 key = (kind - 1) * nr_cpus + cpu;
 
@@ -39,7 +39,7 @@ static __always_inline struct trigger_cpu *cpu_of_kind(__u32 cpu, __u32 kind)
 	return bpf_map_lookup_elem(&cpus_more, &key);
 }
 
-static __always_inline bool is_watched(__u32 key)
+static __always_inline bool cpu_is_watched(__u32 key)
 {
 	struct trigger_cpu *cpu = bpf_map_lookup_elem(&cpus, &key);
 
@@ -47,7 +47,7 @@ static __always_inline bool is_watched(__u32 key)
 }
 
 /* Timers with slack expire early, and clocks of CPUs differ. */
-static __always_inline __u64 lateness(__u64 now, __u64 expected)
+static __always_inline __u64 latency_between(__u64 now, __u64 expected)
 {
 	__s64 late = now - expected;
 
