@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* Functions that any thread may call. They use no other state of the session. perf_poke__stop()
  * waits until calls in progress have returned. */
-#include "session/state.h"
+#include "session/session.h"
 
 #define LEAVE_PAUSE_US 200
 
@@ -17,18 +17,18 @@ void any_thread_close(struct any_thread *gate)
 		usleep(LEAVE_PAUSE_US);
 }
 
-static void leave(struct perf_poke *pp)
+static void any_thread_leave(struct perf_poke *pp)
 {
 	__atomic_sub_fetch(&pp->gate.inside, 1, __ATOMIC_SEQ_CST);
 }
 
 /* Enter before checking: the closing thread sees at least one of the two. */
-static bool enter(struct perf_poke *pp)
+static bool any_thread_enter(struct perf_poke *pp)
 {
 	__atomic_add_fetch(&pp->gate.inside, 1, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&pp->gate.open, __ATOMIC_SEQ_CST))
 		return true;
-	leave(pp);
+	any_thread_leave(pp);
 	return false;
 }
 
@@ -36,10 +36,10 @@ int perf_poke__poke(struct perf_poke *pp)
 {
 	int ret;
 
-	if (!enter(pp))
+	if (!any_thread_enter(pp))
 		return -ENOTCONN;
 	ret = trigger_poke(pp->trigger);
-	leave(pp);
+	any_thread_leave(pp);
 	return ret;
 }
 
@@ -47,28 +47,28 @@ int perf_poke__report(struct perf_poke *pp, const struct perf_poke_report *repor
 {
 	int ret;
 
-	if (!enter(pp))
+	if (!any_thread_enter(pp))
 		return -ENOTCONN;
 	ret = pp->reporter.prog_fd < 0 ? -ENXIO : report_count(&pp->reporter, report);
-	leave(pp);
+	any_thread_leave(pp);
 	return ret;
 }
 
-static void set_disarmed(struct perf_poke *pp, bool disarmed)
+static void session_set_disarmed(struct perf_poke *pp, bool disarmed)
 {
 	__atomic_store_n(&pp->disarmed, disarmed, __ATOMIC_SEQ_CST);
-	if (!enter(pp))
+	if (!any_thread_enter(pp))
 		return;
 	trigger_set_disarmed(pp->trigger, disarmed);
-	leave(pp);
+	any_thread_leave(pp);
 }
 
 void perf_poke__arm(struct perf_poke *pp)
 {
-	set_disarmed(pp, false);
+	session_set_disarmed(pp, false);
 }
 
 void perf_poke__disarm(struct perf_poke *pp)
 {
-	set_disarmed(pp, true);
+	session_set_disarmed(pp, true);
 }

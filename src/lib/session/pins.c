@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "session/visible.h"
+#include "session/pins.h"
 
 #include <linux/magic.h>
 #include <string.h>
@@ -21,7 +21,7 @@ struct pins {
 	int64_t rtla; /* result of rtla_offer() */
 };
 
-static void copy_with(char *to, const char *from, char replaced, char by)
+static void copy_replacing(char *to, const char *from, char replaced, char by)
 {
 	size_t len = strnlen(from, SESSION_NAME_MAX);
 
@@ -32,15 +32,15 @@ static void copy_with(char *to, const char *from, char replaced, char by)
 
 void pins_folder_name(char *to, const char *name)
 {
-	copy_with(to, name, '.', ':');
+	copy_replacing(to, name, '.', ':');
 }
 
 void pins_session_name(char *to, const char *folder)
 {
-	copy_with(to, folder, ':', '.');
+	copy_replacing(to, folder, ':', '.');
 }
 
-static int pins_mount(const struct log *log)
+static int pins_mount_bpffs(const struct log *log)
 {
 	struct statfs fs;
 
@@ -58,7 +58,7 @@ struct path {
 	char text[sizeof(PINS_DIR) + 16];
 };
 
-static struct path pins_path(uid_t uid)
+static struct path pins_user_path(uid_t uid)
 {
 	struct path path;
 
@@ -70,7 +70,7 @@ static struct path pins_path(uid_t uid)
 int pins_open_dir(uid_t uid)
 {
 	_cleanup_close_ int fd =
-		open(pins_path(uid).text, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		open(pins_user_path(uid).text, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
 
 	if (fd < 0)
@@ -80,21 +80,21 @@ int pins_open_dir(uid_t uid)
 	return st.st_uid == uid ? TAKE_FD(fd) : -ESTALE;
 }
 
-static int is_of_user(const struct dirent *entry)
+static int is_folder_of_user(const struct dirent *entry)
 {
 	struct path path;
 	uid_t uid;
 
 	if (sscanf(entry->d_name, "perf-poke-%u", &uid) != 1)
 		return 0;
-	path = pins_path(uid);
+	path = pins_user_path(uid);
 	return uid && !strcmp(path.text + strlen(PINS_BPFFS "/"), entry->d_name);
 }
 
 int pins_users(uid_t **ret)
 {
 	struct dirent **names = NULL;
-	int nr = geteuid() ? 0 : scandir(PINS_BPFFS, &names, is_of_user, NULL);
+	int nr = geteuid() ? 0 : scandir(PINS_BPFFS, &names, is_folder_of_user, NULL);
 	uid_t *users = calloc((nr > 0 ? nr : 0) + 1, sizeof(*users));
 
 	if (users)
@@ -109,21 +109,10 @@ int pins_users(uid_t **ret)
 	return users ? (nr > 0 ? nr : 0) + 1 : -ENOMEM;
 }
 
-/* Root removes another user's folder at root's path. */
-static int pins_evict(const struct log *log)
-{
-	int err = geteuid() ? -EPERM : tree_remove(AT_FDCWD, PINS_DIR);
-
-	if (!err)
-		log_write(log, PERF_POKE_LOG_WARN,
-			  "removed " PINS_DIR ", which another user had created");
-	return err;
-}
-
 /* -EAGAIN: try again. */
 static int pins_make_dir(const struct log *log)
 {
-	const struct path path = pins_path(geteuid());
+	const struct path path = pins_user_path(geteuid());
 	bool made = !mkdir(path.text, 0700);
 	_cleanup_close_ int fd = -1;
 	struct stat st;
@@ -132,10 +121,15 @@ static int pins_make_dir(const struct log *log)
 	if (!made && errno != EEXIST)
 		return -errno;
 	fd = pins_open_dir(geteuid());
-	if (fd < 0 && made)
+	if (fd < 0 && made) {
 		rmdir(path.text);
-	else if (fd == -ESTALE)
-		err = pins_evict(log);
+	} else if (fd == -ESTALE) {
+		/* Root removes another user's folder at root's path. */
+		err = geteuid() ? -EPERM : tree_remove(AT_FDCWD, PINS_DIR);
+		if (!err)
+			log_write(log, PERF_POKE_LOG_WARN,
+				  "removed " PINS_DIR ", which another user had created");
+	}
 	if (fd < 0)
 		return err ? err : fd == -ENOENT || fd == -ESTALE ? -EAGAIN : fd;
 	if (fstat(fd, &st))
@@ -164,7 +158,7 @@ bool pins_is_alive(int fd)
 /* Succeeds for the last session only. */
 void pins_leave(uid_t uid)
 {
-	if (!rmdir(pins_path(uid).text))
+	if (!rmdir(pins_user_path(uid).text))
 		rtla_sweep();
 }
 
@@ -175,7 +169,7 @@ int pins_remove(int dirfd, const char *folder, int fd)
 }
 
 /* Locks the new folder, or removes it: without a lock it would look like a dead session. */
-static int pins_lock(struct pins *pins)
+static int pins_lock_folder(struct pins *pins)
 {
 	int err;
 
@@ -189,7 +183,7 @@ static int pins_lock(struct pins *pins)
 }
 
 /* -EAGAIN: another process made or removed the folder at the same time. */
-static int pins_try_claim(struct pins *pins, const struct log *log)
+static int pins_try_claim_name(struct pins *pins, const struct log *log)
 {
 	int err;
 
@@ -201,7 +195,7 @@ static int pins_try_claim(struct pins *pins, const struct log *log)
 	tree_sweep(pins->dirfd, "", false);
 	if (mkdirat(pins->dirfd, pins->folder, 0700))
 		return errno == EEXIST || errno == ENOENT ? -EAGAIN : -errno;
-	err = pins_lock(pins);
+	err = pins_lock_folder(pins);
 	if (err)
 		return err;
 	if (tree_is_removed(pins->fd)) {
@@ -211,14 +205,14 @@ static int pins_try_claim(struct pins *pins, const struct log *log)
 	return fchmod(pins->fd, 0700) ? -errno : 0;
 }
 
-static int pins_claim(struct pins *pins, const char *name, const struct log *log)
+static int pins_claim_name(struct pins *pins, const char *name, const struct log *log)
 {
 	int err = -EAGAIN;
 
 	for (int i = 0; i < CLAIM_TRIES && err == -EAGAIN; i++) {
 		if (i)
 			usleep(CLAIM_PAUSE_US);
-		err = pins_try_claim(pins, log);
+		err = pins_try_claim_name(pins, log);
 	}
 	if (err == -EAGAIN)
 		return log_error(log, -EEXIST,
@@ -226,17 +220,6 @@ static int pins_claim(struct pins *pins, const char *name, const struct log *log
 				 "(perf-poke-ctl stop %s)",
 				 name, name);
 	return err;
-}
-
-/* Failures are ignored: a session works without it. */
-static void pins_offer_rtla(struct pins *pins, const struct trigger *trigger, const struct log *log)
-{
-	pins->rtla = rtla_offer(trigger_rtla_fd(trigger));
-	if (pins->rtla < 0 && pins->rtla != -ENOENT)
-		log_write(log, PERF_POKE_LOG_WARN,
-			  "cannot use " RTLA_PIN
-			  ": %s: rtla's --bpf-action will not find the session",
-			  strerror((int)-pins->rtla));
 }
 
 int pins_open(struct pins **ret, const char *name, const struct trigger *trigger,
@@ -251,17 +234,23 @@ int pins_open(struct pins **ret, const char *name, const struct trigger *trigger
 	pins->dirfd = pins->fd = -1;
 	pins->rtla = -ENOENT;
 	pins_folder_name(pins->folder, name);
-	snprintf(path, sizeof(path), "%s/%s", pins_path(geteuid()).text, pins->folder);
-	err = pins_mount(log);
+	snprintf(path, sizeof(path), "%s/%s", pins_user_path(geteuid()).text, pins->folder);
+	err = pins_mount_bpffs(log);
 	if (!err)
-		err = pins_claim(pins, name, log);
+		err = pins_claim_name(pins, name, log);
 	if (!err)
 		err = trigger_pin(trigger, path);
 	if (err) {
 		pins_free(pins);
 		return err;
 	}
-	pins_offer_rtla(pins, trigger, log);
+	/* Failures are ignored: a session works without it. */
+	pins->rtla = rtla_offer(trigger_rtla_fd(trigger));
+	if (pins->rtla < 0 && pins->rtla != -ENOENT)
+		log_write(log, PERF_POKE_LOG_WARN,
+			  "cannot use " RTLA_PIN
+			  ": %s: rtla's --bpf-action will not find the session",
+			  strerror((int)-pins->rtla));
 	*ret = pins;
 	return 0;
 }

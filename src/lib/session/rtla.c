@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "session/visible.h"
+#include "session/pins.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -8,10 +8,10 @@
 
 #include "util.h"
 
-static const uint32_t slot = 0;
+static const uint32_t map_slot = 0;
 
 /* Matches the map in bpf/rtla_action.bpf.c. */
-static int rtla_make_map(void)
+static int rtla_create_map(void)
 {
 	_cleanup_close_ int fd = bpf_map_create(BPF_MAP_TYPE_PROG_ARRAY, "perf_poke_rtla",
 						sizeof(uint32_t), sizeof(uint32_t), 1, NULL);
@@ -29,7 +29,7 @@ static int rtla_open_map(void)
 
 	if (fd != -ENOENT)
 		return fd;
-	fd = rtla_make_map();
+	fd = rtla_create_map();
 	/* rtla created it at the same time. */
 	return fd == -EEXIST ? bpf_obj_get(RTLA_PIN) : fd;
 }
@@ -49,7 +49,7 @@ int64_t rtla_offer(int prog_fd)
 	fd = rtla_open_map();
 	if (fd < 0)
 		return fd;
-	err = bpf_map_update_elem(fd, &slot, &prog_fd, BPF_ANY);
+	err = bpf_map_update_elem(fd, &map_slot, &prog_fd, BPF_ANY);
 	return err ? err : (int64_t)info.id;
 }
 
@@ -58,9 +58,9 @@ void rtla_withdraw(int64_t prog)
 	_cleanup_close_ int fd = prog < 0 ? -1 : bpf_obj_get(RTLA_PIN);
 	uint32_t now;
 
-	if (fd < 0 || bpf_map_lookup_elem(fd, &slot, &now) || now != prog)
+	if (fd < 0 || bpf_map_lookup_elem(fd, &map_slot, &now) || now != prog)
 		return;
-	bpf_map_delete_elem(fd, &slot);
+	bpf_map_delete_elem(fd, &map_slot);
 	unlink(RTLA_PIN);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* The trigger's counters, by kind and by CPU. */
-#include "session/state.h"
+#include "session/session.h"
 
 #include <string.h>
 
@@ -32,8 +32,8 @@ static int statistics_select(const struct perf_poke *pp, enum perf_poke_trigger_
 	return -ENXIO;
 }
 
-void statistics_take(const struct perf_poke *pp, const struct perf_poke_spike *spike,
-		     struct stats_snapshot *snapshot)
+void statistics_snapshot(const struct perf_poke *pp, const struct perf_poke_spike *spike,
+			 struct stats_snapshot *snapshot)
 {
 	struct stats_table table;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* What threads of a program share: `tests/run --full` runs it with the thread sanitizer. */
-#include "session/state.h"
+#include "session/session.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "session/visible.h"
+#include "session/pins.h"
 
 #include <string.h>
 #include <sys/file.h>

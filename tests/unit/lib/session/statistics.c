@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* On fake tables: trigger_find_cpu() and trigger_missed() are replaced at link time. */
-#include "session/state.h"
+#include "session/session.h"
 #include "test.h"
 
 #include <string.h>
@@ -276,7 +276,7 @@ TEST_WITH(takes_snapshots, empty_tables, NULL)
 	expire(4, 80000);
 	expire(4, 2000000000);
 	expire(2, 1);
-	statistics_take(&session, &spike, &snapshot);
+	statistics_snapshot(&session, &spike, &snapshot);
 	assert_int_equal(snapshot.sum.count, 2);
 	assert_int_equal(snapshot.p50_ns, 80895);
 	assert_int_equal(snapshot.p99_9_ns, 2000000000);
@@ -288,7 +288,7 @@ TEST_WITH(takes_snapshots, empty_tables, NULL)
 			 81920);
 	/* For all CPUs. */
 	spike.cpu = -1;
-	statistics_take(&session, &spike, &snapshot);
+	statistics_snapshot(&session, &spike, &snapshot);
 	for (size_t i = 0; i < STATS_BUCKETS; i++)
 		sum += snapshot.buckets[i];
 	assert_int_equal(sum, 1002);
@@ -296,6 +296,6 @@ TEST_WITH(takes_snapshots, empty_tables, NULL)
 	assert_int_equal(snapshot.sum.min_ns, 1500);
 	/* For an unwatched CPU. */
 	spike.cpu = 2;
-	statistics_take(&session, &spike, &snapshot);
+	statistics_snapshot(&session, &spike, &snapshot);
 	assert_int_equal(snapshot.sum.count, 0);
 }

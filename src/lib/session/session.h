@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * session/: one armed run, from start to stop; the only role that includes all others. session.c
- * has the sequence; this is the state that its parts share.
+ * session/: one armed run, from start to stop; the only role that includes all others. perf_poke.c
+ * has the sequence, finished.c what follows a capture, pins.c what other processes see,
+ * other_sessions.c their side of it. This is the state that they share.
  */
-#ifndef LIB_SESSION_STATE_H
-#define LIB_SESSION_STATE_H
+#ifndef LIB_SESSION_H
+#define LIB_SESSION_H
 
 #include "capture/capture.h"
 #include "delivery/delivery.h"
 #include "options/config.h"
 #include "recorder/recorder.h"
-#include "session/rules.h"
-#include "session/visible.h"
+#include "session/pins.h"
 #include "trigger/trigger.h"
 #include "workload/workload.h"
 
 /* Captures that could not be written. */
 struct losses {
-	uint64_t unsaid;  /* not reported yet */
-	uint64_t said_ns; /* time of the last message; 0: none */
-	int error;	  /* of the last loss */
+	uint64_t unreported;  /* since the last message */
+	uint64_t reported_ns; /* time of the last message; 0: none */
+	int error;	      /* of the last loss */
 };
 
 /* Gate of the functions that any thread may call. */
@@ -46,8 +46,9 @@ struct perf_poke {
 	struct poke *poke; /* NULL: no targets */
 	struct workload *workload;
 	struct writer *writer;
-	struct rules rules;
-	struct pins *pins; /* NULL: not listed */
+	struct keep *keep;		   /* --keep-worst and --max-disk */
+	uint64_t floors_ns[TRIGGER_KINDS]; /* only latencies above it are kept; 0: all */
+	struct pins *pins;		   /* NULL: not listed */
 	struct capture_symbols symbols;
 	struct output output;
 	struct capture_env env;
@@ -55,8 +56,8 @@ struct perf_poke {
 	uint64_t failed;   /* lost captures and snapshots */
 	uint64_t pending;  /* given to the writer and not reported yet */
 	struct losses losses;
-	bool moved; /* captures are no longer at their reported paths */
-	bool held;  /* disarmed until a pending capture is reported */
+	bool moved;  /* captures are no longer at their reported paths */
+	bool paused; /* disarmed until a pending capture is reported */
 	struct any_thread gate;
 	bool disarmed; /* by the caller */
 	struct reporter reporter;
@@ -66,14 +67,15 @@ struct perf_poke {
 int choices_check(const struct config *config);
 
 /* Updates the counts that others see. */
-void reports_count(struct perf_poke *pp);
-/* Reports all captures that the writer has finished. Returns their number. */
-int reports_take(struct perf_poke *pp);
+void session_publish_counts(struct perf_poke *pp);
+/* Reports all captures that the writer has finished, and removes those over the limits. Returns
+ * their number. */
+int session_report_finished(struct perf_poke *pp);
 /* Call once nothing is being written. */
-void reports_finish(struct perf_poke *pp);
+void session_report_end(struct perf_poke *pp);
 
 /* Statistics of the spike's CPU and kind, with the spike; of all watched CPUs after a poke. */
-void statistics_take(const struct perf_poke *pp, const struct perf_poke_spike *spike,
-		     struct stats_snapshot *snapshot);
+void statistics_snapshot(const struct perf_poke *pp, const struct perf_poke_spike *spike,
+			 struct stats_snapshot *snapshot);
 
 #endif

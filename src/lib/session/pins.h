@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-
-/*
- * visible/: what other processes, and rtla, see of a session. May include trigger/, options/ and
- * base/.
- */
-#ifndef LIB_VISIBLE_H
-#define LIB_VISIBLE_H
+/* Pins in bpffs: what other processes, and rtla, see of a session. */
+#ifndef LIB_SESSION_PINS_H
+#define LIB_SESSION_PINS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -9,7 +9,7 @@
 #include "bpf/trigger.h"
 #include "clock.h"
 #include "machine/base.h"
-#include "session/visible.h"
+#include "session/pins.h"
 #include "trigger/trigger.h"
 
 /* After the types that it needs. */
@@ -41,25 +41,25 @@ struct view {
 	uint64_t pokes, merged;
 };
 
-static void unmap(struct mapping *mapping)
+static void mapping_release(struct mapping *mapping)
 {
 	if (mapping->data)
 		munmap(mapping->data, mapping->size);
 }
 
-static void view_release(struct view *view)
+static void session_view_release(struct view *view)
 {
-	unmap(&view->session);
-	unmap(&view->cpus);
-	unmap(&view->cpus_more);
-	unmap(&view->targets);
+	mapping_release(&view->session);
+	mapping_release(&view->cpus);
+	mapping_release(&view->cpus_more);
+	mapping_release(&view->targets);
 	free(view->cpu_list);
 	free(view->cpu_stats);
 	free(view->cpu_rows);
 	free(view->cpu_p99_ns);
 }
 
-static int open_pin(int dirfd, const char *name)
+static int session_open_pin(int dirfd, const char *name)
 {
 	char path[64];
 
@@ -68,10 +68,10 @@ static int open_pin(int dirfd, const char *name)
 }
 
 /* -EINVAL: from another version of perf-poke. */
-static int map_pin(struct mapping *mapping, int dirfd, const char *name, size_t value_size,
-		   int protection)
+static int mapping_open_pin(struct mapping *mapping, int dirfd, const char *name, size_t value_size,
+			    int protection)
 {
-	_cleanup_close_ int fd = open_pin(dirfd, name);
+	_cleanup_close_ int fd = session_open_pin(dirfd, name);
 	struct bpf_map_info info = {};
 	__u32 info_size = sizeof(info);
 	size_t size;
@@ -91,16 +91,17 @@ static int map_pin(struct mapping *mapping, int dirfd, const char *name, size_t 
 	return 0;
 }
 
-static int map_session(struct mapping *mapping, int dirfd)
+static int mapping_open_session(struct mapping *mapping, int dirfd)
 {
 	const struct trigger_session *session;
-	int err = map_pin(mapping, dirfd, TRIGGER_PIN_SESSION, sizeof(*session), PROT_READ);
+	int err =
+		mapping_open_pin(mapping, dirfd, TRIGGER_PIN_SESSION, sizeof(*session), PROT_READ);
 
 	session = mapping->data;
 	return err ? err : session->layout == TRIGGER_LAYOUT ? 0 : -EINVAL;
 }
 
-static int view_cpus(struct view *view)
+static int view_read_cpus(struct view *view)
 {
 	const struct trigger_cpu *table = view->cpus.data;
 
@@ -115,7 +116,7 @@ static int view_cpus(struct view *view)
 }
 
 /* The table of a kind of latency; NULL: not counted. */
-static const struct trigger_cpu *view_table(const struct view *view, unsigned int kind)
+static const struct trigger_cpu *view_kind_table(const struct view *view, unsigned int kind)
 {
 	const struct trigger_session *session = view->session.data;
 	const struct trigger_cpu *more = view->cpus_more.data;
@@ -127,7 +128,7 @@ static const struct trigger_cpu *view_table(const struct view *view, unsigned in
 	return more + (kind - 1) * view->cpus.entries;
 }
 
-static void view_kind(struct view *view, unsigned int kind, const struct trigger_cpu *table)
+static void view_add_kind(struct view *view, unsigned int kind, const struct trigger_cpu *table)
 {
 	const struct trigger_session *session = view->session.data;
 	const struct stats_table all = { table, view->cpu_list, view->nr_cpus };
@@ -156,23 +157,7 @@ static void view_kind(struct view *view, unsigned int kind, const struct trigger
 	};
 }
 
-static int view_kinds(struct view *view)
-{
-	view->cpu_stats = calloc(TRIGGER_KINDS * view->nr_cpus, sizeof(*view->cpu_stats));
-	view->cpu_rows = calloc(TRIGGER_KINDS * view->nr_cpus, sizeof(*view->cpu_rows));
-	view->cpu_p99_ns = calloc(TRIGGER_KINDS * view->nr_cpus, sizeof(*view->cpu_p99_ns));
-	if (view->nr_cpus && (!view->cpu_stats || !view->cpu_rows || !view->cpu_p99_ns))
-		return -ENOMEM;
-	for (unsigned int kind = 0; kind < TRIGGER_KINDS; kind++) {
-		const struct trigger_cpu *table = view_table(view, kind);
-
-		if (table)
-			view_kind(view, kind, table);
-	}
-	return 0;
-}
-
-static void view_targets(struct view *view)
+static void view_read_targets(struct view *view)
 {
 	const volatile struct poke_target *targets = view->targets.data;
 
@@ -183,7 +168,7 @@ static void view_targets(struct view *view)
 	}
 }
 
-static int view_open(struct view *view, int dirfd)
+static int session_view_open(struct view *view, int dirfd)
 {
 	const struct {
 		struct mapping *mapping;
@@ -194,20 +179,34 @@ static int view_open(struct view *view, int dirfd)
 		{ &view->cpus_more, TRIGGER_PIN_CPUS_MORE, sizeof(struct trigger_cpu) },
 		{ &view->targets, TRIGGER_PIN_TARGETS, sizeof(struct poke_target) },
 	};
-	int err = map_session(&view->session, dirfd);
+	int err = mapping_open_session(&view->session, dirfd);
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows) && !err; i++)
-		err = map_pin(rows[i].mapping, dirfd, rows[i].name, rows[i].value_size, PROT_READ);
+		err = mapping_open_pin(rows[i].mapping, dirfd, rows[i].name, rows[i].value_size,
+				       PROT_READ);
 	if (err)
 		return err;
-	view_targets(view);
-	err = view_cpus(view);
-	return err ? err : view_kinds(view);
+	view_read_targets(view);
+	err = view_read_cpus(view);
+	if (err)
+		return err;
+	view->cpu_stats = calloc(TRIGGER_KINDS * view->nr_cpus, sizeof(*view->cpu_stats));
+	view->cpu_rows = calloc(TRIGGER_KINDS * view->nr_cpus, sizeof(*view->cpu_rows));
+	view->cpu_p99_ns = calloc(TRIGGER_KINDS * view->nr_cpus, sizeof(*view->cpu_p99_ns));
+	if (view->nr_cpus && (!view->cpu_stats || !view->cpu_rows || !view->cpu_p99_ns))
+		return -ENOMEM;
+	for (unsigned int kind = 0; kind < TRIGGER_KINDS; kind++) {
+		const struct trigger_cpu *table = view_kind_table(view, kind);
+
+		if (table)
+			view_add_kind(view, kind, table);
+	}
+	return 0;
 }
 
 /* seen: a copy, since the session keeps writing. */
-static void session_tell(const char *name, bool alive, const struct view *view,
-			 const struct trigger_session *seen, perf_poke_session_fn fn, void *ctx)
+static void session_describe(const char *name, bool alive, const struct view *view,
+			     const struct trigger_session *seen, perf_poke_session_fn fn, void *ctx)
 {
 	struct perf_poke_session session = {
 		.sz = sizeof(session),
@@ -246,9 +245,9 @@ static void session_tell(const char *name, bool alive, const struct view *view,
 
 /* Returns 1, or 0 if the session has just begun or ended. Sessions of another version, or killed
  * while pinning, have only a name. */
-static int session_see(int dirfd, const char *folder, perf_poke_session_fn fn, void *ctx)
+static int session_visit(int dirfd, const char *folder, perf_poke_session_fn fn, void *ctx)
 {
-	_cleanup_(view_release) struct view view = {};
+	_cleanup_(session_view_release) struct view view = {};
 	struct trigger_session seen = {};
 	_cleanup_close_ int fd = -1;
 	char name[SESSION_NAME_MAX + 1];
@@ -259,7 +258,7 @@ static int session_see(int dirfd, const char *folder, perf_poke_session_fn fn, v
 	if (fd < 0)
 		return fd == -ENOENT || fd == -ENOTDIR ? 0 : fd;
 	alive = pins_is_alive(fd);
-	err = view_open(&view, fd);
+	err = session_view_open(&view, fd);
 	if (err == -ENOENT && alive)
 		return 0;
 	if (err && err != -ENOENT && err != -EINVAL)
@@ -274,11 +273,11 @@ static int session_see(int dirfd, const char *folder, perf_poke_session_fn fn, v
 	TERMINATE(seen.output);
 	TERMINATE(seen.last_capture);
 	pins_session_name(name, folder);
-	session_tell(name, alive, &view, &seen, fn, ctx);
+	session_describe(name, alive, &view, &seen, fn, ctx);
 	return 1;
 }
 
-static int is_folder(const struct dirent *entry)
+static int is_session_folder(const struct dirent *entry)
 {
 	char name[SESSION_NAME_MAX + 1];
 
@@ -287,7 +286,7 @@ static int is_folder(const struct dirent *entry)
 }
 
 /* By session name. */
-static int by_name(const struct dirent **a, const struct dirent **b)
+static int compare_session_names(const struct dirent **a, const struct dirent **b)
 {
 	char one[SESSION_NAME_MAX + 1], other[SESSION_NAME_MAX + 1];
 
@@ -296,7 +295,7 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 	return strcmp(one, other);
 }
 
-static int sessions_of(uid_t uid, perf_poke_session_fn fn, void *ctx)
+static int user_sessions_visit(uid_t uid, perf_poke_session_fn fn, void *ctx)
 {
 	_cleanup_close_ int dirfd = pins_open_dir(uid);
 	struct dirent **names;
@@ -304,11 +303,11 @@ static int sessions_of(uid_t uid, perf_poke_session_fn fn, void *ctx)
 
 	if (dirfd < 0)
 		return dirfd == -ENOENT || dirfd == -ESTALE ? 0 : dirfd;
-	nr = scandirat(dirfd, ".", &names, is_folder, by_name);
+	nr = scandirat(dirfd, ".", &names, is_session_folder, compare_session_names);
 	if (nr < 0)
 		return -errno;
 	for (int i = 0; i < nr; i++) {
-		int ret = seen < 0 ? 0 : session_see(dirfd, names[i]->d_name, fn, ctx);
+		int ret = seen < 0 ? 0 : session_visit(dirfd, names[i]->d_name, fn, ctx);
 
 		seen = ret < 0 ? ret : seen + ret;
 		free(names[i]);
@@ -318,7 +317,7 @@ static int sessions_of(uid_t uid, perf_poke_session_fn fn, void *ctx)
 }
 
 /* -EACCES if the caller found no session and may not see root's. */
-static int check_allowed(int nr)
+static int check_root_hidden(int nr)
 {
 	_cleanup_close_ int fd = nr || !geteuid() ? -1 : pins_open_dir(0);
 
@@ -332,13 +331,13 @@ int perf_poke__sessions(perf_poke_session_fn fn, void *ctx)
 	int nr = 0;
 
 	for (int i = 0; i < nr_users; i++) {
-		int ret = sessions_of(users[i], fn, ctx);
+		int ret = user_sessions_visit(users[i], fn, ctx);
 
 		if (ret < 0)
 			return ret;
 		nr += ret;
 	}
-	return nr_users < 0 ? nr_users : check_allowed(nr);
+	return nr_users < 0 ? nr_users : check_root_hidden(nr);
 }
 
 /* Where a session is. */
@@ -348,13 +347,13 @@ struct place {
 	char folder[SESSION_NAME_MAX + 1];
 };
 
-static void place_release(struct place *place)
+static void session_place_release(struct place *place)
 {
 	closep(&place->dirfd);
 }
 
 /* Opens the folder of a session, dead or alive. */
-static int session_find(const char *name, struct place *place)
+static int session_find_place(const char *name, struct place *place)
 {
 	_cleanup_free_ uid_t *users = NULL;
 	int nr = name && session_name_valid(name) ? pins_users(&users) : -ENOENT;
@@ -371,13 +370,13 @@ static int session_find(const char *name, struct place *place)
 				      : pins_open_session(place->dirfd, place->folder);
 		fd = fd == -ESTALE ? -ENOENT : fd;
 	}
-	return fd == -ENOENT && check_allowed(0) ? -EACCES : fd;
+	return fd == -ENOENT && check_root_hidden(0) ? -EACCES : fd;
 }
 
 /* Returns the program's result, or a negative errno. */
-static int session_run(int dirfd, const char *pin)
+static int session_run_program(int dirfd, const char *pin)
 {
-	_cleanup_close_ int fd = open_pin(dirfd, pin);
+	_cleanup_close_ int fd = session_open_pin(dirfd, pin);
 	LIBBPF_OPTS(bpf_test_run_opts, opts);
 	int err;
 
@@ -389,11 +388,11 @@ static int session_run(int dirfd, const char *pin)
 
 int perf_poke__session_stop(const char *name)
 {
-	_cleanup_(place_release) struct place place = { .dirfd = -1 };
+	_cleanup_(session_place_release) struct place place = { .dirfd = -1 };
 	_cleanup_close_ int fd = -1;
 	int ret = -EWOULDBLOCK;
 
-	fd = session_find(name, &place);
+	fd = session_find_place(name, &place);
 	if (fd < 0)
 		return fd;
 	/* Other observers may hold the lock for a moment. */
@@ -406,23 +405,23 @@ int perf_poke__session_stop(const char *name)
 		pins_leave(place.uid);
 	if (ret != -EWOULDBLOCK)
 		return ret;
-	ret = session_run(fd, TRIGGER_PIN_STOP);
+	ret = session_run_program(fd, TRIGGER_PIN_STOP);
 	/* If the ring is full, the program drops this request; the ring has others like it. */
 	return ret < 0 ? ret : 1;
 }
 
-static int session_find_alive(const char *name)
+static int session_find_living(const char *name)
 {
-	_cleanup_(place_release) struct place place = { .dirfd = -1 };
-	_cleanup_close_ int fd = session_find(name, &place);
+	_cleanup_(session_place_release) struct place place = { .dirfd = -1 };
+	_cleanup_close_ int fd = session_find_place(name, &place);
 
 	return fd < 0 || pins_is_alive(fd) ? TAKE_FD(fd) : -ENOENT;
 }
 
 int perf_poke__session_poke(const char *name)
 {
-	_cleanup_close_ int fd = session_find_alive(name);
-	int ret = fd < 0 ? fd : session_run(fd, TRIGGER_PIN_POKE);
+	_cleanup_close_ int fd = session_find_living(name);
+	int ret = fd < 0 ? fd : session_run_program(fd, TRIGGER_PIN_POKE);
 
 	return ret ? ret : -EBUSY;
 }
@@ -436,35 +435,28 @@ void perf_poke__session_close(struct perf_poke_reporter *reporter)
 {
 	if (!reporter)
 		return;
-	unmap(&reporter->session);
-	unmap(&reporter->cpus_more);
-	unmap(&reporter->arming);
+	mapping_release(&reporter->session);
+	mapping_release(&reporter->cpus_more);
+	mapping_release(&reporter->arming);
 	closep(&reporter->to.prog_fd);
 	free(reporter);
 }
 
-static int reporter_map(struct perf_poke_reporter *reporter, int dirfd)
-{
-	int err = map_session(&reporter->session, dirfd);
-
-	if (!err)
-		err = map_pin(&reporter->cpus_more, dirfd, TRIGGER_PIN_CPUS_MORE,
-			      sizeof(struct trigger_cpu), PROT_READ | PROT_WRITE);
-	if (!err)
-		err = map_pin(&reporter->arming, dirfd, TRIGGER_PIN_ARMING,
-			      sizeof(*reporter->to.counters.arming), PROT_READ);
-	return err;
-}
-
-static int reporter_open(struct perf_poke_reporter *reporter, int dirfd)
+static int reporter_map_pins(struct perf_poke_reporter *reporter, int dirfd)
 {
 	struct trigger_counters *counters = &reporter->to.counters;
 	int nr_cpus = libbpf_num_possible_cpus(), err;
 
-	reporter->to.prog_fd = open_pin(dirfd, TRIGGER_PIN_REPORT);
+	reporter->to.prog_fd = session_open_pin(dirfd, TRIGGER_PIN_REPORT);
 	if (reporter->to.prog_fd < 0)
 		return reporter->to.prog_fd == -ENOENT ? -ENXIO : reporter->to.prog_fd;
-	err = nr_cpus < 0 ? nr_cpus : reporter_map(reporter, dirfd);
+	err = nr_cpus < 0 ? nr_cpus : mapping_open_session(&reporter->session, dirfd);
+	if (!err)
+		err = mapping_open_pin(&reporter->cpus_more, dirfd, TRIGGER_PIN_CPUS_MORE,
+				       sizeof(struct trigger_cpu), PROT_READ | PROT_WRITE);
+	if (!err)
+		err = mapping_open_pin(&reporter->arming, dirfd, TRIGGER_PIN_ARMING,
+				       sizeof(*reporter->to.counters.arming), PROT_READ);
 	if (err)
 		return err;
 	*counters = (struct trigger_counters){
@@ -479,7 +471,7 @@ static int reporter_open(struct perf_poke_reporter *reporter, int dirfd)
 
 int perf_poke__session_open(struct perf_poke_reporter **opened, const char *name)
 {
-	_cleanup_close_ int fd = session_find_alive(name);
+	_cleanup_close_ int fd = session_find_living(name);
 	struct perf_poke_reporter *reporter;
 	int err;
 
@@ -488,7 +480,7 @@ int perf_poke__session_open(struct perf_poke_reporter **opened, const char *name
 	reporter = calloc(1, sizeof(*reporter));
 	if (!reporter)
 		return -ENOMEM;
-	err = reporter_open(reporter, fd);
+	err = reporter_map_pins(reporter, fd);
 	if (err)
 		perf_poke__session_close(reporter);
 	else

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* The sequence of a session, from start to stop, and at a spike. */
-#include "session/state.h"
+#include "session/session.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -17,26 +17,6 @@
 /* Snapshots in memory: one being written, one waiting. */
 #define PENDING_MAX 2
 
-/* Checks the options, first those that depend on nothing else. */
-static int session_configure(struct perf_poke *pp, const struct perf_poke_opts *opts)
-{
-	int err = config_init(&pp->config, opts);
-
-	if (err)
-		return err;
-	err = option_check_span(opts, &pp->config.log) ?: choices_check(&pp->config);
-	if (!err)
-		err = triggers_check(&pp->config);
-	if (!err)
-		err = workload_check(&pp->config);
-	if (!err)
-		err = recorder_choose(&pp->recorder_ops, pp->config.opts.recorder,
-				      &pp->config.recording, &pp->config.log);
-	if (err)
-		config_destroy(&pp->config);
-	return err;
-}
-
 int perf_poke__new(struct perf_poke **pp, const struct perf_poke_opts *opts)
 {
 	_cleanup_free_ struct perf_poke *made = calloc(1, sizeof(*made));
@@ -47,13 +27,26 @@ int perf_poke__new(struct perf_poke **pp, const struct perf_poke_opts *opts)
 		return log_leave(-ENOMEM);
 	made->epoll_fd = made->hotplug_fd = -1;
 	made->output.fd = made->output.work = -1;
-	err = opts ? session_configure(made, opts) : -EINVAL;
+	/* First what depends on nothing else. */
+	err = opts ? config_init(&made->config, opts) : -EINVAL;
+	if (err)
+		return log_leave(err);
+	err = option_check_span(opts, &made->config.log) ?: choices_check(&made->config);
 	if (!err)
+		err = triggers_check(&made->config);
+	if (!err)
+		err = workload_check(&made->config);
+	if (!err)
+		err = recorder_choose(&made->recorder_ops, made->config.opts.recorder,
+				      &made->config.recording, &made->config.log);
+	if (err)
+		config_destroy(&made->config);
+	else
 		*pp = TAKE_PTR(made);
 	return log_leave(err);
 }
 
-static int session_privileges(const struct config *config)
+static int session_check_privileges(const struct config *config)
 {
 	bool realtime = config->opts.workload != PERF_POKE_WORKLOAD_NONE;
 	char names[128];
@@ -100,49 +93,30 @@ static int session_watch(struct perf_poke *pp, int fd)
 	return fd >= 0 && epoll_ctl(pp->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
 
-static int session_start_writer(struct perf_poke *pp)
+static int session_watch_all(struct perf_poke *pp)
 {
-	int err;
+	const int fds[] = { trigger_fd(pp->trigger), writer_fd(pp->writer),
+			    pp->poke ? poke_fd(pp->poke) : -1, pp->hotplug_fd };
+	int err = 0;
 
-	pp->env.config = &pp->config;
-	pp->env.output = &pp->output;
-	pp->env.recorder = pp->recorder;
-	pp->env.workload = workload_name(pp->config.opts.workload);
-	pp->env.poke = pp->poke;
-	pp->symbols = (struct capture_symbols){ 0 };
-	pp->env.symbols = &pp->symbols;
-	pp->env.trigger = pp->trigger;
-	err = writer_start(&pp->writer, &pp->env);
-	if (err)
-		return log_error(&pp->config.log, err,
-				 "cannot start the thread that writes captures: %s (see "
-				 "RLIMIT_NPROC, RLIMIT_DATA)",
-				 strerror(-err));
-	pp->rules.config = &pp->config;
-	pp->rules.trigger = pp->trigger;
-	pp->rules.writer = pp->writer;
-	pp->rules.output = &pp->output;
 	pp->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (pp->epoll_fd < 0)
 		return -errno;
-	err = rules_start(&pp->rules);
-	if (!err)
-		err = session_watch(pp, trigger_fd(pp->trigger));
-	if (!err)
-		err = session_watch(pp, writer_fd(pp->writer));
-	if (!err)
-		err = session_watch(pp, pp->poke ? poke_fd(pp->poke) : -1);
-	return err ? err : session_watch(pp, pp->hotplug_fd);
+	for (size_t i = 0; i < ARRAY_SIZE(fds) && !err; i++)
+		err = session_watch(pp, fds[i]);
+	return err;
 }
 
 #define PUT(field, text) snprintf(field, sizeof(field), "%s", text)
 
-/* Stores the constant part of what others see of the session. */
-static int session_describe(struct perf_poke *pp)
+/* Stores the constant part of what others see of the session, and pins it. Only a taken name is an
+ * error: unlisted sessions work. */
+static int session_open_pins(struct perf_poke *pp)
 {
 	struct trigger_session *seen = trigger_session(pp->trigger);
 	const struct config *config = &pp->config;
 	_cleanup_free_ char *output = realpath(config->opts.output, NULL);
+	int err;
 
 	if (!output)
 		return -errno;
@@ -157,17 +131,8 @@ static int session_describe(struct perf_poke *pp)
 	PUT(seen->delivery, pp->poke ? poke_delivery(pp->poke) : "");
 	PUT(seen->workload, workload_name(config->opts.workload));
 	PUT(seen->output, output);
-	return 0;
-}
-
-/* Only a taken name is an error: unlisted sessions work. */
-static int session_open_pins(struct perf_poke *pp)
-{
-	const struct config *config = &pp->config;
-	int err = session_describe(pp);
-
-	if (err || !config->opts.session)
-		return err;
+	if (!config->opts.session)
+		return 0;
 	err = pins_open(&pp->pins, config->opts.session, pp->trigger, &config->log);
 	if (err && err != -EEXIST) {
 		log_write(&config->log, PERF_POKE_LOG_WARN,
@@ -185,86 +150,98 @@ static bool session_is_forked(const struct perf_poke *pp)
 	return pp->started && pp->pid != getpid();
 }
 
-/* First what fails cheaply, last what others notice. */
-static int session_start(struct perf_poke *pp)
+static int session_start_writer(struct perf_poke *pp)
 {
+	int err;
+
+	pp->symbols = (struct capture_symbols){ 0 };
+	pp->env.config = &pp->config;
+	pp->env.output = &pp->output;
+	pp->env.recorder = pp->recorder;
+	pp->env.workload = workload_name(pp->config.opts.workload);
+	pp->env.poke = pp->poke;
+	pp->env.symbols = &pp->symbols;
+	pp->env.trigger = pp->trigger;
+	err = writer_start(&pp->writer, &pp->env);
+	if (err)
+		log_error(&pp->config.log, err,
+			  "cannot start the thread that writes captures: %s (see RLIMIT_NPROC, "
+			  "RLIMIT_DATA)",
+			  strerror(-err));
+	return err;
+}
+
+static void session_stop(struct perf_poke *pp);
+
+int perf_poke__start(struct perf_poke *pp)
+{
+	const struct log *log = &pp->config.log;
 	uint64_t function;
 	int err;
 
-	err = session_privileges(&pp->config);
-	if (err)
-		return err;
-	workload_choose(&pp->config);
-	err = function_find(&pp->config, &function);
-	if (err)
-		return err;
-	err = output_open(&pp->output, pp->config.opts.output, pp->config.opts.output_owner,
-			  &pp->config.log);
-	if (err)
-		return err;
-	/* Before the recorder, so that no CPU goes offline unnoticed. */
-	pp->hotplug_fd = hotplug_open(&pp->config.log);
-	pp->config.recording.work_fd = pp->output.work;
-	pp->config.recording.osnoise = pp->config.opts.workload == PERF_POKE_WORKLOAD_OSNOISE;
-	err = recorder_open(&pp->recorder, pp->recorder_ops, &pp->config.recording,
-			    &pp->config.log);
+	log_enter();
+	if (pp->started || pp->busy)
+		return log_leave(-EBUSY);
+	pp->busy = true;
+	trigger_free(TAKE_PTR(pp->trigger));
+	pp->complete = pp->failed = pp->pending = 0;
+	pp->losses = (struct losses){ 0 };
+	memset(pp->floors_ns, 0, sizeof(pp->floors_ns));
+	pp->moved = pp->paused = false;
+	pp->started = true;
+	pp->pid = getpid();
+
+	/* First what fails cheaply, last what others notice. */
+	err = session_check_privileges(&pp->config);
+	if (!err) {
+		workload_choose(&pp->config);
+		err = function_find(&pp->config, &function);
+	}
+	if (!err)
+		err = output_open(&pp->output, pp->config.opts.output, pp->config.opts.output_owner,
+				  log);
+	if (!err) {
+		/* Before the recorder, so that no CPU goes offline unnoticed. */
+		pp->hotplug_fd = hotplug_open(log);
+		pp->config.recording.work_fd = pp->output.work;
+		pp->config.recording.osnoise =
+			pp->config.opts.workload == PERF_POKE_WORKLOAD_OSNOISE;
+		err = recorder_open(&pp->recorder, pp->recorder_ops, &pp->config.recording, log);
+	}
 	if (!err)
 		err = hardware_open(&pp->hardware, pp->config.cpus, pp->config.nr_cpus);
 	if (!err && pp->config.opts.nr_targets)
-		err = poke_open(&pp->poke, &pp->config, &pp->config.log);
+		err = poke_open(&pp->poke, &pp->config, log);
 	if (!err)
 		err = session_open_trigger(pp, function);
 	if (!err && pp->poke)
 		err = poke_start(pp->poke, pp->trigger);
 	if (!err)
-		err = recorder_start(pp->recorder, &pp->config.log);
+		err = recorder_start(pp->recorder, log);
 	if (!err)
 		err = session_start_writer(pp);
+	if (!err)
+		err = keep_new(&pp->keep, pp->config.opts.keep_worst, pp->config.opts.max_disk);
+	if (!err)
+		err = session_watch_all(pp);
 	if (!err)
 		err = session_open_pins(pp);
 	if (!err)
 		err = workload_start(&pp->workload, &pp->config, pp->trigger);
-	return err ? err : session_watch(pp, workload_fd(pp->workload));
-}
-
-static void session_stop(struct perf_poke *pp);
-
-static int session_arm(struct perf_poke *pp)
-{
-	int err;
-
-	trigger_free(TAKE_PTR(pp->trigger));
-	pp->complete = pp->failed = pp->pending = 0;
-	pp->losses = (struct losses){ 0 };
-	pp->moved = false;
-	pp->held = false;
-	pp->started = true;
-	pp->pid = getpid();
-	err = session_start(pp);
+	if (!err)
+		err = session_watch(pp, workload_fd(pp->workload));
 	if (err) {
 		session_stop(pp);
 		trigger_free(TAKE_PTR(pp->trigger));
-		return err;
+	} else {
+		trigger_session(pp->trigger)->armed_ns = clock_ns(CLOCK_BOOTTIME);
+		hardware_arm(pp->hardware, -1);
+		pp->reporter = trigger_reporter(pp->trigger);
+		any_thread_admit(&pp->gate);
+		trigger_set_disarmed(pp->trigger, pp->disarmed);
+		trigger_arm(pp->trigger);
 	}
-	trigger_session(pp->trigger)->armed_ns = clock_ns(CLOCK_BOOTTIME);
-	hardware_arm(pp->hardware, -1);
-	pp->reporter = trigger_reporter(pp->trigger);
-	any_thread_admit(&pp->gate);
-	trigger_set_disarmed(pp->trigger, pp->disarmed);
-	trigger_arm(pp->trigger);
-	return 0;
-}
-
-int perf_poke__start(struct perf_poke *pp)
-{
-	int err = -EBUSY;
-
-	log_enter();
-	if (!pp->started && !pp->busy) {
-		pp->busy = true;
-		err = session_arm(pp);
-		pp->busy = false;
-	}
+	pp->busy = false;
 	return log_leave(err);
 }
 
@@ -276,9 +253,9 @@ int perf_poke__fd(const struct perf_poke *pp)
 /* cpu: whose counters rose while it was not armed; negative: all. */
 static void session_rearm(struct perf_poke *pp, int cpu)
 {
-	pp->held = pp->pending >= PENDING_MAX ||
-		   pp->complete + pp->pending >= pp->config.opts.max_captures;
-	if (pp->held)
+	pp->paused = pp->pending >= PENDING_MAX ||
+		     pp->complete + pp->pending >= pp->config.opts.max_captures;
+	if (pp->paused)
 		return;
 	hardware_arm(pp->hardware, cpu);
 	trigger_arm(pp->trigger);
@@ -296,10 +273,10 @@ static int session_resume(struct perf_poke *pp, int frozen_cpu)
 	return err == -ENXIO ? 0 : err;
 }
 
-static int session_lose(struct perf_poke *pp, struct capture *capture, int err)
+static int session_lose_capture(struct perf_poke *pp, struct capture *capture, int err)
 {
 	pp->failed++;
-	reports_count(pp);
+	session_publish_counts(pp);
 	capture_free(&pp->env, capture);
 	return log_error(&pp->config.log, err == -ENOMEM ? err : -EIO,
 			 "cannot take the snapshot: %s", strerror(-err));
@@ -311,13 +288,14 @@ static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *s
 			   const struct trigger_spike *seen)
 {
 	struct capture *capture = calloc(1, sizeof(*capture));
+	uint64_t cooldown_ns = pp->config.opts.cooldown_ns, cooldown_end_ns;
 	uint64_t frozen_ns = seen->frozen_ns;
 	int err, resumed;
 
 	err = recorder_freeze(pp->recorder, spike);
 	if (capture) {
 		capture->spike = *spike;
-		capture->floor_ns = spike->poked ? 0 : pp->rules.floors_ns[spike->kind];
+		capture->floor_ns = spike->poked ? 0 : pp->floors_ns[spike->kind];
 		capture->still_ns = clock_ns(CLOCK_MONOTONIC);
 		/* The trigger froze the CPU that it ran on. */
 		if (frozen_ns && spike->cpu == spike->ran_cpu)
@@ -331,26 +309,30 @@ static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *s
 	resumed = session_resume(pp, frozen_ns ? spike->ran_cpu : -1);
 	if (err || resumed) {
 		session_rearm(pp, spike->cpu);
-		return session_lose(pp, capture, err ? err : resumed);
+		return session_lose_capture(pp, capture, err ? err : resumed);
 	}
 	pp->pending++;
-	reports_count(pp);
-	rules_cool(&pp->rules, spike->time_ns);
+	session_publish_counts(pp);
+	if (cooldown_ns) {
+		if (__builtin_add_overflow(spike->time_ns, cooldown_ns, &cooldown_end_ns))
+			cooldown_end_ns = UINT64_MAX;
+		trigger_set_quiet(pp->trigger, cooldown_end_ns);
+	}
 	session_rearm(pp, spike->cpu);
 	capture->armed_ns = clock_ns(CLOCK_MONOTONIC);
-	statistics_take(pp, spike, &capture->stats);
+	statistics_snapshot(pp, spike, &capture->stats);
 	err = recorder_copy_rest(pp->recorder, capture->snapshot);
 	if (err) {
 		pp->pending--;
-		if (pp->held)
+		if (pp->paused)
 			session_rearm(pp, spike->cpu);
-		return session_lose(pp, capture, err);
+		return session_lose_capture(pp, capture, err);
 	}
 	writer_give(pp->writer, capture);
 	return 0;
 }
 
-static int session_take_spikes(struct perf_poke *pp)
+static int session_capture_spike(struct perf_poke *pp)
 {
 	struct perf_poke_spike spike;
 	struct trigger_spike seen;
@@ -362,50 +344,43 @@ static int session_take_spikes(struct perf_poke *pp)
 	return session_capture(pp, &spike, &seen);
 }
 
-static bool session_watches_cpu(const struct perf_poke *pp, int cpu)
-{
-	for (size_t i = 0; i < pp->config.nr_cpus; i++) {
-		if (pp->config.cpus[i] == cpu)
-			return true;
-	}
-	return false;
-}
-
 /* The recorder may also have events on other than watched CPUs. */
-static void session_cpu_online(struct perf_poke *pp, int cpu)
+static void session_read_hotplug(struct perf_poke *pp)
 {
 	const struct log *log = &pp->config.log;
-	int err = recorder_cpu_online(pp->recorder, cpu);
-	bool watched = session_watches_cpu(pp, cpu);
-
-	if (!err)
-		err = trigger_cpu_online(pp->trigger, cpu);
-	if (!err && watched)
-		err = workload_cpu_online(pp->workload, cpu);
-	if (!err && pp->poke)
-		err = poke_cpu_online(pp->poke);
-	if (err)
-		log_write(log, watched ? PERF_POKE_LOG_WARN : PERF_POKE_LOG_DEBUG,
-			  "CPU %d is back, but cannot be watched again: %s", cpu, strerror(-err));
-	else if (watched)
-		log_write(log, PERF_POKE_LOG_INFO, "CPU %d is back: watched again", cpu);
-}
-
-static void session_take_hotplug(struct perf_poke *pp)
-{
 	struct hotplug_event event;
 	int ret;
 
 	while ((ret = hotplug_read(pp->hotplug_fd, &event)) > 0) {
-		if (event.online)
-			session_cpu_online(pp, event.cpu);
-		else if (session_watches_cpu(pp, event.cpu))
-			log_write(&pp->config.log, PERF_POKE_LOG_WARN,
-				  "CPU %d went offline: it is not watched until it is back",
+		bool watched = false;
+		int err;
+
+		for (size_t i = 0; i < pp->config.nr_cpus; i++)
+			watched |= pp->config.cpus[i] == event.cpu;
+		if (!event.online) {
+			if (watched)
+				log_write(log, PERF_POKE_LOG_WARN,
+					  "CPU %d went offline: it is not watched until it is back",
+					  event.cpu);
+			continue;
+		}
+		err = recorder_cpu_online(pp->recorder, event.cpu);
+		if (!err)
+			err = trigger_cpu_online(pp->trigger, event.cpu);
+		if (!err && watched)
+			err = workload_cpu_online(pp->workload, event.cpu);
+		if (!err && pp->poke)
+			err = poke_cpu_online(pp->poke);
+		if (err)
+			log_write(log, watched ? PERF_POKE_LOG_WARN : PERF_POKE_LOG_DEBUG,
+				  "CPU %d is back, but cannot be watched again: %s", event.cpu,
+				  strerror(-err));
+		else if (watched)
+			log_write(log, PERF_POKE_LOG_INFO, "CPU %d is back: watched again",
 				  event.cpu);
 	}
 	if (ret < 0)
-		log_write(&pp->config.log, PERF_POKE_LOG_WARN,
+		log_write(log, PERF_POKE_LOG_WARN,
 			  "cannot read uevents: %s: a CPU that went offline may not be watched",
 			  strerror(-ret));
 }
@@ -426,18 +401,18 @@ static int session_poll(struct perf_poke *pp, int timeout_ms)
 	ready = epoll_wait(pp->epoll_fd, events, ARRAY_SIZE(events), timeout_ms);
 	if (ready < 0)
 		return -errno;
-	err = session_take_spikes(pp);
+	err = session_capture_spike(pp);
 	/* Spikes first: reopening a CPU's ring discards its contents. */
 	for (int i = 0; i < ready; i++) {
 		if (events[i].data.fd == pp->hotplug_fd)
-			session_take_hotplug(pp);
+			session_read_hotplug(pp);
 		else if (events[i].data.fd == workload_fd(pp->workload))
 			workload_poll(pp->workload);
 	}
-	nr = reports_take(pp);
+	nr = session_report_finished(pp);
 	if (trigger_stop_asked(pp->trigger))
 		return -ECANCELED;
-	if (nr && pp->held)
+	if (nr && pp->paused)
 		session_rearm(pp, -1);
 	if (!err && pp->poke && !poke_poll(pp->poke))
 		err = -ESRCH;
@@ -491,18 +466,18 @@ static void session_stop(struct perf_poke *pp)
 {
 	any_thread_close(&pp->gate);
 	/* Capture a spike from before the end, unless the limit is reached. */
-	if (pp->trigger && pp->writer && !trigger_take(pp->trigger) && !pp->held)
-		session_take_spikes(pp);
+	if (pp->trigger && pp->writer && !trigger_take(pp->trigger) && !pp->paused)
+		session_capture_spike(pp);
 	if (pp->trigger)
 		trigger_take(pp->trigger);
 	workload_stop(TAKE_PTR(pp->workload));
 	if (pp->writer) {
 		writer_finish(pp->writer);
-		reports_take(pp);
+		session_report_finished(pp);
 		writer_free(TAKE_PTR(pp->writer));
 	}
-	reports_finish(pp);
-	rules_stop(&pp->rules);
+	session_report_end(pp);
+	keep_free(TAKE_PTR(pp->keep));
 	poke_finish(pp->poke);
 	if (pp->trigger)
 		trigger_detach(pp->trigger);

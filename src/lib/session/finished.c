@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Finished captures: reports them to the caller and to observers, and removes those over the
+ * limits. */
+#include "session/session.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "clock.h"
+#include "text.h"
+#include "units.h"
+
+/* Interval of messages about lost captures. */
+#define LOSSES_NS (10 * NSEC_PER_SEC)
+
+void session_publish_counts(struct perf_poke *pp)
+{
+	struct trigger_session *seen = trigger_session(pp->trigger);
+
+	seen->captures = pp->complete;
+	seen->failed = pp->failed;
+	seen->pending = pp->pending;
+}
+
+static void log_losses(struct perf_poke *pp)
+{
+	struct losses *losses = &pp->losses;
+
+	if (!losses->unreported)
+		return;
+	if (!losses->reported_ns)
+		log_error(&pp->config.log, losses->error, "output '%s': the capture is lost: %s",
+			  pp->config.opts.output, strerror(-losses->error));
+	else
+		log_error(&pp->config.log, losses->error,
+			  "output '%s': %" PRIu64 " more capture%s lost: %s",
+			  pp->config.opts.output, losses->unreported,
+			  losses->unreported > 1 ? "s are" : " is", strerror(-losses->error));
+	losses->unreported = 0;
+	losses->reported_ns = clock_ns(CLOCK_MONOTONIC);
+}
+
+static void report_to_caller(struct perf_poke *pp, struct capture *done)
+{
+	const struct perf_poke_capture capture = capture_told(&pp->env, done);
+	struct losses *losses = &pp->losses;
+
+	if (done->note) {
+		pp->moved = pp->complete > !done->error;
+		log_write(&pp->config.log, PERF_POKE_LOG_WARN, "%s", done->note);
+	}
+	if (done->error) {
+		losses->unreported++;
+		losses->error = done->error;
+		/* The first at once, then all within LOSSES_NS together: a reason such as a full
+		 * disk affects all captures, of which there may be thousands a second. */
+		if (!losses->reported_ns ||
+		    clock_ns(CLOCK_MONOTONIC) - losses->reported_ns >= LOSSES_NS)
+			log_losses(pp);
+	}
+	if (pp->config.opts.on_capture)
+		pp->config.opts.on_capture(pp->config.opts.capture_ctx, &capture);
+}
+
+/* Captures are renamed before deletion, so partial ones are never visible. */
+static void remove_capture(struct perf_poke *pp, const struct kept *dropped)
+{
+	const struct config *config = &pp->config;
+	_cleanup_free_ char *path = strfmt("%s/%s", config->opts.output, dropped->name);
+	struct removal *removal;
+	int err = removal_begin(&removal, &pp->output, dropped);
+
+	if (err && err != -ENOENT)
+		log_write(&config->log, PERF_POKE_LOG_WARN, "cannot remove %s/%s: %s",
+			  config->opts.output, dropped->name,
+			  err == -ESTALE ? "it is not the capture that was written"
+					 : strerror(-err));
+	if (err && err != -ENOENT)
+		return;
+	if (!err)
+		writer_remove(pp->writer, removal);
+	if (dropped->size + dropped->shared <= config->opts.max_disk)
+		log_write(&config->log, PERF_POKE_LOG_INFO, "removed %s: worse captures are kept",
+			  dropped->name);
+	else
+		log_write(&config->log, PERF_POKE_LOG_WARN,
+			  "removed %s: its %s, with %s that captures share, exceed the limit of %s",
+			  dropped->name, FORMAT_SIZE(dropped->size + dropped->shared),
+			  FORMAT_SIZE(dropped->shared), FORMAT_SIZE(config->opts.max_disk));
+	if (config->opts.on_removed && path)
+		config->opts.on_removed(config->opts.capture_ctx, path);
+}
+
+/* After this, only latencies above the floor of the kept ones are captured. */
+static void raise_latency_floor(struct perf_poke *pp, unsigned int kind)
+{
+	struct trigger_session *seen = trigger_session(pp->trigger);
+	uint64_t floor_ns = keep_floor(pp->keep, kind);
+	bool is_first = true;
+
+	pp->floors_ns[kind] = floor_ns;
+	trigger_set_floor(pp->trigger, kind, floor_ns);
+	if (floor_ns <= pp->config.thresholds[kind])
+		return;
+	seen->thresholds_ns[kind] = floor_ns;
+	/* The session's threshold is that of its first kind. */
+	for (unsigned int i = 0; i < kind; i++)
+		is_first &= !pp->config.thresholds[i];
+	if (is_first)
+		seen->threshold_ns = floor_ns;
+}
+
+/* Removes captures over the limits, perhaps this one. */
+static void keep_worst_captures(struct perf_poke *pp, const struct capture *done)
+{
+	unsigned int kind = done->spike.kind;
+	char *name = done->path ? strrchr(done->path, '/') : NULL;
+	struct kept kept = {
+		.kind = kind,
+		.latency_ns = done->spike.latency_ns,
+		.size = done->size.own,
+		.shared = done->size.all - done->size.own,
+	};
+
+	if (done->error || !name || done->spike.poked || done->spike.rtla)
+		return;
+	kept.name = name + 1;
+	kept.dev = done->dev;
+	kept.ino = done->ino;
+	if (keep_add(pp->keep, &kept))
+		return;
+	while (keep_drop(pp->keep, &kept)) {
+		remove_capture(pp, &kept);
+		free(kept.name);
+	}
+	raise_latency_floor(pp, kind);
+}
+
+int session_report_finished(struct perf_poke *pp)
+{
+	struct trigger_session *seen = trigger_session(pp->trigger);
+	struct capture *done;
+	int nr = 0;
+
+	while ((done = writer_take(pp->writer))) {
+		const char *name = done->path ? strrchr(done->path, '/') : NULL;
+
+		pp->pending--;
+		pp->complete += !done->error;
+		pp->failed += !!done->error;
+		if (!done->error && name &&
+		    snprintf(seen->last_capture, sizeof(seen->last_capture), "%s%s", seen->output,
+			     name) >= (int)sizeof(seen->last_capture))
+			seen->last_capture[0] = '\0';
+		seen->last_sequence = done->spike.sequence;
+		session_publish_counts(pp);
+		report_to_caller(pp, done);
+		keep_worst_captures(pp, done);
+		capture_free(&pp->env, done);
+		nr++;
+	}
+	return nr;
+}
+
+void session_report_end(struct perf_poke *pp)
+{
+	_cleanup_free_ char *moved = NULL;
+
+	log_losses(pp);
+	if (!pp->complete || pp->output.fd < 0)
+		return;
+	moved = output_moved(&pp->output);
+	if (!moved)
+		return;
+	pp->moved = true;
+	log_write(&pp->config.log, PERF_POKE_LOG_WARN,
+		  "output '%s': moved or removed while the session ran: its captures are in '%s'",
+		  pp->config.opts.output, moved);
+}
