@@ -12,7 +12,6 @@
 
 #include "delivery/delivery.h"
 #include "machine/base.h"
-#include "machine/hardware.h"
 #include "options/config.h"
 #include "recorder/recorder.h"
 #include "tree.h"

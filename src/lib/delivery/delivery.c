@@ -11,7 +11,7 @@
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 
-#include "machine/evsel.h"
+#include "machine/base.h"
 #include "trigger/trigger.h"
 
 struct delivery_state {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-
 /*
- * base/: the kernel and the machine; knows nothing of sessions. May include perf_poke.h, src/shared
- * and the structs of bpf/.
+ * machine/: the kernel and the machine: messages and probes, symbols, tracefs, events, CPUs and
+ * their counters, schedulers. It knows nothing of sessions. May include perf_poke.h, src/shared and
+ * the structs of bpf/.
  */
-#ifndef LIB_BASE_BASE_H
-#define LIB_BASE_BASE_H
+#ifndef LIB_MACHINE_BASE_H
+#define LIB_MACHINE_BASE_H
 
 #include <linux/perf_event.h>
 #include <stdbool.h>
@@ -231,5 +231,74 @@ int hotplug_read(int fd, struct hotplug_event *event);
 
 /* Returns 1, or 0 if the uevent is not about a CPU. */
 int hotplug_parse(const char *uevent, size_t len, struct hotplug_event *event);
+
+/* Counters of what the machine did besides the kernel's work. They are read when a session is armed
+ * and at a spike. */
+struct json_object;
+struct hardware;
+
+enum hardware_counter {
+	HARDWARE_SMIS,	/* system management interrupts */
+	HARDWARE_STEAL, /* ns that the hypervisor gave to other guests */
+	HARDWARE_NMIS,
+	HARDWARE_THROTTLES, /* thermal, of core and package */
+	HARDWARE_NR,
+};
+
+/* Counters of one CPU, or their increase; UINT64_MAX: unknown. */
+struct hardware_counts {
+	uint64_t time_ns;
+	uint64_t counts[HARDWARE_NR];
+	uint64_t steal_ns;	/* since boot */
+	uint64_t late_steal_ns; /* since the scheduler's last update before the spike */
+};
+
+/* Omits what this machine cannot count. Returns 0 or -ENOMEM. */
+int hardware_open(struct hardware **ret, const int *cpus, size_t nr_cpus);
+void hardware_free(struct hardware *hardware);
+
+/* Restarts the counts of a CPU; negative: of all. */
+void hardware_arm(struct hardware *hardware, int cpu);
+
+/* The increase since then, and the time. All unknown if the CPU is negative or not watched. */
+struct hardware_counts hardware_take(struct hardware *hardware, int cpu);
+
+/* at_spike: steal time since boot, as known to the scheduler at the spike. */
+void hardware_narrow(struct hardware_counts *rise, uint64_t at_spike);
+
+/* Includes the idle states of the CPU. */
+struct json_object *hardware_json(const struct hardware_counts *rise, int cpu);
+
+extern const struct probe hardware_probe;
+
+/* Events by file descriptor, which libperf's public headers do not offer. */
+struct perf_cpu_map;
+struct perf_evsel;
+
+/* Call before any other function of libperf: reads the page size and silences libperf. */
+void evsel_init(void);
+
+/* Raises the soft limit of open files to the hard limit: each event takes a descriptor per CPU. */
+void evsel_raise_nofile(void);
+
+/* Opens a per-CPU event on each CPU of the map, with close-on-exec. */
+int evsel_open(struct perf_evsel *evsel, struct perf_cpu_map *cpus);
+
+/* The descriptor on the nth CPU of the map. */
+int evsel_fd(struct perf_evsel *evsel, size_t cpu);
+
+/* Closes and frees. Most versions of perf_evsel__delete() leak the ids and the maps. NULL is
+ * ignored. */
+void evsel_delete(struct perf_evsel *evsel);
+
+/* Options of a recorder. They are here, because options/ fills them in and recorder/ reads them. */
+struct recorder_config {
+	const struct perf_poke_opts *opts; /* 0 and NULL: the recorder's default */
+	const int *cpus;
+	size_t nr_cpus;
+	bool osnoise; /* the osnoise tracer runs: record its events by default */
+	/* Session folder, on the file system of the captures, for data that they share. */
+	int work_fd;
+};
 
 #endif

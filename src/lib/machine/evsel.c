@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "machine/evsel.h"
+#include "machine/base.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -15,15 +15,16 @@
 #include <internal/evsel.h>
 #include <internal/xyarray.h>
 
-static int silent(enum libperf_print_level level __attribute__((unused)),
-		  const char *format __attribute__((unused)), va_list ap __attribute__((unused)))
+static int drop_libperf_message(enum libperf_print_level level __attribute__((unused)),
+				const char *format __attribute__((unused)),
+				va_list ap __attribute__((unused)))
 {
 	return 0;
 }
 
 static void init_libperf(void)
 {
-	libperf_init(silent);
+	libperf_init(drop_libperf_message);
 }
 
 /* libperf has global variables, which sessions in several threads share. */
@@ -44,7 +45,7 @@ void evsel_raise_nofile(void)
 	}
 }
 
-static int open_on(struct perf_evsel *evsel, int index, int cpu)
+static int evsel_open_on_cpu(struct perf_evsel *evsel, int index, int cpu)
 {
 	int group = evsel->leader == evsel ? -1 : evsel_fd(evsel->leader, index);
 	int fd = syscall(SYS_perf_event_open, &evsel->attr, -1, cpu, group, PERF_FLAG_FD_CLOEXEC);
@@ -64,7 +65,7 @@ int evsel_open(struct perf_evsel *evsel, struct perf_cpu_map *cpus)
 	int err = perf_evsel__alloc_fd(evsel, nr, 1);
 
 	for (int i = 0; i < nr && !err; i++)
-		err = open_on(evsel, i, perf_cpu_map__cpu(cpus, i).cpu);
+		err = evsel_open_on_cpu(evsel, i, perf_cpu_map__cpu(cpus, i).cpu);
 	if (err)
 		perf_evsel__close(evsel);
 	return err;

@@ -14,7 +14,7 @@
 struct symbol {
 	uint64_t address;
 	char type;
-	/* Valid until the next symbol is read. */
+	/* Valid until the read_symbol symbol is read. */
 	const char *name, *module; /* module: without brackets; NULL: the kernel proper */
 };
 
@@ -22,10 +22,10 @@ struct reader {
 	FILE *file;
 	char *line;
 	size_t size;
-	int err; /* valid once next() has returned false */
+	int err; /* valid once read_symbol() has returned false */
 };
 
-static struct reader reader_open(void)
+static struct reader kallsyms_open(void)
 {
 	struct reader reader = { .file = fopen("/proc/kallsyms", "re") };
 
@@ -33,13 +33,13 @@ static struct reader reader_open(void)
 	return reader;
 }
 
-static void reader_close(struct reader *reader)
+static void kallsyms_close(struct reader *reader)
 {
 	fclosep(&reader->file);
 	free(reader->line);
 }
 
-static bool next(struct reader *reader, struct symbol *symbol)
+static bool read_symbol(struct reader *reader, struct symbol *symbol)
 {
 	while (reader->file && getline(&reader->line, &reader->size, reader->file) > 0) {
 		char *end;
@@ -61,15 +61,15 @@ static bool next(struct reader *reader, struct symbol *symbol)
 	return false;
 }
 
-static bool is_function(const struct symbol *symbol)
+static bool is_function_symbol(const struct symbol *symbol)
 {
 	return strchr("tTwW", symbol->type);
 }
 
-static bool next_function(struct reader *reader, struct symbol *symbol)
+static bool read_function_symbol(struct reader *reader, struct symbol *symbol)
 {
-	while (next(reader, symbol)) {
-		if (is_function(symbol))
+	while (read_symbol(reader, symbol)) {
+		if (is_function_symbol(symbol))
 			return true;
 	}
 	return false;
@@ -87,14 +87,14 @@ const char *kallsyms_strerror(int err)
 
 int kallsyms_check(void)
 {
-	_cleanup_(reader_close) struct reader reader = reader_open();
+	_cleanup_(kallsyms_close) struct reader reader = kallsyms_open();
 	struct symbol symbol;
 
-	return next_function(&reader, &symbol) && !symbol.address ? -EPERM : reader.err;
+	return read_function_symbol(&reader, &symbol) && !symbol.address ? -EPERM : reader.err;
 }
 
 /* Of several symbols at an address, the first wins. */
-static void place_match(struct kallsyms_place *places, size_t nr, const struct symbol *symbol)
+static void match_places(struct kallsyms_place *places, size_t nr, const struct symbol *symbol)
 {
 	for (size_t i = 0; i < nr; i++) {
 		struct kallsyms_place *place = &places[i];
@@ -109,7 +109,7 @@ static void place_match(struct kallsyms_place *places, size_t nr, const struct s
 }
 
 /* The end of a module, which no symbol marks; 0: unknown. */
-static uint64_t module_end(const char *name)
+static uint64_t find_module_end(const char *name)
 {
 	_cleanup_fclose_ FILE *file = fopen("/proc/modules", "re");
 	_cleanup_free_ char *line = NULL;
@@ -128,46 +128,46 @@ static uint64_t module_end(const char *name)
 
 /* False past the end of the kernel, the module or generated code: that code is gone, and the symbol
  * is only the nearest one before. */
-static bool place_is_inside(const struct kallsyms_place *place, uint64_t kernel_end)
+static bool place_is_in_code(const struct kallsyms_place *place, uint64_t kernel_end)
 {
 	uint64_t end;
 
 	if (!place->module[0] && kernel_end)
 		return place->start >= kernel_end || place->address < kernel_end;
-	end = place->module[0] ? module_end(place->module) : 0;
+	end = place->module[0] ? find_module_end(place->module) : 0;
 	return end ? place->address < end : place->address - place->start < GENERATED_MAX;
 }
 
 int kallsyms_places(struct kallsyms_place *places, size_t nr)
 {
-	_cleanup_(reader_close) struct reader reader = reader_open();
+	_cleanup_(kallsyms_close) struct reader reader = kallsyms_open();
 	uint64_t kernel_end = 0;
 	struct symbol symbol;
 
 	for (size_t i = 0; i < nr; i++)
 		places[i].start = 0;
-	while (next(&reader, &symbol)) {
+	while (read_symbol(&reader, &symbol)) {
 		if (!strcmp(symbol.name, "_etext"))
 			kernel_end = symbol.address;
-		else if (symbol.address && is_function(&symbol))
-			place_match(places, nr, &symbol);
+		else if (symbol.address && is_function_symbol(&symbol))
+			match_places(places, nr, &symbol);
 	}
 	for (size_t i = 0; i < nr; i++) {
-		if (reader.err || (places[i].start && !place_is_inside(&places[i], kernel_end)))
+		if (reader.err || (places[i].start && !place_is_in_code(&places[i], kernel_end)))
 			places[i].start = 0;
 	}
 	return reader.err;
 }
 
-static int find_all(const char *name, struct symbol_range **ret, size_t *nr)
+static int find_all_symbols(const char *name, struct symbol_range **ret, size_t *nr)
 {
-	_cleanup_(reader_close) struct reader reader = reader_open();
+	_cleanup_(kallsyms_close) struct reader reader = kallsyms_open();
 	_cleanup_free_ struct symbol_range *ranges = NULL;
 	bool hidden = false;
 	struct symbol symbol;
 
 	*nr = 0;
-	while (next_function(&reader, &symbol)) {
+	while (read_function_symbol(&reader, &symbol)) {
 		if (strcmp(symbol.name, name))
 			continue;
 		if (array_grow(&ranges, *nr, sizeof(*ranges)))
@@ -186,10 +186,10 @@ static int find_all(const char *name, struct symbol_range **ret, size_t *nr)
 
 bool kallsyms_has(const char *name)
 {
-	_cleanup_(reader_close) struct reader reader = reader_open();
+	_cleanup_(kallsyms_close) struct reader reader = kallsyms_open();
 	struct symbol symbol;
 
-	while (next(&reader, &symbol)) {
+	while (read_symbol(&reader, &symbol)) {
 		if (!strcmp(symbol.name, name))
 			return true;
 	}
@@ -200,7 +200,7 @@ int kallsyms_find(const char *name, uint64_t *address)
 {
 	_cleanup_free_ struct symbol_range *ranges = NULL;
 	size_t nr;
-	int err = find_all(name, &ranges, &nr);
+	int err = find_all_symbols(name, &ranges, &nr);
 
 	if (err)
 		return err;
@@ -210,15 +210,15 @@ int kallsyms_find(const char *name, uint64_t *address)
 
 int kallsyms_ranges(const char *name, struct symbol_range **ret, size_t *nr)
 {
-	_cleanup_(reader_close) struct reader reader = reader_open();
+	_cleanup_(kallsyms_close) struct reader reader = kallsyms_open();
 	_cleanup_free_ struct symbol_range *ranges = NULL;
-	int err = find_all(name, &ranges, nr);
+	int err = find_all_symbols(name, &ranges, nr);
 	struct symbol symbol;
 
 	if (err)
 		return err;
 	/* Symbols of modules are not sorted. */
-	while (next(&reader, &symbol)) {
+	while (read_symbol(&reader, &symbol)) {
 		for (size_t i = 0; i < *nr; i++) {
 			uint64_t size = symbol.address - ranges[i].start;
 
@@ -234,12 +234,12 @@ int kallsyms_ranges(const char *name, struct symbol_range **ret, size_t *nr)
 
 int kallsyms_whole(struct symbol_range *range)
 {
-	_cleanup_(reader_close) struct reader reader = reader_open();
+	_cleanup_(kallsyms_close) struct reader reader = kallsyms_open();
 	uint64_t first = UINT64_MAX, last = 0;
 	const uint64_t page = 4096;
 	struct symbol symbol;
 
-	while (next_function(&reader, &symbol)) {
+	while (read_function_symbol(&reader, &symbol)) {
 		if (symbol.address && symbol.address < first)
 			first = symbol.address;
 		if (symbol.address > last)

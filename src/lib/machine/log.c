@@ -10,8 +10,8 @@
 /* of this thread's last library call */
 static __thread char last_error[512];
 
-static void log_vwrite(const struct log *log, enum perf_poke_log_level level, const char *format,
-		       va_list ap)
+static void log_write_va(const struct log *log, enum perf_poke_log_level level, const char *format,
+			 va_list ap)
 {
 	_cleanup_free_ char *msg = NULL;
 	size_t len;
@@ -34,7 +34,7 @@ void log_write(const struct log *log, enum perf_poke_log_level level, const char
 	va_list ap;
 
 	va_start(ap, format);
-	log_vwrite(log, level, format, ap);
+	log_write_va(log, level, format, ap);
 	va_end(ap);
 }
 
@@ -43,7 +43,7 @@ int log_error(const struct log *log, int error, const char *format, ...)
 	va_list ap;
 
 	va_start(ap, format);
-	log_vwrite(log, PERF_POKE_LOG_ERROR, format, ap);
+	log_write_va(log, PERF_POKE_LOG_ERROR, format, ap);
 	va_end(ap);
 	return error;
 }
@@ -67,44 +67,49 @@ const char *perf_poke__last_error(void)
 	return last_error;
 }
 
+const char *perf_poke__version(void)
+{
+	return PERF_POKE_VERSION;
+}
+
 /* libbpf's print function has no context argument, so each thread sets its log here. The function
  * is global to the process: the first thread that captures installs ours, the last one restores the
- * previous one. */
+ * previous_print_fn one. */
 static __thread const struct log *capturing;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t print_fn_lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned int nr_capturing;
-static _Atomic(libbpf_print_fn_t) previous;
+static _Atomic(libbpf_print_fn_t) previous_print_fn;
 
-static int log_libbpf(enum libbpf_print_level level, const char *format, va_list ap)
+static int log_libbpf_message(enum libbpf_print_level level, const char *format, va_list ap)
 {
-	libbpf_print_fn_t fn = previous;
+	libbpf_print_fn_t fn = previous_print_fn;
 
 	if (!capturing)
 		return fn ? fn(level, format, ap) : 0;
-	log_vwrite(capturing, PERF_POKE_LOG_DEBUG, format, ap);
+	log_write_va(capturing, PERF_POKE_LOG_DEBUG, format, ap);
 	return 0;
 }
 
 void log_capture(const struct log *log)
 {
 	capturing = log;
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&print_fn_lock);
 	if (!nr_capturing++)
-		previous = libbpf_set_print(log_libbpf);
-	pthread_mutex_unlock(&lock);
+		previous_print_fn = libbpf_set_print(log_libbpf_message);
+	pthread_mutex_unlock(&print_fn_lock);
 }
 
 void log_release(void)
 {
 	libbpf_print_fn_t current;
 
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&print_fn_lock);
 	if (!--nr_capturing) {
-		current = libbpf_set_print(previous);
+		current = libbpf_set_print(previous_print_fn);
 		/* Keep a function that others have installed since. */
-		if (current != log_libbpf)
+		if (current != log_libbpf_message)
 			libbpf_set_print(current);
 	}
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&print_fn_lock);
 	capturing = NULL;
 }

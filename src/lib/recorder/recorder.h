@@ -15,7 +15,6 @@
 #include <stdint.h>
 
 #include "machine/base.h"
-#include "machine/recorder_config.h"
 #include "perf_poke.h"
 #include "perfdata.h"
 

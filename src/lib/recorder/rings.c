@@ -15,7 +15,7 @@
 #include <internal/mmap.h>
 
 #include "json_add.h"
-#include "machine/evsel.h"
+#include "machine/base.h"
 
 /* Exceeds what the kernel may be writing: a record with the longest path. */
 #define WRITING_MAX 8192

@@ -6,7 +6,6 @@
 
 #include "delivery/delivery.h"
 #include "machine/base.h"
-#include "machine/hardware.h"
 #include "recorder/recorder.h"
 #include "session/session.h"
 #include "trigger/trigger.h"

@@ -295,27 +295,6 @@ static int compare_session_names(const struct dirent **a, const struct dirent **
 	return strcmp(one, other);
 }
 
-static int user_sessions_visit(uid_t uid, perf_poke_session_fn fn, void *ctx)
-{
-	_cleanup_close_ int dirfd = pins_open_dir(uid);
-	struct dirent **names;
-	int nr, seen = 0;
-
-	if (dirfd < 0)
-		return dirfd == -ENOENT || dirfd == -ESTALE ? 0 : dirfd;
-	nr = scandirat(dirfd, ".", &names, is_session_folder, compare_session_names);
-	if (nr < 0)
-		return -errno;
-	for (int i = 0; i < nr; i++) {
-		int ret = seen < 0 ? 0 : session_visit(dirfd, names[i]->d_name, fn, ctx);
-
-		seen = ret < 0 ? ret : seen + ret;
-		free(names[i]);
-	}
-	free(names);
-	return seen;
-}
-
 /* -EACCES if the caller found no session and may not see root's. */
 static int check_root_hidden(int nr)
 {
@@ -328,16 +307,32 @@ int perf_poke__sessions(perf_poke_session_fn fn, void *ctx)
 {
 	_cleanup_free_ uid_t *users = NULL;
 	int nr_users = pins_users(&users);
-	int nr = 0;
+	int seen = 0;
 
 	for (int i = 0; i < nr_users; i++) {
-		int ret = user_sessions_visit(users[i], fn, ctx);
+		_cleanup_close_ int dirfd = pins_open_dir(users[i]);
+		struct dirent **names;
+		int nr, ret = 0;
 
+		if (dirfd == -ENOENT || dirfd == -ESTALE)
+			continue;
+		if (dirfd < 0)
+			return dirfd;
+		nr = scandirat(dirfd, ".", &names, is_session_folder, compare_session_names);
+		if (nr < 0)
+			return -errno;
+		for (int j = 0; j < nr; j++) {
+			if (ret >= 0)
+				ret = session_visit(dirfd, names[j]->d_name, fn, ctx);
+			if (ret > 0)
+				seen++;
+			free(names[j]);
+		}
+		free(names);
 		if (ret < 0)
 			return ret;
-		nr += ret;
 	}
-	return nr_users < 0 ? nr_users : check_root_hidden(nr);
+	return nr_users < 0 ? nr_users : check_root_hidden(seen);
 }
 
 /* Where a session is. */

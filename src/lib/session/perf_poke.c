@@ -10,7 +10,6 @@
 #include "io.h"
 #include "machine/base.h"
 #include "options/config.h"
-#include "options/table.h"
 #include "task.h"
 #include "trigger/trigger.h"
 
@@ -150,10 +149,8 @@ static bool session_is_forked(const struct perf_poke *pp)
 	return pp->started && pp->pid != getpid();
 }
 
-static int session_start_writer(struct perf_poke *pp)
+static void session_describe_captures(struct perf_poke *pp)
 {
-	int err;
-
 	pp->symbols = (struct capture_symbols){ 0 };
 	pp->env.config = &pp->config;
 	pp->env.output = &pp->output;
@@ -162,13 +159,6 @@ static int session_start_writer(struct perf_poke *pp)
 	pp->env.poke = pp->poke;
 	pp->env.symbols = &pp->symbols;
 	pp->env.trigger = pp->trigger;
-	err = writer_start(&pp->writer, &pp->env);
-	if (err)
-		log_error(&pp->config.log, err,
-			  "cannot start the thread that writes captures: %s (see RLIMIT_NPROC, "
-			  "RLIMIT_DATA)",
-			  strerror(-err));
-	return err;
 }
 
 static void session_stop(struct perf_poke *pp);
@@ -218,8 +208,15 @@ int perf_poke__start(struct perf_poke *pp)
 		err = poke_start(pp->poke, pp->trigger);
 	if (!err)
 		err = recorder_start(pp->recorder, log);
-	if (!err)
-		err = session_start_writer(pp);
+	if (!err) {
+		session_describe_captures(pp);
+		err = writer_start(&pp->writer, &pp->env);
+		if (err)
+			log_error(log, err,
+				  "cannot start the thread that writes captures: %s (see "
+				  "RLIMIT_NPROC, RLIMIT_DATA)",
+				  strerror(-err));
+	}
 	if (!err)
 		err = keep_new(&pp->keep, pp->config.opts.keep_worst, pp->config.opts.max_disk);
 	if (!err)
@@ -385,23 +382,31 @@ static void session_read_hotplug(struct perf_poke *pp)
 			  strerror(-ret));
 }
 
-static int session_poll(struct perf_poke *pp, int timeout_ms)
+int perf_poke__poll(struct perf_poke *pp, int timeout_ms)
 {
 	struct epoll_event events[7];
-	int err, nr, ready;
+	int ret = -ENOTCONN, nr, ready;
 
+	log_enter();
+	if (pp->busy)
+		return log_leave(-EBUSY);
+	pp->busy = true;
 	if (!pp->started)
-		return -ENOTCONN;
-	if (session_is_forked(pp))
-		return log_error(&pp->config.log, -ECHILD,
-				 "the session is that of process %d, which has forked this one",
-				 pp->pid);
+		goto out;
+	if (session_is_forked(pp)) {
+		ret = log_error(&pp->config.log, -ECHILD,
+				"the session is that of process %d, which has forked this one",
+				pp->pid);
+		goto out;
+	}
 	if (trigger_stop_asked(pp->trigger))
 		timeout_ms = 0;
 	ready = epoll_wait(pp->epoll_fd, events, ARRAY_SIZE(events), timeout_ms);
-	if (ready < 0)
-		return -errno;
-	err = session_capture_spike(pp);
+	if (ready < 0) {
+		ret = -errno;
+		goto out;
+	}
+	ret = session_capture_spike(pp);
 	/* Spikes first: reopening a CPU's ring discards its contents. */
 	for (int i = 0; i < ready; i++) {
 		if (events[i].data.fd == pp->hotplug_fd)
@@ -410,25 +415,18 @@ static int session_poll(struct perf_poke *pp, int timeout_ms)
 			workload_poll(pp->workload);
 	}
 	nr = session_report_finished(pp);
-	if (trigger_stop_asked(pp->trigger))
-		return -ECANCELED;
+	if (trigger_stop_asked(pp->trigger)) {
+		ret = -ECANCELED;
+		goto out;
+	}
 	if (nr && pp->paused)
 		session_rearm(pp, -1);
-	if (!err && pp->poke && !poke_poll(pp->poke))
-		err = -ESRCH;
-	return err ? err : nr;
-}
-
-int perf_poke__poll(struct perf_poke *pp, int timeout_ms)
-{
-	int ret = -EBUSY;
-
-	log_enter();
-	if (!pp->busy) {
-		pp->busy = true;
-		ret = session_poll(pp, timeout_ms);
-		pp->busy = false;
-	}
+	if (!ret && pp->poke && !poke_poll(pp->poke))
+		ret = -ESRCH;
+	if (!ret)
+		ret = nr;
+out:
+	pp->busy = false;
 	return log_leave(ret);
 }
 

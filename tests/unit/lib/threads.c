@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "machine/base.h"
-#include "machine/evsel.h"
 #include "trigger/trigger.h"
 
 #include "bpf/trigger.skel.h"

@@ -13,7 +13,7 @@
 #include <internal/evsel.h>
 
 #include "io.h"
-#include "machine/evsel.h"
+#include "machine/base.h"
 #include "perfdata.h"
 #include "task.h"
 

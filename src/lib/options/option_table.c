@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "options/table.h"
+#include "options/config.h"
 
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "array.h"
 #include "clock.h"
+#include "machine/base.h"
 
 /* Kind, offset and size of a member. */
 #define MEMBER(kind, member)                                                                       \
@@ -12,7 +16,7 @@
 #define PARSED(parser, member) MEMBER(OPTION_PARSED, member), .parse = (parser)
 #define NO_AXIS .axis = -1
 
-static const struct option_row rows[] = {
+static const struct option_row option_rows[] = {
 	{ { "cpu", 'c', "LIST", "CPUs to watch, such as 3 or 2,4-7", NO_AXIS, .required = true },
 	  MEMBER(OPTION_CPUS, cpus) },
 	{ { "threshold", 0, "TIME", "capture latencies of at least this (30us)", NO_AXIS },
@@ -130,7 +134,7 @@ static const struct option_row rows[] = {
 
 const struct option_row *option_row(size_t i)
 {
-	return i < ARRAY_SIZE(rows) ? &rows[i] : NULL;
+	return i < ARRAY_SIZE(option_rows) ? &option_rows[i] : NULL;
 }
 
 const struct perf_poke_option *perf_poke__option(size_t i)
@@ -138,4 +142,133 @@ const struct perf_poke_option *perf_poke__option(size_t i)
 	const struct option_row *row = option_row(i);
 
 	return row ? &row->option : NULL;
+}
+
+/* Sets an option by name. */
+
+#define OPTS_SIZE_MIN (offsetof(struct perf_poke_opts, owned) + sizeof(void *))
+
+static int set_flag_option(bool *flag, const char *value, char **why)
+{
+	*flag = !value || !strcmp(value, "yes");
+	return *flag || !strcmp(value, "no") ? 0
+					     : say_why(why, -EINVAL, "takes yes, no, or no value");
+}
+
+static int set_choice_option(const struct option_row *row, const char *value, int *to, char **why)
+{
+	enum perf_poke_axis axis = (enum perf_poke_axis)row->option.axis;
+	_cleanup_free_ char *names = NULL;
+	const struct perf_poke_choice *choice;
+
+	for (size_t i = 0; (choice = perf_poke__choice(axis, i)); i++) {
+		explain_list(&names, choice->name);
+		if (strcmp(value, choice->name))
+			continue;
+		*to = choice->value;
+		return 0;
+	}
+	return say_why(why, -EINVAL, "not a %s (use %s)", row->option.name, names);
+}
+
+static int set_string_option(struct perf_poke_opts *opts, const char **to, const char *value)
+{
+	char *copy = owned_copy(opts, value, strlen(value));
+
+	if (copy)
+		*to = copy;
+	return copy ? 0 : -ENOMEM;
+}
+
+static const struct option_row *find_option_row(const char *name)
+{
+	const struct option_row *row;
+
+	for (size_t i = 0; (row = option_row(i)); i++) {
+		if (!strcmp(row->option.name, name))
+			return row;
+	}
+	return NULL;
+}
+
+static int set_option(struct perf_poke_opts *opts, const struct option_row *row, const char *value,
+		      char **why)
+{
+	void *to = (char *)opts + row->offset;
+	int r;
+
+	if (row->kind == OPTION_FLAG)
+		return set_flag_option(to, value, why);
+	if (!value || !*value)
+		return say_why(why, -EINVAL, "empty; a value is needed");
+	switch (row->kind) {
+	case OPTION_ENUM:
+		return set_choice_option(row, value, to, why);
+	case OPTION_PARSED:
+		return row->parse(opts, value, why);
+	case OPTION_CPUS:
+		r = option_cpus(value, why);
+		return r ? r : set_string_option(opts, to, value);
+	case OPTION_STRING:
+		return set_string_option(opts, to, value);
+	default:
+		return option_number(row->kind, value, row->min, row->max, to, why);
+	}
+}
+
+int perf_poke__opts_set(struct perf_poke_opts *opts, const char *name, const char *value)
+{
+	const struct option_row *row = find_option_row(name);
+	_cleanup_free_ char *why = NULL;
+	const struct log log = {};
+	int r;
+
+	log_enter();
+	if (!row)
+		return log_leave(log_error(&log, -ENOENT, "no such option"));
+	if (opts->sz < OPTS_SIZE_MIN || opts->sz < row->offset + row->size)
+		return log_leave(
+			log_error(&log, -EINVAL, "sz %zu of the options is too small", opts->sz));
+	if (!opts->owned)
+		opts->owned = calloc(1, sizeof(struct owned_opts));
+	r = opts->owned ? set_option(opts, row, value, &why) : -ENOMEM;
+	if (r && why)
+		log_error(&log, r, "%s", why);
+	return log_leave(r);
+}
+
+/* Memory that the options own. */
+
+void *owned_memory(struct perf_poke_opts *opts, size_t size)
+{
+	struct owned_opts *owned = opts->owned;
+
+	if (array_grow(&owned->strings, owned->nr_strings, sizeof(*owned->strings)))
+		return NULL;
+	owned->strings[owned->nr_strings] = calloc(1, size + 1);
+	return owned->strings[owned->nr_strings] ? owned->strings[owned->nr_strings++] : NULL;
+}
+
+char *owned_copy(struct perf_poke_opts *opts, const char *text, size_t length)
+{
+	size_t size = strnlen(text, length);
+	char *copy = owned_memory(opts, size);
+
+	return copy ? memcpy(copy, text, size) : NULL;
+}
+
+void perf_poke__opts_release(struct perf_poke_opts *opts)
+{
+	struct owned_opts *owned = opts->owned;
+
+	if (!owned)
+		return;
+	for (size_t i = 0; i < owned->nr_strings; i++)
+		free(owned->strings[i]);
+	free(owned->strings);
+	free(owned->events);
+	free(owned->triggers);
+	free(owned->targets);
+	free(owned);
+	opts->owned = NULL;
 }

@@ -9,7 +9,6 @@
 #include "bpf/trigger.h"
 #include "cpulist.h"
 #include "machine/base.h"
-#include "options/table.h"
 #include "sized_struct.h"
 
 #define THRESHOLD_DEFAULT_NS 30000
@@ -24,7 +23,7 @@
 
 #define ONLINE "/sys/devices/system/cpu/online"
 
-static bool cpu_exists(int cpu)
+static bool cpu_is_present(int cpu)
 {
 	char path[64];
 
@@ -32,7 +31,7 @@ static bool cpu_exists(int cpu)
 	return !access(path, F_OK);
 }
 
-static int config_cpus(struct config *config)
+static int config_read_cpus(struct config *config)
 {
 	const char *list = config->opts.cpus ?: "";
 	_cleanup_free_ char *online_list = NULL;
@@ -58,10 +57,11 @@ static int config_cpus(struct config *config)
 	err = cpulist_format(online, nr, &online_list);
 	return err ? err
 		   : log_error(&config->log, -ENXIO, "cpu %d: %s; online CPUs: %s", missing,
-			       cpu_exists(missing) ? "is offline" : "does not exist", online_list);
+			       cpu_is_present(missing) ? "is offline" : "does not exist",
+			       online_list);
 }
 
-static void default_number(uint64_t *number, uint64_t value)
+static void set_default_number(uint64_t *number, uint64_t value)
 {
 	*number = *number ?: value;
 }
@@ -70,11 +70,11 @@ static int config_numbers(struct config *config)
 {
 	struct perf_poke_opts *opts = &config->opts;
 
-	default_number(&opts->threshold_ns, THRESHOLD_DEFAULT_NS);
-	default_number(&opts->period_ns, PERIOD_DEFAULT_NS);
-	default_number(&opts->max_captures, UINT64_MAX);
-	default_number(&opts->keep_worst, UINT64_MAX);
-	default_number(&opts->max_disk, UINT64_MAX);
+	set_default_number(&opts->threshold_ns, THRESHOLD_DEFAULT_NS);
+	set_default_number(&opts->period_ns, PERIOD_DEFAULT_NS);
+	set_default_number(&opts->max_captures, UINT64_MAX);
+	set_default_number(&opts->keep_worst, UINT64_MAX);
+	set_default_number(&opts->max_disk, UINT64_MAX);
 	if (opts->period_ns < PERIOD_MIN_NS || opts->period_ns > PERIOD_MAX_NS)
 		return log_error(&config->log, -EINVAL, "period %" PRIu64 " ns: must be 10us to 1s",
 				 opts->period_ns);
@@ -110,7 +110,7 @@ static int config_scheduling(struct config *config)
 }
 
 /* Replaces a string of the caller by a copy. */
-static int own_string(struct config *config, const char **text)
+static int config_own_string(struct config *config, const char **text)
 {
 	if (!*text)
 		return 0;
@@ -138,22 +138,22 @@ static int config_strings(struct config *config)
 				 opts->session);
 	opts->output = opts->output ?: "perf-poke.data";
 	for (size_t i = 0; i < ARRAY_SIZE(strings) && !err; i++)
-		err = own_string(config, strings[i]);
+		err = config_own_string(config, strings[i]);
 	opts->argc = opts->argv ? opts->argc : 0;
 	argv = owned_memory(opts, opts->argc * sizeof(*argv));
 	if (!argv)
 		return -ENOMEM;
 	for (size_t i = 0; i < opts->argc && !err; i++) {
 		argv[i] = opts->argv[i];
-		err = own_string(config, &argv[i]);
+		err = config_own_string(config, &argv[i]);
 	}
 	opts->argv = argv;
 	return err;
 }
 
 /* Replaces an array of the caller, with rows of the caller's size, by a copy. */
-static int own_rows(struct config *config, const char *what, const void **rows, size_t nr,
-		    size_t row_sz, size_t size)
+static int config_own_rows(struct config *config, const char *what, const void **rows, size_t nr,
+			   size_t row_sz, size_t size)
 {
 	char *copy = owned_memory(&config->opts, nr * size);
 
@@ -176,7 +176,7 @@ static int own_rows(struct config *config, const char *what, const void **rows, 
 }
 
 #define OWN_ROWS(config, what, rows, nr, row_sz)                                                   \
-	own_rows(config, what, (const void **)&(rows), nr, row_sz, sizeof(*(rows)))
+	config_own_rows(config, what, (const void **)&(rows), nr, row_sz, sizeof(*(rows)))
 
 static int config_triggers(struct config *config)
 {
@@ -184,7 +184,7 @@ static int config_triggers(struct config *config)
 	int err = OWN_ROWS(config, "trigger", opts->triggers, opts->nr_triggers, opts->trigger_sz);
 
 	for (size_t i = 0; i < opts->nr_triggers && !err; i++)
-		err = own_string(config, (const char **)&opts->triggers[i].text);
+		err = config_own_string(config, (const char **)&opts->triggers[i].text);
 	return err;
 }
 
@@ -200,7 +200,8 @@ static int config_events(struct config *config)
 
 		if (!event->name)
 			return log_error(&config->log, -EINVAL, "event %zu: has no name", i);
-		err = own_string(config, &event->name) ?: own_string(config, &event->filter);
+		err = config_own_string(config, &event->name)
+			      ?: config_own_string(config, &event->filter);
 	}
 	return err;
 }
@@ -220,7 +221,7 @@ static int config_target(struct config *config, struct perf_poke_target *target)
 		return log_error(&config->log, -EINVAL,
 				 "target %d: wake '%s': must be 1 to %d letters, digits, - or _",
 				 target->pid, target->wake, WAKE_MAX);
-	return own_string(config, &target->wake);
+	return config_own_string(config, &target->wake);
 }
 
 static int config_targets(struct config *config)
@@ -245,8 +246,8 @@ static int config_targets(struct config *config)
 int config_init(struct config *config, const struct perf_poke_opts *opts)
 {
 	static int (*const steps[])(struct config * config) = {
-		config_cpus,	config_numbers, config_scheduling, config_triggers,
-		config_strings, config_events,	config_targets,
+		config_read_cpus, config_numbers, config_scheduling, config_triggers,
+		config_strings,	  config_events,  config_targets,
 	};
 	int err;
 

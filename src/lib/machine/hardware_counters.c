@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "machine/hardware.h"
+#include "machine/base.h"
 
 #include <inttypes.h>
 #include <sched.h>
@@ -16,19 +16,18 @@
 #include "clock.h"
 #include "io.h"
 #include "json_add.h"
-#include "machine/base.h"
 
 #define MSR_PMU "/sys/bus/event_source/devices/msr"
 #define CPU_DIR "/sys/devices/system/cpu/cpu%d"
 #define IDLE_STATES_MAX 16
 
-static const char *const names[] = {
+static const char *const counter_names[] = {
 	[HARDWARE_SMIS] = "smis",
 	[HARDWARE_STEAL] = "steal_ns",
 	[HARDWARE_NMIS] = "nmis",
 	[HARDWARE_THROTTLES] = "throttles",
 };
-_Static_assert(ARRAY_SIZE(names) == HARDWARE_NR, "each has a name");
+_Static_assert(ARRAY_SIZE(counter_names) == HARDWARE_NR, "each has a name");
 
 struct hardware {
 	struct hardware_bpf *bpf; /* NULL: refused by the kernel */
@@ -40,7 +39,7 @@ struct hardware {
 	} cpus[];
 };
 
-static int open_counter(uint32_t type, uint64_t config, int cpu)
+static int open_cpu_counter(uint32_t type, uint64_t config, int cpu)
 {
 	struct perf_event_attr attr = { .size = sizeof(attr), .type = type, .config = config };
 	int fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
@@ -49,7 +48,7 @@ static int open_counter(uint32_t type, uint64_t config, int cpu)
 }
 
 /* The PMU gives the event as `event=0x04`. */
-static int open_smi(int cpu)
+static int open_smi_counter(int cpu)
 {
 	static const char prefix[] = "event=";
 	char type[32], event[64];
@@ -58,18 +57,18 @@ static int open_smi(int cpu)
 	    read_text_at(AT_FDCWD, MSR_PMU "/events/smi", event, sizeof(event)) ||
 	    strncmp(event, prefix, strlen(prefix)))
 		return -1;
-	return open_counter(strtoul(type, NULL, 10), strtoull(event + strlen(prefix), NULL, 16),
-			    cpu);
+	return open_cpu_counter(strtoul(type, NULL, 10), strtoull(event + strlen(prefix), NULL, 16),
+				cpu);
 }
 
-static int open_nmi(int cpu)
+static int open_nmi_counter(int cpu)
 {
 	_cleanup_close_ int tracefs = tracefs_open();
 	char id[32];
 
 	if (tracefs < 0 || read_text_at(tracefs, "events/nmi/nmi_handler/id", id, sizeof(id)))
 		return -1;
-	return open_counter(PERF_TYPE_TRACEPOINT, strtoull(id, NULL, 10), cpu);
+	return open_cpu_counter(PERF_TYPE_TRACEPOINT, strtoull(id, NULL, 10), cpu);
 }
 
 /* Runs the task iterator. */
@@ -84,7 +83,7 @@ static int find_run_queues(struct hardware_bpf *bpf)
 	return len < 0 ? -EIO : 0;
 }
 
-static struct hardware_bpf *load_bpf(void)
+static struct hardware_bpf *load_hardware_bpf(void)
 {
 	const struct log none = {};
 	struct hardware_bpf *bpf;
@@ -106,12 +105,12 @@ int hardware_open(struct hardware **ret, const int *cpus, size_t nr_cpus)
 
 	if (!hardware)
 		return -ENOMEM;
-	hardware->bpf = load_bpf();
+	hardware->bpf = load_hardware_bpf();
 	hardware->nr_cpus = nr_cpus;
 	for (size_t i = 0; i < nr_cpus; i++) {
 		hardware->cpus[i].cpu = cpus[i];
-		hardware->cpus[i].smi_fd = open_smi(cpus[i]);
-		hardware->cpus[i].nmi_fd = open_nmi(cpus[i]);
+		hardware->cpus[i].smi_fd = open_smi_counter(cpus[i]);
+		hardware->cpus[i].nmi_fd = open_nmi_counter(cpus[i]);
 	}
 	*ret = hardware;
 	return 0;
@@ -129,7 +128,7 @@ void hardware_free(struct hardware *hardware)
 	free(hardware);
 }
 
-static uint64_t read_steal(const struct hardware *hardware, int cpu)
+static uint64_t read_steal_ns(const struct hardware *hardware, int cpu)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts);
 	struct hardware_bpf *bpf = hardware->bpf;
@@ -142,14 +141,14 @@ static uint64_t read_steal(const struct hardware *hardware, int cpu)
 	return bpf->bss->steal_ns;
 }
 
-static uint64_t read_counter(int fd)
+static uint64_t read_event_counter(int fd)
 {
 	uint64_t count;
 
 	return fd >= 0 && read(fd, &count, sizeof(count)) == sizeof(count) ? count : UINT64_MAX;
 }
 
-static void read_throttles(int cpu, uint64_t *count)
+static void read_throttle_count(int cpu, uint64_t *count)
 {
 	static const char *const files[] = { "core_throttle_count", "package_throttle_count" };
 	char path[128], text[32];
@@ -161,20 +160,20 @@ static void read_throttles(int cpu, uint64_t *count)
 	}
 }
 
-static struct hardware_counts read_counts(const struct hardware *hardware,
-					  const struct hardware_cpu *cpu)
+static struct hardware_counts read_cpu_counts(const struct hardware *hardware,
+					      const struct hardware_cpu *cpu)
 {
 	struct hardware_counts now = {
 		.time_ns = clock_ns(CLOCK_MONOTONIC),
 		.counts = {
-			[HARDWARE_SMIS] = read_counter(cpu->smi_fd),
-			[HARDWARE_STEAL] = read_steal(hardware, cpu->cpu),
-			[HARDWARE_NMIS] = read_counter(cpu->nmi_fd),
+			[HARDWARE_SMIS] = read_event_counter(cpu->smi_fd),
+			[HARDWARE_STEAL] = read_steal_ns(hardware, cpu->cpu),
+			[HARDWARE_NMIS] = read_event_counter(cpu->nmi_fd),
 			[HARDWARE_THROTTLES] = UINT64_MAX,
 		},
 	};
 
-	read_throttles(cpu->cpu, &now.counts[HARDWARE_THROTTLES]);
+	read_throttle_count(cpu->cpu, &now.counts[HARDWARE_THROTTLES]);
 	now.steal_ns = now.counts[HARDWARE_STEAL];
 	now.late_steal_ns = UINT64_MAX;
 	return now;
@@ -184,7 +183,7 @@ void hardware_arm(struct hardware *hardware, int cpu)
 {
 	for (size_t i = 0; i < hardware->nr_cpus; i++) {
 		if (cpu < 0 || hardware->cpus[i].cpu == cpu)
-			hardware->cpus[i].armed = read_counts(hardware, &hardware->cpus[i]);
+			hardware->cpus[i].armed = read_cpu_counts(hardware, &hardware->cpus[i]);
 	}
 }
 
@@ -198,7 +197,7 @@ struct hardware_counts hardware_take(struct hardware *hardware, int cpu)
 
 		if (cpu < 0 || hardware->cpus[i].cpu != cpu)
 			continue;
-		rise = read_counts(hardware, &hardware->cpus[i]);
+		rise = read_cpu_counts(hardware, &hardware->cpus[i]);
 		rise.time_ns -= armed->time_ns;
 		for (size_t j = 0; j < HARDWARE_NR; j++) {
 			bool known =
@@ -247,13 +246,13 @@ struct json_object *hardware_json(const struct hardware_counts *rise, int cpu)
 	json = json_object_new_object();
 	json_add_u64(json, "since_ns", rise->time_ns);
 	for (size_t i = 0; i < HARDWARE_NR; i++)
-		json_add_known(json, names[i], rise->counts[i], UINT64_MAX);
+		json_add_known(json, counter_names[i], rise->counts[i], UINT64_MAX);
 	json_add_known(json, "late_steal_ns", rise->late_steal_ns, UINT64_MAX);
 	json_add(json, "idle_states", idle_states_json(cpu));
 	return json;
 }
 
-static int try_hardware(struct probe_detail *detail)
+static int probe_counters(struct probe_detail *detail)
 {
 	static const char *const missing[] = {
 		[HARDWARE_SMIS] = "SMIs (the PMU msr has no event smi)",
@@ -270,7 +269,7 @@ static int try_hardware(struct probe_detail *detail)
 
 	if (err)
 		return err;
-	now = read_counts(hardware, &hardware->cpus[0]);
+	now = read_cpu_counts(hardware, &hardware->cpus[0]);
 	hardware_free(hardware);
 	for (size_t i = 0; i < HARDWARE_NR && len < sizeof(detail->text); i++) {
 		any |= now.counts[i] != UINT64_MAX;
@@ -285,6 +284,6 @@ const struct probe hardware_probe = {
 	"hardware",
 	"reports do not tell of what is not counted",
 	false,
-	try_hardware,
+	probe_counters,
 	"count SMIs, steal time, NMIs and throttling up to a spike",
 };

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "machine/base.h"
 
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -8,6 +11,7 @@
 
 #include "messages.h"
 #include "test.h"
+#include "util.h"
 
 #define CPU "/devices/system/cpu/cpu"
 
@@ -148,4 +152,114 @@ TEST(opens_or_says_why_not)
 	kernel.bind_errno = ENOBUFS;
 	assert_int_equal(hotplug_open(&log_of_test), -ENOBUFS);
 	kernel.bind_errno = 0;
+}
+
+TEST(reads)
+{
+	struct scheduling s;
+
+	assert_int_equal(scheduling_parse("f:95", &s), 0);
+	assert_int_equal(s.size, 48);
+	assert_int_equal(s.policy, SCHED_FIFO);
+	assert_int_equal(s.priority, 95);
+	assert_int_equal(scheduling_parse("r:1", &s), 0);
+	assert_int_equal(s.policy, SCHED_RR);
+	assert_int_equal(s.priority, 1);
+	assert_int_equal(scheduling_parse("o:-20", &s), 0);
+	assert_int_equal(s.policy, SCHED_OTHER);
+	assert_int_equal(s.priority, 0);
+	assert_int_equal(s.nice, -20);
+	assert_int_equal(scheduling_parse("d:500:1ms", &s), 0);
+	assert_int_equal(s.policy, 6);
+	assert_int_equal(s.runtime, 500000);
+	assert_int_equal(s.deadline, 1000000);
+	assert_int_equal(s.period, 1000000);
+}
+
+TEST(refuses)
+{
+	static const char *const bad[] = { "",		"f",	  "f:",	   "f:0",   "f:100",
+					   "f:1x",	"r:0",	  "r:100", "o:20",  "o:-21",
+					   "x:1",	"95",	  "d:",	   "d:1ms", "d:2ms:1ms",
+					   "d:1ns:1ms", "d:x:1ms" };
+	struct scheduling s;
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_int_equal(scheduling_parse(bad[i], &s), -EINVAL);
+}
+
+TEST(writes_as_it_reads)
+{
+	static const char *const all[] = { "f:95", "r:3", "o:-5", "d:500000ns:1000000ns" };
+	struct scheduling s;
+	char text[64];
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		assert_int_equal(scheduling_parse(all[i], &s), 0);
+		scheduling_format(&s, text, sizeof(text));
+		assert_string_equal(text, all[i]);
+	}
+}
+
+TEST(gets_our_own)
+{
+	struct scheduling s;
+
+	assert_int_equal(scheduling_get(0, &s), 0);
+	assert_int_equal(s.policy, sched_getscheduler(0));
+}
+
+static const struct perf_event_mmap_page two_ghz = {
+	.time_zero = 123456789012,
+	.time_mult = 1 << 30,
+	.time_shift = 31,
+	.cap_user_time_zero = 1,
+};
+
+TEST(converts)
+{
+	assert_int_equal(tsc_to_perf_ns(&two_ghz, 0), two_ghz.time_zero);
+	assert_int_equal(tsc_to_perf_ns(&two_ghz, 2000000000000),
+			 1000000000000 + two_ghz.time_zero);
+	/* Months of uptime: the product exceeds 64 bits */
+	assert_int_equal(tsc_to_perf_ns(&two_ghz, 1ULL << 54), (1ULL << 53) + two_ghz.time_zero);
+}
+
+/* The kernel keeps the factors when it no longer trusts TSC. */
+TEST(knows_when_tsc_is_no_clock)
+{
+	struct perf_event_mmap_page page = two_ghz;
+
+	assert_true(tsc_is_perf_clock(&page));
+	page.cap_user_time_zero = 0;
+	assert_false(tsc_is_perf_clock(&page));
+	assert_false(tsc_is_perf_clock(&(struct perf_event_mmap_page){}));
+}
+
+TEST(extends)
+{
+	assert_int_equal(tsc_extend(5, 7), 5);
+	assert_int_equal(tsc_extend(5, (3ULL << 56) + 7), (3ULL << 56) + 5);
+	assert_int_equal(tsc_extend(9, (3ULL << 56) + 7), (2ULL << 56) + 9);
+}
+
+/* The values at the opening of the event may be stale. */
+TEST(reads_anew)
+{
+	struct perf_event_mmap_page first, second;
+	struct tsc_clock clock = {};
+	int err = tsc_clock_open(&clock);
+
+	if (err == -EACCES || err == -EPERM || err == -ENOSYS) {
+		printf("skipped: no perf events for who has no rights here\n");
+		skip();
+	}
+	assert_int_equal(err, 0);
+	tsc_clock_read(&clock, &first);
+	tsc_clock_read(&clock, &second);
+	/* The kernel counts its updates. */
+	assert_true(second.lock > first.lock);
+	assert_int_equal(second.cap_user_time_zero, first.cap_user_time_zero);
+	tsc_clock_close(&clock);
+	tsc_clock_close(&clock);
 }

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "options/config.h"
-#include "options/table.h"
 #include "test.h"
 
 /* With * for the names of a table. */

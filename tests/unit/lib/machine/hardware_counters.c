@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* On this machine: unavailable counters are unknown. */
-#include "machine/hardware.h"
+#include "machine/base.h"
 
 #include <errno.h>
 #include <sched.h>

@@ -7,38 +7,27 @@
 #include "array.h"
 #include "bpf/trigger.h"
 #include "clock.h"
-#include "options/table.h"
+#include "options/config.h"
 #include "text.h"
 #include "units.h"
 
 #define OVERRUN ",overrun"
 
-static int check_event(const struct perf_poke_opts *opts, const char *name, size_t length,
-		       char **why)
+static int append_event(struct perf_poke_opts *opts, const char *name, size_t length, char **why)
 {
-	const struct owned_opts *owned = opts->owned;
+	struct owned_opts *owned = opts->owned;
+	size_t nr = owned->events ? opts->nr_events : 0;
+	char *copy;
 
 	/* Existence is checked at start. */
 	if (!length)
 		return say_why(why, -EINVAL,
 			       "empty event name (use SYSTEM:NAME, such as sched:sched_switch, or "
 			       "cpu-clock)");
-	for (size_t i = 0; owned->events && i < opts->nr_events; i++) {
+	for (size_t i = 0; i < nr; i++) {
 		if (!strncmp(owned->events[i].name, name, length) && !owned->events[i].name[length])
 			return say_why(why, -EINVAL, "'%s' is named twice", owned->events[i].name);
 	}
-	return 0;
-}
-
-static int add_event(struct perf_poke_opts *opts, const char *name, size_t length, char **why)
-{
-	struct owned_opts *owned = opts->owned;
-	size_t nr = owned->events ? opts->nr_events : 0;
-	char *copy;
-	int r = check_event(opts, name, length, why);
-
-	if (r)
-		return r;
 	copy = owned_copy(opts, name, length);
 	if (!copy || array_grow(&owned->events, nr, sizeof(*owned->events)))
 		return -ENOMEM;
@@ -50,7 +39,7 @@ static int add_event(struct perf_poke_opts *opts, const char *name, size_t lengt
 }
 
 /* Length up to a comma outside slashes. */
-static size_t event_length(const char *list)
+static size_t event_name_length(const char *list)
 {
 	bool terms = false;
 	size_t i;
@@ -66,8 +55,8 @@ int parse_events(struct perf_poke_opts *opts, const char *value, char **why)
 
 	owned->last_events = owned->events ? opts->nr_events : 0;
 	for (;;) {
-		size_t length = event_length(value);
-		int r = add_event(opts, value, length, why);
+		size_t length = event_name_length(value);
+		int r = append_event(opts, value, length, why);
 
 		if (r || !value[length])
 			return r;
@@ -91,7 +80,7 @@ int parse_filter(struct perf_poke_opts *opts, const char *value, char **why)
 	return copy ? 0 : -ENOMEM;
 }
 
-static int parse_bounded(const char *value, uint64_t max, uint32_t *number, char **why)
+static int parse_small_number(const char *value, uint64_t max, uint32_t *number, char **why)
 {
 	uint64_t count;
 
@@ -105,17 +94,17 @@ static int parse_bounded(const char *value, uint64_t max, uint32_t *number, char
 int parse_dma_latency(struct perf_poke_opts *opts, const char *value, char **why)
 {
 	opts->hold_dma_latency = true;
-	return parse_bounded(value, 10000, &opts->dma_latency_us, why);
+	return parse_small_number(value, 10000, &opts->dma_latency_us, why);
 }
 
 int parse_idle_state(struct perf_poke_opts *opts, const char *value, char **why)
 {
 	opts->limit_idle_state = true;
-	return parse_bounded(value, 9, &opts->deepest_idle_state, why);
+	return parse_small_number(value, 9, &opts->deepest_idle_state, why);
 }
 
 /* Any other name is a span's, which may be defined later. */
-static const struct perf_poke_choice *find_kind(const char *name, size_t length)
+static const struct perf_poke_choice *find_trigger_kind(const char *name, size_t length)
 {
 	const struct perf_poke_choice *row, *span = NULL;
 
@@ -129,7 +118,7 @@ static const struct perf_poke_choice *find_kind(const char *name, size_t length)
 }
 
 /* perf_poke__new() checks texts. */
-static int parse_threshold(struct perf_poke_trigger *trigger, const char *value, char **why)
+static int parse_trigger_threshold(struct perf_poke_trigger *trigger, const char *value, char **why)
 {
 	if (!value || (!units_parse_time(value, &trigger->threshold_ns) && trigger->threshold_ns &&
 		       trigger->threshold_ns <= NSEC_PER_HOUR))
@@ -140,7 +129,7 @@ static int parse_threshold(struct perf_poke_trigger *trigger, const char *value,
 		       value);
 }
 
-static int add_trigger(struct perf_poke_opts *opts, const struct perf_poke_trigger *trigger)
+static int append_trigger(struct perf_poke_opts *opts, const struct perf_poke_trigger *trigger)
 {
 	struct owned_opts *owned = opts->owned;
 	size_t nr = owned->triggers ? opts->nr_triggers : 0;
@@ -154,7 +143,7 @@ static int add_trigger(struct perf_poke_opts *opts, const struct perf_poke_trigg
 	return 0;
 }
 
-static struct perf_poke_trigger *find_trigger(const struct perf_poke_opts *opts, int kind)
+static struct perf_poke_trigger *find_trigger_of_kind(const struct perf_poke_opts *opts, int kind)
 {
 	struct owned_opts *owned = opts->owned;
 
@@ -166,9 +155,9 @@ static struct perf_poke_trigger *find_trigger(const struct perf_poke_opts *opts,
 }
 
 /* Replaces the text of the span's trigger, until then its name, by the definition. */
-static void join_span(const struct perf_poke_opts *opts)
+static void apply_span_text(const struct perf_poke_opts *opts)
 {
-	struct perf_poke_trigger *trigger = find_trigger(opts, PERF_POKE_TRIGGER_SPAN);
+	struct perf_poke_trigger *trigger = find_trigger_of_kind(opts, PERF_POKE_TRIGGER_SPAN);
 	const struct owned_opts *owned = opts->owned;
 	size_t length = strcspn(owned->span ?: "", "=");
 
@@ -186,17 +175,17 @@ int parse_span(struct perf_poke_opts *opts, const char *value, char **why)
 	owned->span = owned_copy(opts, value, strlen(value));
 	if (!owned->span)
 		return -ENOMEM;
-	join_span(opts);
+	apply_span_text(opts);
 	return 0;
 }
 
 /* Cuts the word after the last comma, so that it is the text. Kinds with an argument have their own
  * text, spans have the word in their definition. */
-static const char *cut_overrun(struct perf_poke_opts *opts, const char *value,
-			       struct perf_poke_trigger *trigger)
+static const char *split_overrun_word(struct perf_poke_opts *opts, const char *value,
+				      struct perf_poke_trigger *trigger)
 {
 	size_t length = strcspn(value, "=,");
-	const struct perf_poke_choice *row = find_kind(value, length);
+	const struct perf_poke_choice *row = find_trigger_kind(value, length);
 
 	if (row->argument || row->value == PERF_POKE_TRIGGER_SPAN || !has_suffix(value, OVERRUN))
 		return value;
@@ -215,32 +204,32 @@ int parse_trigger(struct perf_poke_opts *opts, const char *value, char **why)
 	bool is_span;
 	int r = 0;
 
-	value = cut_overrun(opts, value, &trigger);
+	value = split_overrun_word(opts, value, &trigger);
 	if (!value)
 		return -ENOMEM;
 	length = strcspn(value, "=");
 	argument = value[length] ? value + length + 1 : NULL;
-	row = find_kind(value, length);
+	row = find_trigger_kind(value, length);
 	trigger.kind = (enum perf_poke_trigger_kind)row->value;
 	is_span = trigger.kind == PERF_POKE_TRIGGER_SPAN;
 
-	if (find_trigger(opts, row->value))
+	if (find_trigger_of_kind(opts, row->value))
 		return say_why(why, -EINVAL, "'%s' is named twice", row->name);
 	if (!row->argument)
-		r = parse_threshold(&trigger, argument, why);
+		r = parse_trigger_threshold(&trigger, argument, why);
 	if (!r && (is_span || (row->argument && argument))) {
 		trigger.text = is_span ? owned_copy(opts, value, length)
 				       : owned_copy(opts, argument, strlen(argument));
 		r = trigger.text ? 0 : -ENOMEM;
 	}
 	if (!r)
-		r = add_trigger(opts, &trigger);
+		r = append_trigger(opts, &trigger);
 	if (!r)
-		join_span(opts);
+		apply_span_text(opts);
 	return r;
 }
 
-static char *join_kinds(void)
+static char *list_trigger_kinds(void)
 {
 	const struct perf_poke_choice *row;
 	char *names = NULL;
@@ -257,8 +246,8 @@ int option_check_span(const struct perf_poke_opts *opts, const struct log *log)
 	bool may_own = opts->sz >= offsetof(struct perf_poke_opts, owned) + sizeof(opts->owned);
 	const struct owned_opts *owned = may_own ? opts->owned : NULL;
 	const struct perf_poke_trigger *trigger =
-		owned ? find_trigger(opts, PERF_POKE_TRIGGER_SPAN) : NULL;
-	_cleanup_free_ char *kinds = join_kinds();
+		owned ? find_trigger_of_kind(opts, PERF_POKE_TRIGGER_SPAN) : NULL;
+	_cleanup_free_ char *kinds = list_trigger_kinds();
 
 	if (trigger && !strchr(trigger->text, '='))
 		return log_error(log, -EINVAL,
@@ -294,7 +283,7 @@ int parse_target(struct perf_poke_opts *opts, const char *value, char **why)
 	return 0;
 }
 
-static int find_signal(const char *name)
+static int find_signal_number(const char *name)
 {
 	uint64_t number;
 
@@ -313,6 +302,6 @@ static int find_signal(const char *name)
 
 int parse_signal(struct perf_poke_opts *opts, const char *value, char **why)
 {
-	opts->signal = find_signal(value);
+	opts->signal = find_signal_number(value);
 	return opts->signal ? 0 : say_why(why, -EINVAL, "not a signal (use SIGUSR2, USR2 or 12)");
 }
