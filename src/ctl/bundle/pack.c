@@ -43,9 +43,8 @@ static int explain(struct pack *pack, const char *name, char **why)
 	const char *text = archive_error_string(pack->archive) ?: "cannot be written";
 	int error = archive_errno(pack->archive);
 
-	return options_explain(why, error > 0 ? -error : -EIO, "%s%s%s%s%s", name ?: "",
-			       name ? ": " : "", text, error > 0 ? ": " : "",
-			       error > 0 ? strerror(error) : "");
+	return say_why(why, error > 0 ? -error : -EIO, "%s%s%s%s%s", name ?: "", name ? ": " : "",
+		       text, error > 0 ? ": " : "", error > 0 ? strerror(error) : "");
 }
 
 static int compress(struct pack *pack, const void *data, size_t size, ZSTD_EndDirective end)
@@ -245,9 +244,9 @@ static int write_part(struct pack *pack, const char *name, int fd, off_t at, siz
 	ssize_t n = pread(fd, pack->buf, wanted, at);
 
 	if (n < 0)
-		return options_explain(why, -errno, "%s: %s", name, strerror(errno));
+		return say_why(why, -errno, "%s: %s", name, strerror(errno));
 	if (!n)
-		return options_explain(why, -EIO, "%s: truncated while being read", name);
+		return say_why(why, -EIO, "%s: truncated while being read", name);
 	if (archive_write_data(pack->archive, pack->buf, (size_t)n) < 0)
 		return explain(pack, name, why);
 	*written = n;
@@ -281,7 +280,7 @@ int pack_file(struct pack *pack, const char *name, int fd, char **why)
 	int r;
 
 	if (fstat(fd, &st))
-		return options_explain(why, -errno, "%s: %s", name, strerror(errno));
+		return say_why(why, -errno, "%s: %s", name, strerror(errno));
 	r = new_entry(pack, &entry, name, S_IFREG | 0600);
 	if (r)
 		return r;
@@ -344,7 +343,7 @@ static int walk_entry(const struct walk *walk, int dirfd, const char *at, const 
 	if (!name)
 		return -ENOMEM;
 	if (fstatat(dirfd, entry, &st, AT_SYMLINK_NOFOLLOW))
-		return options_explain(walk->why, -errno, "%s: %s", name, strerror(errno));
+		return say_why(walk->why, -errno, "%s: %s", name, strerror(errno));
 	if (!layout_has(name, st.st_mode)) {
 		if (walk->skipped)
 			walk->skipped(walk->pack->sink->ctx, name);
@@ -352,7 +351,7 @@ static int walk_entry(const struct walk *walk, int dirfd, const char *at, const 
 	}
 	fd = openat(dirfd, entry, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
-		return options_explain(walk->why, -errno, "%s: %s", name, strerror(errno));
+		return say_why(walk->why, -errno, "%s: %s", name, strerror(errno));
 	if (S_ISREG(st.st_mode))
 		return pack_file(walk->pack, name, fd, walk->why);
 	return walk_folder(walk, fd, name, depth + 1);
@@ -374,10 +373,10 @@ static int walk_folder(const struct walk *walk, int dirfd, const char *at, int d
 	int nr, r = 0;
 
 	if (depth > MAX_DEPTH)
-		return options_explain(walk->why, -ELOOP, "%s: folders nested too deeply", at);
+		return say_why(walk->why, -ELOOP, "%s: folders nested too deeply", at);
 	nr = scandirat(dirfd, ".", &entries, not_itself, by_bytes);
 	if (nr < 0)
-		return options_explain(walk->why, -errno, "%s: %s", at, strerror(errno));
+		return say_why(walk->why, -errno, "%s: %s", at, strerror(errno));
 	if (depth)
 		r = add_folder(walk->pack, at, walk->why);
 	for (int i = 0; i < nr; i++) {

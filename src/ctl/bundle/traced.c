@@ -127,8 +127,8 @@ int traced_read(int fd, struct traced_file **files, size_t *nr, char **why)
 	perfdata_unmap(&file);
 	if (r) {
 		traced_free(found.files, found.nr);
-		return options_explain(why, r, "build ids of files: %s",
-				       r == -EINVAL ? "malformed" : strerror(-r));
+		return say_why(why, r, "build ids of files: %s",
+			       r == -EINVAL ? "malformed" : strerror(-r));
 	}
 	sort_files(found.files, &found.nr);
 	*files = found.files;

@@ -47,14 +47,13 @@ struct unpacking {
 
 static int refuse(struct unpacking *u, const char *name, const char *what)
 {
-	return options_explain(u->why, -EINVAL, "'%.*s': %s", NAME_MAX, name, what);
+	return say_why(u->why, -EINVAL, "'%.*s': %s", NAME_MAX, name, what);
 }
 
 static int refuse_size(struct unpacking *u)
 {
-	return options_explain(u->why, -EFBIG,
-			       "more than %s when unpacked (--max-size allows more)",
-			       FORMAT_SIZE(u->limits->max_size));
+	return say_why(u->why, -EFBIG, "more than %s when unpacked (--max-size allows more)",
+		       FORMAT_SIZE(u->limits->max_size));
 }
 
 /* The first entry determines the top folder. */
@@ -81,7 +80,7 @@ static int copy_rest(struct unpacking *u, const char *name, char **rest)
 	int r;
 
 	if (!name)
-		return options_explain(u->why, -EINVAL, "a name in an unknown charset");
+		return say_why(u->why, -EINVAL, "a name in an unknown charset");
 	top = strcspn(name, "/");
 	r = take_top(u, name, top);
 	if (r)
@@ -166,8 +165,8 @@ static int explain_archive(struct unpacking *u, struct archive *archive)
 
 	/* Errors of the disk come with an errno, errors of the archive with a text only. */
 	if (archive == u->disk && error > 0)
-		return options_explain(u->why, -error, "%s: %s", text, strerror(error));
-	return options_explain(u->why, -EINVAL, "%s", text);
+		return say_why(u->why, -error, "%s: %s", text, strerror(error));
+	return say_why(u->why, -EINVAL, "%s", text);
 }
 
 /* There may be holes between blocks, but no data beyond the size in the header. */
@@ -214,8 +213,8 @@ static int take_entry(struct unpacking *u, struct archive_entry *entry)
 	int r;
 
 	if (++u->entries > u->limits->max_entries)
-		return options_explain(u->why, -EFBIG, "more than %zu files and folders",
-				       u->limits->max_entries);
+		return say_why(u->why, -EFBIG, "more than %zu files and folders",
+			       u->limits->max_entries);
 	r = copy_rest(u, entry_name(entry), &name);
 	if (r)
 		return r;
@@ -247,7 +246,7 @@ static int take_all(struct unpacking *u)
 			return r;
 	}
 	if (!u->top)
-		return options_explain(u->why, -EINVAL, "empty archive");
+		return say_why(u->why, -EINVAL, "empty archive");
 	/* Sets the times of folders. */
 	if (archive_write_close(u->disk) < ARCHIVE_OK)
 		return explain_archive(u, u->disk);
@@ -312,10 +311,10 @@ static int unpack_block(struct unpacking *u, size_t *size)
 			break;
 		u->missing = ZSTD_decompressStream(u->zstd, &out, &u->packed);
 		if (ZSTD_isError(u->missing))
-			return options_explain(u->why, -EINVAL, "damaged: %s",
-					       ZSTD_getErrorName(u->missing));
+			return say_why(u->why, -EINVAL, "damaged: %s",
+				       ZSTD_getErrorName(u->missing));
 		if (is_end && !out.pos)
-			return options_explain(u->why, -EINVAL, "truncated");
+			return say_why(u->why, -EINVAL, "truncated");
 	}
 	*size = out.pos;
 	return 0;

@@ -44,20 +44,20 @@ static int check_data(const char *path, char **why)
 	int r = fd < 0 ? fd : perfdata_map(&file, fd);
 
 	if (fd == -EINVAL)
-		return options_explain(why, fd, "%s is not a regular file", path);
+		return say_why(why, fd, "%s is not a regular file", path);
 	if (r == -EINVAL)
-		return options_explain(why, r, "%s is not a perf.data file", path);
+		return say_why(why, r, "%s is not a perf.data file", path);
 	if (r == -ENOTSUP)
-		return options_explain(why, r,
-				       "%s was written to a pipe (perf record -o -): perf script "
-				       "reads it",
-				       path);
+		return say_why(why, r,
+			       "%s was written to a pipe (perf record -o -): perf script "
+			       "reads it",
+			       path);
 	if (r)
-		return options_explain(why, r, "cannot read %s: %s", path, strerror(-r));
+		return say_why(why, r, "cannot read %s: %s", path, strerror(-r));
 	if (file.size < file.whole)
-		r = options_explain(why, -EINVAL,
-				    "%s is truncated: it has %" PRIu64 " of %" PRIu64 " bytes",
-				    path, file.size, file.whole);
+		r = say_why(why, -EINVAL,
+			    "%s is truncated: it has %" PRIu64 " of %" PRIu64 " bytes", path,
+			    file.size, file.whole);
 	perfdata_unmap(&file);
 	return r;
 }

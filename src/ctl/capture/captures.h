@@ -240,7 +240,7 @@ struct view_options {
 	char **rest;		 /* more arguments, NULL-terminated; or NULL */
 };
 
-/* Builds a NULL-terminated argv for words_freep(). Returns 0 or -ENOMEM. */
+/* Builds a NULL-terminated argv for argv_free_words(). Returns 0 or -ENOMEM. */
 int view_argv(const struct facts *facts, const struct view_options *options, const char *perf,
 	      const char *data, char ***argv) _must_check_;
 

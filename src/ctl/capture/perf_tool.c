@@ -140,18 +140,18 @@ int perf_tool_find(struct perf_tool *perf, char **why)
 	*perf = (struct perf_tool){ 0 };
 	r = perf_tool_search(named ? wanted : "perf", &perf->path);
 	if (r == -ENOENT && named)
-		return options_explain(why, r, VARIABLE " '%s': no such program", wanted);
+		return say_why(why, r, VARIABLE " '%s': no such program", wanted);
 	if (r == -ENOENT)
-		return options_explain(why, r, "no perf in PATH: " INSTALL);
+		return say_why(why, r, "no perf in PATH: " INSTALL);
 	if (r)
 		return r;
 	r = run((char *[]){ perf->path, "--version", NULL }, perf->version, sizeof(perf->version));
 	/* Ubuntu's perf is a script that fails without a perf for the running kernel. */
 	if (r)
-		r = options_explain(why, -ENOEXEC, "'%s --version' fails: " INSTALL, perf->path);
+		r = say_why(why, -ENOEXEC, "'%s --version' fails: " INSTALL, perf->path);
 	else if (strncmp(perf->version, "perf ", 5))
-		r = options_explain(why, -ENOEXEC, "'%s' is not perf: it prints '%s'", perf->path,
-				    perf->version);
+		r = say_why(why, -ENOEXEC, "'%s' is not perf: it prints '%s'", perf->path,
+			    perf->version);
 	if (r)
 		perf_tool_release(perf);
 	return r;

@@ -113,7 +113,7 @@ static json_object *new_group(const struct causes *causes, const struct group *g
 	static const char *const parts[] = { "kind", "chain", "sender" };
 	_cleanup_json_ json_object *fingerprint = fingerprint_json(&group->fingerprint);
 	_cleanup_free_ char *text = fingerprint_text(&group->fingerprint);
-	json_object *object = json_line("cause");
+	json_object *object = json_typed_object("cause");
 
 	json_add_text(object, "fingerprint", group->fingerprint.id);
 	json_add_text(object, "cause", text);
@@ -143,7 +143,7 @@ static void count_states(const struct causes *causes, const struct known_judge *
 
 static json_object *new_summary(const struct causes *causes, const struct known_judge *judge)
 {
-	json_object *object = json_line("summary");
+	json_object *object = json_typed_object("summary");
 	uint64_t states[KNOWN_FINE + 1] = { 0 };
 
 	count_states(causes, judge, states);
@@ -179,8 +179,8 @@ void causes_print(struct console *con, const struct causes *causes, const struct
 {
 	if (con->json) {
 		for (size_t i = 0; i < causes->nr_groups; i++)
-			json_print(con, new_group(causes, causes->groups[i], judge));
-		json_print(con, new_summary(causes, judge));
+			json_print_line(con, new_group(causes, causes->groups[i], judge));
+		json_print_line(con, new_summary(causes, judge));
 		return;
 	}
 	if (causes->nr_groups)

@@ -33,7 +33,7 @@ struct logger {
 /* `where` is a path or "journal". Refuses what others may have put there: symbolic links in folders
  * that they can change, files of theirs, files with several names, FIFOs. Returns 0, or a negative
  * errno with *why (allocated). */
-int logger_open(struct logger *log, const char *where, char **why) _must_check_;
+int logger_open_path(struct logger *log, const char *where, char **why) _must_check_;
 
 /* The same for a file among captures, where any symbolic link is refused. Returns 0 or a negative
  * errno. */
@@ -42,14 +42,14 @@ int logger_open_at(struct logger *log, int dirfd, const char *name) _must_check_
 void logger_release(struct logger *log);
 
 /* Of root, the user of sudo, who is trusted like root; else root. */
-uid_t sudo_user(void);
+uid_t sudo_user_id(void);
 
-/* Formats a message without newline for logger_result(), allocated. A file gets the time and the
- * PID in front. */
-char *logger_line(const struct logger *log, const char *line);
+/* Formats a message without newline for logger_write_result(), allocated. A file gets the time and
+ * the PID in front. */
+char *logger_format_line(const struct logger *log, const char *line);
 
 /* Writes a result verbatim, in one piece. */
-void logger_result(struct logger *log, enum perf_poke_log_level level, const char *text);
+void logger_write_result(struct logger *log, enum perf_poke_log_level level, const char *text);
 
 /* Service manager and journal. Without libsystemd both are reported as absent. */
 bool systemd_is_built(void);
@@ -64,10 +64,10 @@ void systemd_notify(const char *state);
 bool systemd_has_journal(void);
 
 /* Writes one entry of any length with a priority of syslog(3). Returns 0 or a negative errno. */
-int systemd_journal(int priority, const char *text);
+int systemd_write_journal(int priority, const char *text);
 
 /* Writes the entry of a capture, with these NAME=VALUE. Returns 0 or a negative errno. */
-int systemd_journal_entry(const char *message, char *const *fields);
+int systemd_write_capture_entry(const char *message, char *const *fields);
 
 /* What a session writes while it runs: to others, who may not read. */
 struct outlet;
@@ -77,7 +77,7 @@ struct outlet_job {
 	void *ctx;
 	int level;
 	char *text;    /* allocated, or NULL */
-	char **fields; /* for words_freep(), or NULL */
+	char **fields; /* for argv_free_words(), or NULL */
 	/* The outlet's. */
 	size_t size;
 	struct outlet_job *next;
@@ -89,7 +89,7 @@ int outlet_new(struct outlet **ret, size_t max_size, void (*say_dropped)(void *c
 	       void *ctx) _must_check_;
 
 /* Takes the job's text and fields. If more than max_size waits, the job is dropped. */
-void outlet_add(struct outlet *outlet, const struct outlet_job *job);
+void outlet_add_job(struct outlet *outlet, const struct outlet_job *job);
 
 /* Whether nothing waits. */
 bool outlet_is_idle(struct outlet *outlet);
@@ -106,8 +106,8 @@ struct console {
 	FILE *err;
 	struct logger log; /* when open, replaces `err` */
 	bool detached;	   /* `log` replaces `out` too */
-	/* With --json, formats an error as an allocated line; see json_use(). Errors then go to
-	 * `out` too, and `err` takes no info messages. */
+	/* With --json, formats an error as an allocated line; see console_use_json(). Errors then
+	 * go to `out` too, and `err` takes no info messages. */
 	char *(*json)(const char *error);
 	bool verbose;	       /* `err` takes debug messages too */
 	bool drawn;	       /* the status line is visible */
@@ -125,7 +125,7 @@ int console_background(struct console *con) _must_check_;
 /* Writes the rest, until `interrupt` is readable. */
 void console_foreground(struct console *con, int interrupt);
 
-void console_log(struct console *con, enum perf_poke_log_level level, const char *msg);
+void console_log_message(struct console *con, enum perf_poke_log_level level, const char *msg);
 void console_error(struct console *con, const char *format, ...) _printf_(2, 3);
 void console_warn(struct console *con, const char *format, ...) _printf_(2, 3);
 void console_info(struct console *con, const char *format, ...) _printf_(2, 3);
@@ -152,13 +152,13 @@ void console_clear_status(struct console *con);
 /* Output of --json: one object a line. Times are nanoseconds; their keys end in _ns. */
 
 /* A new object with this "type". */
-json_object *json_line(const char *type);
+json_object *json_typed_object(const char *type);
 
 /* Writes and flushes one line, safe for a terminal. Takes the object. */
-void json_print(struct console *con, json_object *object);
+void json_print_line(struct console *con, json_object *object);
 
 /* Switches the console to JSON if --json was given. */
-void json_use(struct console *con, bool json);
+void console_use_json(struct console *con, bool json);
 
 /* Progress of a long copy: shown on a terminal after a second. */
 struct progress {
@@ -314,19 +314,17 @@ struct option_spec {
  *
  * Returns 0, 1 for --help, -EINVAL with *error (allocated, one line), or -ENOMEM.
  */
-int options_parse(const struct option_spec *specs, size_t nr, int argc, char **argv, void *target,
-		  char **error) _must_check_;
-
-#define options_explain say_why
+int options_parse_argv(const struct option_spec *specs, size_t nr, int argc, char **argv,
+		       void *target, char **error) _must_check_;
 
 /* The i-th value of an option; NULL past the end. */
-const struct perf_poke_choice *options_choice(const struct option_spec *spec, size_t i);
+const struct perf_poke_choice *options_get_choice(const struct option_spec *spec, size_t i);
 
 /* Copies the rows, allocated; one of kind OPTION_SESSION becomes all options of the library. NULL:
  * no memory. */
-struct option_spec *options_expand(const struct option_spec *specs, size_t nr, size_t *nr_all);
+struct option_spec *options_expand_rows(const struct option_spec *specs, size_t nr, size_t *nr_all);
 
-void options_help(FILE *file, const struct option_spec *specs, size_t nr);
+void options_print_help(FILE *file, const struct option_spec *specs, size_t nr);
 
 /* Commands of perf-poke-ctl and their dispatch. */
 enum exit_code {
@@ -362,22 +360,20 @@ enum exit_code command_options_exit(int r);
 /* Runs the command that argv names; the list ends with NULL. */
 enum exit_code command_dispatch(const struct command *const *commands, int argc, char **argv);
 
-/* Builds the argv of a command. */
-
-/* All zero is empty. */
-struct words {
+/* Builds the argv of a command. All zero is empty. */
+struct argv_builder {
 	char **argv;
 	size_t nr;
 	bool failed;
 };
 
-/* Appends a word; a failure is reported by words_take(). */
-void words_add(struct words *words, const char *format, ...) _printf_(2, 3);
+/* Appends a word; a failure is reported by argv_builder_finish(). */
+void argv_builder_add(struct argv_builder *builder, const char *format, ...) _printf_(2, 3);
 
-/* Moves the NULL-terminated words to *argv, for words_freep(). Returns 0 or -ENOMEM. */
-int words_take(struct words *words, char ***argv) _must_check_;
+/* Moves the NULL-terminated words to *argv, for argv_free_words(). Returns 0 or -ENOMEM. */
+int argv_builder_finish(struct argv_builder *builder, char ***argv) _must_check_;
 
-void words_freep(char ***argv);
+void argv_free_words(char ***argv);
 
 /* Quotes a word for a shell where needed, into an allocated string. Characters that are unsafe on a
  * terminal become $'\\ooo'. Returns 0 or -ENOMEM. */

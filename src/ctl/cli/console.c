@@ -15,7 +15,7 @@
 #define BACKGROUND_SIZE (16 << 20)
 
 /* A descriptor of others may not block, which is no failure. */
-static int write_waiting(int fd, const char *text)
+static int console_write_waiting(int fd, const char *text)
 {
 	struct pollfd ready = { .fd = fd, .events = POLLOUT };
 	size_t left = strlen(text);
@@ -34,78 +34,78 @@ static int write_waiting(int fd, const char *text)
 }
 
 /* The locks of standard streams are left to the main thread, which must not wait for them. */
-static void write_result(struct outlet_job *job)
+static void console_write_result(struct outlet_job *job)
 {
 	struct console *con = job->ctx;
 
 	if (!con->outlet) {
 		fputs(job->text, con->out);
 		fflush(con->out);
-	} else if (write_waiting(fileno(con->out), job->text)) {
+	} else if (console_write_waiting(fileno(con->out), job->text)) {
 		con->deaf = true;
 		eventfd_write(con->deaf_fd, 1);
 	}
 }
 
-static void write_message(struct outlet_job *job)
+static void console_write_message(struct outlet_job *job)
 {
 	struct console *con = job->ctx;
 
 	if (con->outlet)
-		write_waiting(fileno(con->err), job->text);
+		console_write_waiting(fileno(con->err), job->text);
 	else
 		fputs(job->text, con->err);
 }
 
-static void write_log(struct outlet_job *job)
+static void console_write_log(struct outlet_job *job)
 {
 	struct console *con = job->ctx;
 
-	logger_result(&con->log, job->level, job->text);
+	logger_write_result(&con->log, job->level, job->text);
 }
 
-static void write_notice(struct outlet_job *job)
+static void console_write_notice(struct outlet_job *job)
 {
 	systemd_notify(job->text);
 }
 
-static void write_entry(struct outlet_job *job)
+static void console_write_entry(struct outlet_job *job)
 {
 	struct console *con = job->ctx;
 
-	if (systemd_journal_entry(job->text, job->fields) < 0)
+	if (systemd_write_capture_entry(job->text, job->fields) < 0)
 		con->log.failed = true;
 }
 
 /* Takes the text and the fields. */
-static void put(struct console *con, struct outlet_job job)
+static void console_put_job(struct console *con, struct outlet_job job)
 {
 	reader_hold();
 	job.ctx = con;
 	if (con->outlet && job.text) {
-		outlet_add(con->outlet, &job);
+		outlet_add_job(con->outlet, &job);
 		return;
 	}
 	if (job.text)
 		job.write(&job);
 	free(job.text);
-	words_freep(&job.fields);
+	argv_free_words(&job.fields);
 }
 
-static void say_dropped(void *ctx, size_t nr)
+static void console_write_dropped(void *ctx, size_t nr)
 {
 	struct console *con = ctx;
 	_cleanup_free_ char *line = strfmt("%s of output lost: nobody has read in time",
 					   FORMAT_COUNT(nr, "line", "lines"));
 	_cleanup_free_ char *text = !line	    ? NULL
-				    : con->log.kind ? logger_line(&con->log, line)
+				    : con->log.kind ? logger_format_line(&con->log, line)
 						    : strfmt("perf-poke-ctl: %s\n", line);
 	struct outlet_job job = { .ctx = con, .level = PERF_POKE_LOG_WARN, .text = text };
 
 	if (text && con->log.kind)
-		write_log(&job);
+		console_write_log(&job);
 	else if (text)
-		write_message(&job);
+		console_write_message(&job);
 }
 
 int console_background(struct console *con)
@@ -118,7 +118,7 @@ int console_background(struct console *con)
 		return -errno;
 	fflush(con->out);
 	fflush(con->err);
-	r = outlet_new(&outlet, BACKGROUND_SIZE, say_dropped, con);
+	r = outlet_new(&outlet, BACKGROUND_SIZE, console_write_dropped, con);
 	if (!r)
 		con->outlet = outlet;
 	else
@@ -138,16 +138,18 @@ void console_foreground(struct console *con, int interrupt)
 	closep(&con->deaf_fd);
 }
 
-static void put_result(struct console *con, enum perf_poke_log_level level, const char *text)
+static void console_put_result(struct console *con, enum perf_poke_log_level level,
+			       const char *text)
 {
-	put(con, (struct outlet_job){
-			 .write = con->detached ? write_log : write_result,
-			 .level = level,
-			 .text = strdup(text),
-		 });
+	console_put_job(con,
+			(struct outlet_job){
+				.write = con->detached ? console_write_log : console_write_result,
+				.level = level,
+				.text = strdup(text),
+			});
 }
 
-void console_log(struct console *con, enum perf_poke_log_level level, const char *msg)
+void console_log_message(struct console *con, enum perf_poke_log_level level, const char *msg)
 {
 	enum perf_poke_log_level least = con->json ? PERF_POKE_LOG_WARN : PERF_POKE_LOG_INFO;
 	_cleanup_free_ char *json = NULL;
@@ -160,7 +162,7 @@ void console_log(struct console *con, enum perf_poke_log_level level, const char
 	if (con->json && level == PERF_POKE_LOG_ERROR) {
 		json = con->json(msg);
 		if (json)
-			put_result(con, level, json);
+			console_put_result(con, level, json);
 		/* Text and JSON would go to the same log. */
 		if (con->detached)
 			return;
@@ -170,22 +172,23 @@ void console_log(struct console *con, enum perf_poke_log_level level, const char
 		return;
 	console_clear_status(con);
 	printable(line);
-	put(con, (struct outlet_job){
-			 .write = con->log.kind ? write_log : write_message,
-			 .level = level,
-			 .text = con->log.kind ? logger_line(&con->log, line)
-					       : strfmt("perf-poke-ctl: %s\n", line),
-		 });
+	console_put_job(con,
+			(struct outlet_job){
+				.write = con->log.kind ? console_write_log : console_write_message,
+				.level = level,
+				.text = con->log.kind ? logger_format_line(&con->log, line)
+						      : strfmt("perf-poke-ctl: %s\n", line),
+			});
 }
 
-static void _printf_(3, 0) log_formatted(struct console *con, enum perf_poke_log_level level,
-					 const char *format, va_list args)
+static void _printf_(3, 0) console_log_format(struct console *con, enum perf_poke_log_level level,
+					      const char *format, va_list args)
 {
 	_cleanup_free_ char *msg = NULL;
 
 	if (vasprintf(&msg, format, args) < 0)
 		msg = NULL;
-	console_log(con, level, msg ?: strerror(ENOMEM));
+	console_log_message(con, level, msg ?: strerror(ENOMEM));
 }
 
 void console_error(struct console *con, const char *format, ...)
@@ -193,7 +196,7 @@ void console_error(struct console *con, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	log_formatted(con, PERF_POKE_LOG_ERROR, format, args);
+	console_log_format(con, PERF_POKE_LOG_ERROR, format, args);
 	va_end(args);
 }
 
@@ -202,7 +205,7 @@ void console_warn(struct console *con, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	log_formatted(con, PERF_POKE_LOG_WARN, format, args);
+	console_log_format(con, PERF_POKE_LOG_WARN, format, args);
 	va_end(args);
 }
 
@@ -211,13 +214,13 @@ void console_info(struct console *con, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	log_formatted(con, PERF_POKE_LOG_INFO, format, args);
+	console_log_format(con, PERF_POKE_LOG_INFO, format, args);
 	va_end(args);
 }
 
 void console_notify(struct console *con, const char *format, ...)
 {
-	struct outlet_job job = { .write = write_notice };
+	struct outlet_job job = { .write = console_write_notice };
 	va_list args;
 
 	if (!systemd_wants_notify())
@@ -226,18 +229,19 @@ void console_notify(struct console *con, const char *format, ...)
 	if (vasprintf(&job.text, format, args) < 0)
 		job.text = NULL;
 	va_end(args);
-	put(con, job);
+	console_put_job(con, job);
 }
 
 void console_journal(struct console *con, const char *message, char **fields)
 {
-	put(con,
-	    (struct outlet_job){ .write = write_entry, .text = strdup(message), .fields = fields });
+	console_put_job(con, (struct outlet_job){ .write = console_write_entry,
+						  .text = strdup(message),
+						  .fields = fields });
 }
 
 void console_result(struct console *con, const char *text)
 {
-	put_result(con, PERF_POKE_LOG_INFO, text);
+	console_put_result(con, PERF_POKE_LOG_INFO, text);
 }
 
 bool console_is_deaf(const struct console *con)
@@ -260,10 +264,10 @@ void console_status(struct console *con, const char *text)
 	if (con->outlet && !outlet_is_idle(con->outlet))
 		return;
 	/* Some terminals wrap when the last column is written. */
-	put(con, (struct outlet_job){
-			 .write = write_message,
-			 .text = strfmt("\r%.*s\033[K", width - 1, text),
-		 });
+	console_put_job(con, (struct outlet_job){
+				     .write = console_write_message,
+				     .text = strfmt("\r%.*s\033[K", width - 1, text),
+			     });
 	fflush(con->err);
 	con->drawn = true;
 }
@@ -271,14 +275,14 @@ void console_status(struct console *con, const char *text)
 void console_clear_status(struct console *con)
 {
 	if (con->drawn)
-		put(con, (struct outlet_job){
-				 .write = write_message,
-				 .text = strdup("\r\033[K"),
-			 });
+		console_put_job(con, (struct outlet_job){
+					     .write = console_write_message,
+					     .text = strdup("\r\033[K"),
+				     });
 	con->drawn = false;
 }
 
-json_object *json_line(const char *type)
+json_object *json_typed_object(const char *type)
 {
 	json_object *object = json_object_new_object();
 
@@ -288,7 +292,7 @@ json_object *json_line(const char *type)
 
 /* json-c escapes only some of the characters that terminals interpret. The others occur in strings
  * only, so that they can be escaped as well. */
-static char *escape_json(const char *json)
+static char *json_escape_line(const char *json)
 {
 	char *line = NULL;
 	size_t size, length;
@@ -315,34 +319,34 @@ static char *escape_json(const char *json)
 	return line;
 }
 
-static char *line_text(json_object *object)
+static char *json_format_line(json_object *object)
 {
 	const int flags = JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE;
-	char *line = escape_json(json_object_to_json_string_ext(object, flags));
+	char *line = json_escape_line(json_object_to_json_string_ext(object, flags));
 
 	json_object_put(object);
 	return line;
 }
 
-static char *error_text(const char *message)
+static char *json_error_line(const char *message)
 {
-	json_object *object = json_line("error");
+	json_object *object = json_typed_object("error");
 
 	json_add_text(object, "message", message);
-	return line_text(object);
+	return json_format_line(object);
 }
 
-void json_print(struct console *con, json_object *object)
+void json_print_line(struct console *con, json_object *object)
 {
-	_cleanup_free_ char *line = line_text(object);
+	_cleanup_free_ char *line = json_format_line(object);
 
 	if (line)
 		console_result(con, line);
 }
 
-void json_use(struct console *con, bool json)
+void console_use_json(struct console *con, bool json)
 {
-	con->json = json ? error_text : NULL;
+	con->json = json ? json_error_line : NULL;
 }
 
 #define SHOW_EVERY_NS NSEC_PER_SEC

@@ -13,16 +13,16 @@
 static int open_journal(struct logger *log, char **why)
 {
 	if (!systemd_is_built())
-		return options_explain(why, -EOPNOTSUPP,
-				       "--log 'journal': built without libsystemd (use a file)");
+		return say_why(why, -EOPNOTSUPP,
+			       "--log 'journal': built without libsystemd (use a file)");
 	if (!systemd_has_journal())
-		return options_explain(why, -ENOENT,
-				       "--log 'journal': journald is not running (use a file)");
+		return say_why(why, -ENOENT,
+			       "--log 'journal': journald is not running (use a file)");
 	*log = (struct logger){ .kind = LOGGER_JOURNAL };
 	return 0;
 }
 
-uid_t sudo_user(void)
+uid_t sudo_user_id(void)
 {
 	const char *text = geteuid() ? NULL : getenv("SUDO_UID");
 	char *end;
@@ -31,13 +31,13 @@ uid_t sudo_user(void)
 	return text && *text && !*end && uid < UINT32_MAX ? (uid_t)uid : 0;
 }
 
-static bool is_trusted(uid_t uid)
+static bool log_owner_is_trusted(uid_t uid)
 {
-	return !uid || uid == geteuid() || uid == sudo_user();
+	return !uid || uid == geteuid() || uid == sudo_user_id();
 }
 
 /* Neither waits for a reader of a FIFO nor becomes the owner of a terminal. */
-static int open_file(int dirfd, const char *name, int flags)
+static int open_log_file(int dirfd, const char *name, int flags)
 {
 	_cleanup_close_ int fd = openat(
 		dirfd, name,
@@ -54,18 +54,18 @@ static int open_file(int dirfd, const char *name, int flags)
 	if (!S_ISREG(st.st_mode))
 		return -EINVAL;
 	/* Others could make a link, in a folder of theirs, to a file of ours. */
-	return is_trusted(st.st_uid) && st.st_nlink == 1 ? TAKE_FD(fd) : -EPERM;
+	return log_owner_is_trusted(st.st_uid) && st.st_nlink == 1 ? TAKE_FD(fd) : -EPERM;
 }
 
 /* Whether nobody else can put a link into the folder. */
-static bool is_private(int dirfd)
+static bool log_folder_is_private(int dirfd)
 {
 	struct stat st;
 
-	return !fstat(dirfd, &st) && is_trusted(st.st_uid) && !(st.st_mode & 0022);
+	return !fstat(dirfd, &st) && log_owner_is_trusted(st.st_uid) && !(st.st_mode & 0022);
 }
 
-static int open_by_path(const char *path)
+static int open_log_by_path(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	_cleanup_free_ char *folder =
@@ -79,11 +79,11 @@ static int open_by_path(const char *path)
 	dirfd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dirfd < 0)
 		return -errno;
-	fd = open_file(dirfd, name, O_NOFOLLOW);
-	return fd == -ELOOP && is_private(dirfd) ? open_file(dirfd, name, 0) : fd;
+	fd = open_log_file(dirfd, name, O_NOFOLLOW);
+	return fd == -ELOOP && log_folder_is_private(dirfd) ? open_log_file(dirfd, name, 0) : fd;
 }
 
-static const char *open_strerror(int err)
+static const char *open_log_strerror(int err)
 {
 	switch (err) {
 	case -ELOOP:
@@ -97,25 +97,25 @@ static const char *open_strerror(int err)
 	}
 }
 
-int logger_open(struct logger *log, const char *where, char **why)
+int logger_open_path(struct logger *log, const char *where, char **why)
 {
 	int fd;
 
 	if (!strcmp(where, "journal"))
 		return open_journal(log, why);
-	fd = open_by_path(where);
+	fd = open_log_by_path(where);
 	if (fd < 0)
-		return options_explain(why, fd,
-				       "--log '%s': cannot append to the file: %s (use a file in "
-				       "an existing, writable folder)",
-				       where, open_strerror(fd));
+		return say_why(why, fd,
+			       "--log '%s': cannot append to the file: %s (use a file in "
+			       "an existing, writable folder)",
+			       where, open_log_strerror(fd));
 	*log = (struct logger){ .kind = LOGGER_FILE, .fd = fd };
 	return 0;
 }
 
 int logger_open_at(struct logger *log, int dirfd, const char *name)
 {
-	int fd = open_file(dirfd, name, O_NOFOLLOW);
+	int fd = open_log_file(dirfd, name, O_NOFOLLOW);
 
 	if (fd < 0)
 		return fd;
@@ -130,14 +130,8 @@ void logger_release(struct logger *log)
 	log->kind = LOGGER_NONE;
 }
 
-/* One write() a message, so that messages of several writers do not mix. */
-static void write_file(struct logger *log, const char *text)
-{
-	if (write_all(log->fd, text, strlen(text)))
-		log->failed = true;
-}
-
-static void write_journal(struct logger *log, enum perf_poke_log_level level, const char *text)
+static void logger_write_journal(struct logger *log, enum perf_poke_log_level level,
+				 const char *text)
 {
 	static const int priorities[] = {
 		[PERF_POKE_LOG_ERROR] = LOG_ERR,
@@ -146,11 +140,11 @@ static void write_journal(struct logger *log, enum perf_poke_log_level level, co
 		[PERF_POKE_LOG_DEBUG] = LOG_DEBUG,
 	};
 
-	if (systemd_journal(priorities[level], text) < 0)
+	if (systemd_write_journal(priorities[level], text) < 0)
 		log->failed = true;
 }
 
-char *logger_line(const struct logger *log, const char *line)
+char *logger_format_line(const struct logger *log, const char *line)
 {
 	uint64_t now = clock_ns(CLOCK_REALTIME);
 	time_t seconds = (time_t)(now / NSEC_PER_SEC);
@@ -166,10 +160,11 @@ char *logger_line(const struct logger *log, const char *line)
 		      (unsigned int)(now % NSEC_PER_SEC / 1000), zone, getpid(), line);
 }
 
-void logger_result(struct logger *log, enum perf_poke_log_level level, const char *text)
+void logger_write_result(struct logger *log, enum perf_poke_log_level level, const char *text)
 {
 	if (log->kind == LOGGER_JOURNAL)
-		write_journal(log, level, text);
-	else
-		write_file(log, text);
+		logger_write_journal(log, level, text);
+	/* One write() a message, so that messages of several writers do not mix. */
+	else if (write_all(log->fd, text, strlen(text)))
+		log->failed = true;
 }

@@ -2,7 +2,11 @@
 #include "cli/cli.h"
 
 #include <getopt.h>
+#include <perf_poke.h>
+#include <signal.h>
 #include <string.h>
+
+#include "text.h"
 
 /* Column of the help texts. */
 #define HELP_COLUMN 28
@@ -17,47 +21,42 @@ struct parser {
 	uint64_t seen; /* bitmap of the rows that have a value */
 };
 
-const struct perf_poke_choice *options_choice(const struct option_spec *spec, size_t i)
+const struct perf_poke_choice *options_get_choice(const struct option_spec *spec, size_t i)
 {
 	if (spec->choice)
 		return spec->choice(spec->axis, i);
 	return i < spec->nr_choices ? &spec->choices[i] : NULL;
 }
 
-static int parse_choice(const struct option_spec *spec, const char *value, int *target, char **why)
+static int option_parse_choice(const struct option_spec *spec, const char *value, int *target,
+			       char **why)
 {
 	_cleanup_free_ char *names = NULL;
 	const struct perf_poke_choice *choice;
 
-	for (size_t i = 0; (choice = options_choice(spec, i)); i++) {
+	for (size_t i = 0; (choice = options_get_choice(spec, i)); i++) {
 		explain_list(&names, choice->name);
 		if (strcmp(value, choice->name))
 			continue;
 		*target = choice->value;
 		return 0;
 	}
-	return options_explain(why, -EINVAL, "not a%s %s (use %s)",
-			       strchr("aeiou", *spec->name) ? "n" : "", spec->name, names);
+	return say_why(why, -EINVAL, "not a%s %s (use %s)", strchr("aeiou", *spec->name) ? "n" : "",
+		       spec->name, names);
 }
 
-/* value: NULL: none is taken */
-static int parse_session(const struct option_spec *spec, const char *value,
-			 struct perf_poke_opts *opts, char **why)
-{
-	int r = perf_poke__opts_set(opts, spec->name, value);
-
-	return r ? say_why(why, r, "%s", perf_poke__last_error()) : 0;
-}
-
-static int parse_value(const struct option_spec *spec, const char *value, void *target, char **why)
+static int option_parse_value(const struct option_spec *spec, const char *value, void *target,
+			      char **why)
 {
 	void *variable = (char *)target + spec->offset;
 	int r = 0;
 
-	if (spec->kind == OPTION_SESSION)
-		return parse_session(spec, value, variable, why);
+	if (spec->kind == OPTION_SESSION) {
+		r = perf_poke__opts_set(variable, spec->name, value);
+		return r ? say_why(why, r, "%s", perf_poke__last_error()) : 0;
+	}
 	if (!*value)
-		return options_explain(why, -EINVAL, "empty; a value is needed");
+		return say_why(why, -EINVAL, "empty; a value is needed");
 	switch (spec->kind) {
 	case OPTION_TIME:
 	case OPTION_DURATION:
@@ -65,7 +64,7 @@ static int parse_value(const struct option_spec *spec, const char *value, void *
 	case OPTION_COUNT:
 		return option_number(spec->kind, value, spec->min, spec->max, variable, why);
 	case OPTION_ENUM:
-		return parse_choice(spec, value, variable, why);
+		return option_parse_choice(spec, value, variable, why);
 	case OPTION_PARSED:
 		return spec->parse(target, value, why);
 	case OPTION_CPUS:
@@ -94,7 +93,7 @@ static const struct option_spec help_spec = { .name = "help",
 					      .short_name = HELP,
 					      .help = "print this help" };
 
-static const struct option_spec *find_spec(const struct parser *p, int found)
+static const struct option_spec *parser_find_spec(const struct parser *p, int found)
 {
 	if (found >= LONG_NAME)
 		return &p->specs[found - LONG_NAME];
@@ -106,7 +105,7 @@ static const struct option_spec *find_spec(const struct parser *p, int found)
 }
 
 /* Formats the option as the user wrote it: --time or -t. */
-static void format_name(char name[64], const struct option_spec *spec, int found)
+static void format_option_name(char name[64], const struct option_spec *spec, int found)
 {
 	if (found >= LONG_NAME)
 		snprintf(name, 64, "--%s", spec->name);
@@ -114,30 +113,30 @@ static void format_name(char name[64], const struct option_spec *spec, int found
 		snprintf(name, 64, "-%c", found);
 }
 
-static int parse_option(struct parser *p, int found)
+static int parser_read_option(struct parser *p, int found)
 {
-	const struct option_spec *spec = find_spec(p, found);
+	const struct option_spec *spec = parser_find_spec(p, found);
 	uint64_t bit = UINT64_C(1) << (spec - p->specs);
 	_cleanup_free_ char *why = NULL;
 	char name[64];
 	int r;
 
-	format_name(name, spec, found);
+	format_option_name(name, spec, found);
 	if (!spec->repeatable && p->seen & bit)
-		return options_explain(p->error, -EINVAL, "%s: given twice", name);
+		return say_why(p->error, -EINVAL, "%s: given twice", name);
 	p->seen |= bit;
 	if (spec->kind == OPTION_FLAG) {
 		*(bool *)((char *)p->target + spec->offset) = true;
 		return 0;
 	}
-	r = parse_value(spec, optarg, p->target, &why);
+	r = option_parse_value(spec, optarg, p->target, &why);
 	if (r && why)
-		return options_explain(p->error, -EINVAL, "%s '%s': %s", name, optarg ?: "", why);
+		return say_why(p->error, -EINVAL, "%s '%s': %s", name, optarg ?: "", why);
 	return r;
 }
 
 /* Names the options that the word is a prefix of, such as `--period, --perf-pid`. */
-static int explain_unknown(struct parser *p, const char *word)
+static int parser_explain_unknown(struct parser *p, const char *word)
 {
 	int length = (int)strcspn(word, "=");
 	_cleanup_free_ char *names = NULL;
@@ -151,32 +150,30 @@ static int explain_unknown(struct parser *p, const char *word)
 			explain_list(&names, dashed);
 	}
 	if (names)
-		return options_explain(p->error, -EINVAL, "%.*s: ambiguous (use %s)", length, word,
-				       names);
-	return options_explain(p->error, -EINVAL, "%.*s: no such option (--help lists them)",
-			       length, word);
+		return say_why(p->error, -EINVAL, "%.*s: ambiguous (use %s)", length, word, names);
+	return say_why(p->error, -EINVAL, "%.*s: no such option (--help lists them)", length, word);
 }
 
 /* getopt_long() has rejected it. */
-static int explain_option(struct parser *p, bool is_missing)
+static int parser_explain_option(struct parser *p, bool is_missing)
 {
-	const struct option_spec *spec = optopt ? find_spec(p, optopt) : NULL;
+	const struct option_spec *spec = optopt ? parser_find_spec(p, optopt) : NULL;
 	char *word = p->argv[optind - 1];
 	char name[64];
 
 	if (!optopt)
-		return explain_unknown(p, word);
-	format_name(name, spec, optopt);
+		return parser_explain_unknown(p, word);
+	format_option_name(name, spec, optopt);
 	if (is_missing)
-		return options_explain(p->error, -EINVAL, "%s: %s is missing", name, spec->metavar);
+		return say_why(p->error, -EINVAL, "%s: %s is missing", name, spec->metavar);
 	if (spec)
-		return options_explain(p->error, -EINVAL, "%s '%s': takes no value", name,
-				       strchr(word, '=') + 1);
-	return options_explain(p->error, -EINVAL, "%s: no such option (--help lists them)", name);
+		return say_why(p->error, -EINVAL, "%s '%s': takes no value", name,
+			       strchr(word, '=') + 1);
+	return say_why(p->error, -EINVAL, "%s: no such option (--help lists them)", name);
 }
 
 /* Takes the first row of the kind without a value, or one that takes many. */
-static const struct option_spec *take_unnamed(struct parser *p, enum option_kind kind)
+static const struct option_spec *parser_take_unnamed(struct parser *p, enum option_kind kind)
 {
 	for (size_t i = 0; i < p->nr; i++) {
 		if (p->specs[i].kind != kind || p->seen & UINT64_C(1) << i)
@@ -188,33 +185,32 @@ static const struct option_spec *take_unnamed(struct parser *p, enum option_kind
 	return NULL;
 }
 
-static int parse_word(struct parser *p, char *word)
+static int parser_read_word(struct parser *p, char *word)
 {
-	const struct option_spec *spec = take_unnamed(p, OPTION_WORD);
+	const struct option_spec *spec = parser_take_unnamed(p, OPTION_WORD);
 	_cleanup_free_ char *why = NULL;
 	int r;
 
 	if (!spec)
-		return options_explain(p->error, -EINVAL, "'%s': unexpected argument", word);
-	r = parse_value(spec, word, p->target, &why);
+		return say_why(p->error, -EINVAL, "'%s': unexpected argument", word);
+	r = option_parse_value(spec, word, p->target, &why);
 	if (r && why)
-		return options_explain(p->error, -EINVAL, "%s: %s", spec->metavar, why);
+		return say_why(p->error, -EINVAL, "%s: %s", spec->metavar, why);
 	return r;
 }
 
-static int parse_rest(struct parser *p)
+static int parser_read_rest(struct parser *p)
 {
-	const struct option_spec *spec = take_unnamed(p, OPTION_REST);
+	const struct option_spec *spec = parser_take_unnamed(p, OPTION_REST);
 
 	if (spec)
 		*(char ***)((char *)p->target + spec->offset) = &p->argv[optind];
 	else if (optind < p->argc)
-		return options_explain(p->error, -EINVAL, "'%s': unexpected argument",
-				       p->argv[optind]);
+		return say_why(p->error, -EINVAL, "'%s': unexpected argument", p->argv[optind]);
 	return 0;
 }
 
-static int check_required(const struct parser *p)
+static int parser_check_required(const struct parser *p)
 {
 	for (size_t i = 0; i < p->nr; i++) {
 		const struct option_spec *spec = &p->specs[i];
@@ -222,9 +218,8 @@ static int check_required(const struct parser *p)
 		if (!spec->required || p->seen & UINT64_C(1) << i)
 			continue;
 		if (!spec->name)
-			return options_explain(p->error, -EINVAL, "%s is required", spec->metavar);
-		return options_explain(p->error, -EINVAL, "--%s %s is required", spec->name,
-				       spec->metavar);
+			return say_why(p->error, -EINVAL, "%s is required", spec->metavar);
+		return say_why(p->error, -EINVAL, "--%s %s is required", spec->name, spec->metavar);
 	}
 	return 0;
 }
@@ -232,7 +227,7 @@ static int check_required(const struct parser *p)
 /* Converts the rows for getopt_long(): arguments in order (-), no messages, ':' for a missing
  * value.
  */
-static void describe(const struct parser *p, struct option *names, char *letters)
+static void parser_describe_options(const struct parser *p, struct option *names, char *letters)
 {
 	letters = stpcpy(letters, "-:h");
 	*names++ = (struct option){ help_spec.name, no_argument, NULL, HELP };
@@ -249,32 +244,8 @@ static void describe(const struct parser *p, struct option *names, char *letters
 	}
 }
 
-static int parse_all(struct parser *p, const char *letters, const struct option *names)
-{
-	int r = 0;
-
-	/* 0 makes glibc reinitialise getopt. */
-	optind = 0;
-	while (!r) {
-		int at = optind ?: 1;
-		int found = getopt_long(p->argc, p->argv, letters, names, NULL);
-
-		if (found == HELP)
-			return 1;
-		if (found < 0)
-			return at < optind ? parse_rest(p) : 0;
-		if (found == 1)
-			r = parse_word(p, optarg);
-		else if (found == '?' || found == ':')
-			r = explain_option(p, found == ':');
-		else
-			r = parse_option(p, found);
-	}
-	return r;
-}
-
-int options_parse(const struct option_spec *specs, size_t nr, int argc, char **argv, void *target,
-		  char **error)
+int options_parse_argv(const struct option_spec *specs, size_t nr, int argc, char **argv,
+		       void *target, char **error)
 {
 	struct parser p = {
 		.specs = specs,
@@ -286,16 +257,34 @@ int options_parse(const struct option_spec *specs, size_t nr, int argc, char **a
 	};
 	_cleanup_free_ struct option *names = calloc(nr + 2, sizeof(*names));
 	_cleanup_free_ char *letters = malloc(sizeof("-:h") + 2 * nr);
-	int r;
+	int r = 0;
 
 	if (!names || !letters)
 		return -ENOMEM;
-	describe(&p, names, letters);
-	r = parse_all(&p, letters, names);
-	return r ? r : check_required(&p);
+	parser_describe_options(&p, names, letters);
+	/* 0 makes glibc reinitialise getopt. */
+	optind = 0;
+	while (!r) {
+		int at = optind ?: 1;
+		int found = getopt_long(argc, argv, letters, names, NULL);
+
+		if (found == HELP)
+			return 1;
+		if (found < 0) {
+			r = at < optind ? parser_read_rest(&p) : 0;
+			return r ? r : parser_check_required(&p);
+		}
+		if (found == 1)
+			r = parser_read_word(&p, optarg);
+		else if (found == '?' || found == ':')
+			r = parser_explain_option(&p, found == ':');
+		else
+			r = parser_read_option(&p, found);
+	}
+	return r;
 }
 
-static void print_lines(FILE *file, int width, const char *line)
+static void options_print_lines(FILE *file, int width, const char *line)
 {
 	for (; *line; width = 0) {
 		int length = (int)strcspn(line, "\n");
@@ -305,11 +294,11 @@ static void print_lines(FILE *file, int width, const char *line)
 	}
 }
 
-static void print_choices(FILE *file, const struct option_spec *spec)
+static void options_print_choices(FILE *file, const struct option_spec *spec)
 {
 	const struct perf_poke_choice *choice;
 
-	for (size_t i = 0; (choice = options_choice(spec, i)); i++) {
+	for (size_t i = 0; (choice = options_get_choice(spec, i)); i++) {
 		if (!choice->help)
 			continue;
 		if (choice->argument)
@@ -321,7 +310,7 @@ static void print_choices(FILE *file, const struct option_spec *spec)
 	}
 }
 
-void options_help(FILE *file, const struct option_spec *specs, size_t nr)
+void options_print_help(FILE *file, const struct option_spec *specs, size_t nr)
 {
 	for (size_t i = 0; i <= nr; i++) {
 		const struct option_spec *spec = i < nr ? &specs[i] : &help_spec;
@@ -336,12 +325,12 @@ void options_help(FILE *file, const struct option_spec *specs, size_t nr)
 			fputc('\n', file);
 			width = 0;
 		}
-		print_lines(file, width, spec->help);
-		print_choices(file, spec);
+		options_print_lines(file, width, spec->help);
+		options_print_choices(file, spec);
 	}
 }
 
-struct option_spec *options_expand(const struct option_spec *specs, size_t nr, size_t *nr_all)
+struct option_spec *options_expand_rows(const struct option_spec *specs, size_t nr, size_t *nr_all)
 {
 	const struct perf_poke_option *option;
 	struct option_spec *all;
@@ -371,4 +360,101 @@ struct option_spec *options_expand(const struct option_spec *specs, size_t nr, s
 		}
 	}
 	return all;
+}
+
+static void print_commands_usage(FILE *file, const struct command *const *commands)
+{
+	fputs("Usage: perf-poke-ctl COMMAND [OPTIONS]\n\n"
+	      "Catch late timers and keep a trace of what the CPU did before.\n\nCommands:\n",
+	      file);
+	for (; *commands; commands++) {
+		if ((*commands)->summary)
+			fprintf(file, "  %-11s %s\n", (*commands)->name, (*commands)->summary);
+	}
+	fputs("\nSee perf-poke-ctl COMMAND --help; --version prints the version.\n", file);
+}
+
+int command_options(const struct command *cmd, struct console *con, int argc, char **argv,
+		    void *target)
+{
+	_cleanup_free_ struct option_spec *options = NULL;
+	_cleanup_free_ char *error = NULL;
+	size_t nr;
+	int r;
+
+	options = options_expand_rows(cmd->options, cmd->nr_options, &nr);
+	r = options ? options_parse_argv(options, nr, argc - 1, argv + 1, target, &error) : -ENOMEM;
+	if (r > 0) {
+		fprintf(con->out, "Usage: perf-poke-ctl %s %s\n\n%s\n\nOptions:\n", cmd->name,
+			cmd->arguments, cmd->summary);
+		options_print_help(con->out, options, nr);
+		fprintf(con->out, "\n%s", cmd->notes);
+	} else if (r < 0) {
+		console_error(con, "%s", error ?: strerror(-r));
+	}
+	return r;
+}
+
+enum exit_code command_options_exit(int r)
+{
+	if (r > 0)
+		return EXIT_FINE;
+	return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+}
+
+static enum exit_code command_explain_unknown(struct console *con,
+					      const struct command *const *commands,
+					      const char *name)
+{
+	_cleanup_free_ char *names = NULL;
+
+	for (size_t i = 0; commands[i]; i++) {
+		if (commands[i]->summary)
+			explain_list(&names, commands[i]->name);
+	}
+	console_error(con, "'%s': no such command (use %s)", name, names ?: "--help");
+	return EXIT_USAGE;
+}
+
+static enum exit_code command_run_named(struct console *con, const struct command *const *commands,
+					int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : NULL;
+
+	if (!name) {
+		print_commands_usage(con->err, commands);
+		return EXIT_USAGE;
+	}
+	if (!strcmp(name, "--help") || !strcmp(name, "-h")) {
+		print_commands_usage(con->out, commands);
+		return EXIT_FINE;
+	}
+	if (!strcmp(name, "--version")) {
+		fprintf(con->out, "perf-poke-ctl %s\n", perf_poke__version());
+		return EXIT_FINE;
+	}
+	for (size_t i = 0; commands[i]; i++) {
+		if (!strcmp(name, commands[i]->name))
+			return commands[i]->run(con, argc, argv);
+	}
+	return command_explain_unknown(con, commands, name);
+}
+
+enum exit_code command_dispatch(const struct command *const *commands, int argc, char **argv)
+{
+	struct console con = { .out = stdout, .err = stderr };
+	enum exit_code code;
+
+	/* A broken pipe is an ordinary write error: it is reported, and sessions end in order. */
+	signal(SIGPIPE, SIG_IGN);
+	code = command_run_named(&con, commands, argc, argv);
+	logger_release(&con.log);
+	con.json = NULL;
+	if (con.log.failed)
+		console_error(&con, "cannot write to the log");
+	else if (con.deaf || fflush(con.out) || ferror(con.out))
+		console_error(&con, "cannot write to standard output");
+	else
+		return code;
+	return EXIT_FAILED;
 }

@@ -29,15 +29,15 @@ struct outlet {
 	void *ctx;
 };
 
-static void job_free(struct outlet_job *job)
+static void outlet_free_job(struct outlet_job *job)
 {
 	free(job->text);
-	words_freep(&job->fields);
+	argv_free_words(&job->fields);
 	free(job);
 }
 
 /* NULL: nothing is left to do. */
-static struct outlet_job *next_job(struct outlet *outlet)
+static struct outlet_job *outlet_next_job(struct outlet *outlet)
 {
 	struct outlet_job *job;
 
@@ -53,20 +53,20 @@ static struct outlet_job *next_job(struct outlet *outlet)
 	return job;
 }
 
-static void *write_jobs(void *arg)
+static void *outlet_write_jobs(void *arg)
 {
 	struct outlet *outlet = arg;
 	struct outlet_job *job;
 
 	pthread_setname_np(pthread_self(), "pp-outlet");
 	pthread_mutex_lock(&outlet->lock);
-	while ((job = next_job(outlet))) {
+	while ((job = outlet_next_job(outlet))) {
 		size_t dropped = outlet->first ? 0 : outlet->dropped;
 
 		outlet->dropped -= dropped;
 		pthread_mutex_unlock(&outlet->lock);
 		job->write(job);
-		job_free(job);
+		outlet_free_job(job);
 		if (dropped && outlet->say_dropped)
 			outlet->say_dropped(outlet->ctx, dropped);
 		pthread_mutex_lock(&outlet->lock);
@@ -107,7 +107,8 @@ int outlet_new(struct outlet **ret, size_t max_size, void (*say_dropped)(void *c
 	outlet->done = eventfd(0, EFD_CLOEXEC);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &saved);
-	r = outlet->done < 0 ? -errno : -pthread_create(&outlet->thread, NULL, write_jobs, outlet);
+	r = outlet->done < 0 ? -errno
+			     : -pthread_create(&outlet->thread, NULL, outlet_write_jobs, outlet);
 	pthread_sigmask(SIG_SETMASK, &saved, NULL);
 	if (r)
 		outlet_free(outlet);
@@ -116,7 +117,7 @@ int outlet_new(struct outlet **ret, size_t max_size, void (*say_dropped)(void *c
 	return r;
 }
 
-void outlet_add(struct outlet *outlet, const struct outlet_job *job)
+void outlet_add_job(struct outlet *outlet, const struct outlet_job *job)
 {
 	struct outlet_job *copy = malloc(sizeof(*copy));
 
@@ -137,7 +138,7 @@ void outlet_add(struct outlet *outlet, const struct outlet_job *job)
 	}
 	pthread_mutex_unlock(&outlet->lock);
 	if (copy)
-		job_free(copy);
+		outlet_free_job(copy);
 }
 
 bool outlet_is_idle(struct outlet *outlet)

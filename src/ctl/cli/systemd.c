@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cli/cli.h"
 
+#ifdef HAVE_LIBSYSTEMD
+
 #include <string.h>
 #define SD_JOURNAL_SUPPRESS_LOCATION
 #include <systemd/sd-daemon.h>
@@ -37,7 +39,7 @@ bool systemd_has_journal(void)
 	return !access("/run/systemd/journal/socket", W_OK);
 }
 
-int systemd_journal(int priority, const char *text)
+int systemd_write_journal(int priority, const char *text)
 {
 	size_t size = strlen(text);
 
@@ -48,7 +50,7 @@ int systemd_journal(int priority, const char *text)
 			       "SYSLOG_IDENTIFIER=perf-poke-ctl", NULL);
 }
 
-int systemd_journal_entry(const char *message, char *const *fields)
+int systemd_write_capture_entry(const char *message, char *const *fields)
 {
 	_cleanup_free_ char *text = strfmt("MESSAGE=%s", message);
 	struct iovec parts[FIELDS_MAX] = {
@@ -66,3 +68,36 @@ int systemd_journal_entry(const char *message, char *const *fields)
 		parts[nr++] = (struct iovec)PART(*fields);
 	return sd_journal_sendv(parts, nr);
 }
+
+#else
+
+bool systemd_is_built(void)
+{
+	return false;
+}
+
+bool systemd_wants_notify(void)
+{
+	return false;
+}
+
+void systemd_notify(const char *state)
+{
+}
+
+bool systemd_has_journal(void)
+{
+	return false;
+}
+
+int systemd_write_journal(int priority, const char *text)
+{
+	return -EOPNOTSUPP;
+}
+
+int systemd_write_capture_entry(const char *message, char *const *fields)
+{
+	return -EOPNOTSUPP;
+}
+
+#endif

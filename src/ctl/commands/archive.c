@@ -18,7 +18,7 @@ static int parse_word(void *target, const char *value, char **why)
 	if (!strcmp(value, "-"))
 		args->output = value;
 	else if (args->capture)
-		return options_explain(why, -EINVAL, "one capture at a time");
+		return say_why(why, -EINVAL, "one capture at a time");
 	else
 		args->capture = value;
 	return 0;

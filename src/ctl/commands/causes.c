@@ -208,7 +208,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	int r;
 
 	r = causes_parse(&args, con, argc, argv);
-	json_use(con, args.json);
+	console_use_json(con, args.json);
 	code = r ? command_options_exit(r) : run_parsed(con, &args);
 	free(args.paths);
 	return code;

@@ -23,7 +23,7 @@ static void print_capability(void *ctx, const struct perf_poke_capability *capab
 	bool have = capability->have;
 
 	if (con->json) {
-		json_print(con, json_capability_line(capability));
+		json_print_line(con, json_capability_line(capability));
 		return;
 	}
 	fprintf(con->out, "%-20s %-3s  %s%s\n", capability->name, have ? "yes" : "no",
@@ -59,7 +59,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	r = command_options(&command_check, con, argc, argv, &args);
 	if (r)
 		return command_options_exit(r);
-	json_use(con, args.json);
+	console_use_json(con, args.json);
 	r = perf_poke__check(print_capability, con);
 	check_libipt(con);
 	if (r && r != -EOPNOTSUPP) {
@@ -67,7 +67,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 		return EXIT_FAILED;
 	}
 	if (con->json)
-		json_print(con, json_check_line(!r));
+		json_print_line(con, json_check_line(!r));
 	else
 		fprintf(con->out, "\n%s\n",
 			r ? "perf-poke-ctl start cannot run here: a requirement is missing."

@@ -25,7 +25,7 @@ static void offer_values(struct console *con, const char *word, const struct opt
 {
 	const struct perf_poke_choice *choice;
 
-	for (size_t i = 0; (choice = options_choice(spec, i)); i++)
+	for (size_t i = 0; (choice = options_get_choice(spec, i)); i++)
 		offer(con, word, choice->name, choice->help ?: "");
 	if (!spec->metavar)
 		return;
@@ -97,7 +97,7 @@ static void offer_for(struct console *con, const struct command *cmd, int nr, ch
 {
 	struct command all = *cmd;
 	_cleanup_free_ struct option_spec *options =
-		options_expand(cmd->options, cmd->nr_options, &all.nr_options);
+		options_expand_rows(cmd->options, cmd->nr_options, &all.nr_options);
 
 	all.options = options;
 	if (options)

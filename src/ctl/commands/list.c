@@ -88,9 +88,9 @@ static int parse_since(void *target, const char *value, char **why)
 
 	if (!list_parse_since(value, clock_ns(CLOCK_REALTIME), &args->since_ns))
 		return 0;
-	return options_explain(why, -EINVAL,
-			       "not a time (use 2026-11-21, '2026-11-21 07:01', or 2h for two "
-			       "hours ago)");
+	return say_why(why, -EINVAL,
+		       "not a time (use 2026-11-21, '2026-11-21 07:01', or 2h for two "
+		       "hours ago)");
 }
 
 int list_parse(struct list_args *args, struct console *con, int argc, char **argv)
@@ -277,7 +277,7 @@ static json_object *new_line(const struct list_entry *entry, bool why)
 	};
 	static const char *const reasons[] = { "sentence", "cause" };
 	_cleanup_json_ json_object *all = json_capture_line(entry->capture);
-	json_object *object = json_line("capture");
+	json_object *object = json_typed_object("capture");
 
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
 		json_add(object, fields[i],
@@ -297,7 +297,7 @@ static void print(struct list *list)
 
 	if (con->json) {
 		for (size_t i = 0; i < list->nr; i++)
-			json_print(con, new_line(&list->entries[i], list->args->why));
+			json_print_line(con, new_line(&list->entries[i], list->args->why));
 		return;
 	}
 	if (!list->nr && !list->failed)
@@ -319,7 +319,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	r = list_parse(&args, con, argc, argv);
 	if (r)
 		return command_options_exit(r);
-	json_use(con, args.json);
+	console_use_json(con, args.json);
 	if (reader_begin(con, args.max_size, ""))
 		return EXIT_FAILED;
 	if (args.cpus)

@@ -55,13 +55,12 @@ static int check_capture(struct opening *o, const char *name)
 	int r = path && data ? capture_file_open(&file, path, &why) : -ENOMEM;
 
 	if (r)
-		return options_explain(&o->why, -EINVAL,
-				       "not an archive of a capture: " CAPTURE_FILE_NAME ": %s",
-				       why ?: strerror(-r));
+		return say_why(&o->why, -EINVAL,
+			       "not an archive of a capture: " CAPTURE_FILE_NAME ": %s",
+			       why ?: strerror(-r));
 	if (facts_have_trace(&file.facts) &&
 	    faccessat(o->partial.fd, data, F_OK, AT_SYMLINK_NOFOLLOW))
-		return options_explain(&o->why, -EINVAL,
-				       "not an archive of a capture: no perf.data/data");
+		return say_why(&o->why, -EINVAL, "not an archive of a capture: no perf.data/data");
 	return 0;
 }
 
@@ -78,8 +77,7 @@ static int check_selftest(struct opening *o)
 	int r = opendir_at(&dir, o->partial.fd, ".");
 
 	if (!r && faccessat(o->partial.fd, "selftest.json", F_OK, AT_SYMLINK_NOFOLLOW))
-		r = options_explain(&o->why, -EINVAL,
-				    "not an archive of a selftest: no selftest.json");
+		r = say_why(&o->why, -EINVAL, "not an archive of a selftest: no selftest.json");
 	while (!r && (entry = readdir(dir)))
 		r = check_name(o, entry->d_name);
 	return r;

@@ -105,7 +105,7 @@ static void print(struct console *con, const struct report_args *args,
 	if (comparison)
 		json_add(object, args->normal ? "normal" : "against",
 			 comparison_json(comparison, args->top, false));
-	json_print(con, object);
+	json_print_line(con, object);
 }
 
 static enum exit_code report(struct console *con, const struct report_args *args,
@@ -152,7 +152,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 
 	if (r)
 		return command_options_exit(r);
-	json_use(con, args.json);
+	console_use_json(con, args.json);
 	if (args.normal && args.against) {
 		console_error(con, "--normal and --against '%s': give one of them", args.against);
 		return EXIT_USAGE;

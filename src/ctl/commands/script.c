@@ -92,7 +92,7 @@ static enum exit_code show(struct console *con, const struct script_args *args,
 			   const struct facts *facts, const char *data)
 {
 	_cleanup_(perf_tool_release) struct perf_tool perf = { 0 };
-	_cleanup_(words_freep) char **argv = NULL;
+	_cleanup_(argv_free_words) char **argv = NULL;
 	struct view_options view = args->view;
 	_cleanup_free_ char *buildid_dir = NULL;
 	_cleanup_free_ char *why = NULL;

@@ -106,7 +106,7 @@ static void add_capability(void *ctx, const struct perf_poke_capability *capabil
 	struct capabilities *has = ctx;
 	size_t length = strlen(has->have);
 
-	json_print(has->lines, json_capability_line(capability));
+	json_print_line(has->lines, json_capability_line(capability));
 	if (capability->have)
 		snprintf(has->have + length, sizeof(has->have) - length, " %s ", capability->name);
 	else if (!strcmp(capability->name, "intel_pt"))
@@ -202,9 +202,9 @@ static void print_row(struct selftest *s, const struct row *row)
 	size_t size;
 	FILE *file;
 
-	json_print(&s->lines, row_json(row));
+	json_print_line(&s->lines, row_json(row));
 	if (s->con->json) {
-		json_print(s->con, row_json(row));
+		json_print_line(s->con, row_json(row));
 		return;
 	}
 	if (s->nr_rows == 1)
@@ -290,7 +290,7 @@ static void try_all(struct selftest *s)
 
 static json_object *new_result(const struct selftest *s, const char *archive)
 {
-	json_object *object = json_line("selftest");
+	json_object *object = json_typed_object("selftest");
 
 	json_add_bool(object, "ok", s->nr_rows && !s->nr_wrong);
 	json_add_bool(object, "intel_pt", has(s, "", "intel_pt"));
@@ -305,7 +305,7 @@ static void print_result(const struct selftest *s, const char *archive)
 	FILE *out = s->con->out;
 
 	if (s->con->json) {
-		json_print(s->con, new_result(s, archive));
+		json_print_line(s->con, new_result(s, archive));
 		return;
 	}
 	fprintf(out, "\n%s: %zu of %zu combinations failed\n",
@@ -330,7 +330,7 @@ static int write_archive(struct selftest *s, const char **archive, char name[64]
 	gmtime_r(&now, &tm);
 	strftime(name, 64, LAYOUT_SELFTEST "-%Y%m%d-%H%M%S.tar.zst", &tm);
 	*archive = s->args->output ?: name;
-	json_print(&s->lines, new_result(s, *archive));
+	json_print_line(&s->lines, new_result(s, *archive));
 	fflush(s->messages.err);
 	return bundle_write(&s->bundle, s->con, *archive, s->args->force);
 }
@@ -425,7 +425,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 			      perf_poke__name(PERF_POKE_AXIS_RECORDER, args.recorder));
 		return EXIT_USAGE;
 	}
-	json_use(con, args.json);
+	console_use_json(con, args.json);
 	s.lines.out = open_memstream(&lines, &size[0]);
 	s.messages.err = s.messages.out = open_memstream(&messages, &size[1]);
 	s.messages.verbose = true;

@@ -126,7 +126,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	if (r)
 		return command_options_exit(r);
 	view = (struct session_view){ .top = args.top && !args.json, .hooks = args.hooks };
-	json_use(con, args.json);
+	console_use_json(con, args.json);
 	con->verbose = args.verbose;
 	detach.where = args.log;
 	if (args.detach) {
@@ -134,7 +134,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 		if (r)
 			return r < 0 ? EXIT_FAILED : code;
 	}
-	if (args.log && logger_open(args.detach ? &detach.log : &con->log, args.log, &why)) {
+	if (args.log && logger_open_path(args.detach ? &detach.log : &con->log, args.log, &why)) {
 		console_error(con, "%s", why ?: strerror(ENOMEM));
 		return EXIT_USAGE;
 	}

@@ -186,7 +186,7 @@ static void show_one(void *ctx, const struct perf_poke_session *session)
 	if (showing->wanted && strcmp(showing->wanted, session->name))
 		return;
 	if (showing->con->json) {
-		json_print(showing->con, json_session_line(session));
+		json_print_line(showing->con, json_session_line(session));
 	} else {
 		if (showing->shown)
 			fputc('\n', showing->con->out);
@@ -248,7 +248,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	r = command_options(&command_status, con, argc, argv, &args);
 	if (r)
 		return command_options_exit(r);
-	json_use(con, args.json);
+	console_use_json(con, args.json);
 	return args.watch ? watch(con, args.session) : show(con, args.session);
 }
 

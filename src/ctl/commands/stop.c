@@ -36,7 +36,7 @@ static const char notes[] =
 
 static void on_log(void *ctx, enum perf_poke_log_level level, const char *msg)
 {
-	console_log(ctx, level, msg);
+	console_log_message(ctx, level, msg);
 }
 
 /* Restores kernel settings that killed sessions changed. Returns their number, or a negative errno.

@@ -311,7 +311,7 @@ static int run_perf(struct row_capture *capture, char *const *argv, const char *
 /* Shows the time during which the timer was late. */
 void decode_by_perf(struct row_capture *capture, const struct perf_tool *perf, struct console *con)
 {
-	_cleanup_(words_freep) char **argv = NULL;
+	_cleanup_(argv_free_words) char **argv = NULL;
 	_cleanup_free_ char *data = NULL;
 	struct view_options options = { .window_ns = capture->told.spike->latency_ns };
 	_cleanup_(capture_file_close) struct capture_file file = { 0 };

@@ -82,7 +82,7 @@ static json_object *new_verdict(const struct row_verdict *verdict)
 
 json_object *row_json(const struct row *row)
 {
-	json_object *object = json_line("row");
+	json_object *object = json_typed_object("row");
 	json_object *checks = json_object_new_object();
 	json_object *captures = json_object_new_array();
 

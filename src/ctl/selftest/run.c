@@ -56,7 +56,7 @@ static void on_log(void *ctx, enum perf_poke_log_level level, const char *msg)
 
 	if (level == PERF_POKE_LOG_ERROR && !s->row->failure)
 		s->row->failure = strdup(msg);
-	console_log(s->run->con, level, msg);
+	console_log_message(s->run->con, level, msg);
 }
 
 static void on_capture(void *ctx, const struct perf_poke_capture *told)

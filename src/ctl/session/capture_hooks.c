@@ -25,7 +25,7 @@ void hook_commands_init(struct hook_commands *commands, const char *command)
 
 static void hook_job_release(struct hook_job *job)
 {
-	words_freep(&job->environment);
+	argv_free_words(&job->environment);
 	free(job->input);
 	free(job->capture);
 	*job = (struct hook_job){ 0 };
@@ -257,27 +257,28 @@ static int make_hook_fields(const struct capture_hooks *f, const struct perf_pok
 	const struct perf_poke_spike *spike = capture->spike;
 	uint64_t wall_ns = capture->wall_ns;
 	char utc[CLOCK_UTC_SIZE];
-	struct words words = { 0 };
+	struct argv_builder words = { 0 };
 
-	words_add(&words, "PERF_POKE_CAPTURE=%s", capture->path);
-	words_add(&words, "PERF_POKE_SESSION=%s", f->session);
-	words_add(&words, "PERF_POKE_CPU=%d", spike->cpu);
-	words_add(&words, "PERF_POKE_LATENCY_NS=%" PRIu64, spike->latency_ns);
-	words_add(&words, "PERF_POKE_TRIGGER=%s",
-		  spike->poked ? "poke" : kind_display_name(spike->kind));
-	words_add(&words, "PERF_POKE_TASK=%.*s", (int)sizeof(spike->comm), spike->comm);
+	argv_builder_add(&words, "PERF_POKE_CAPTURE=%s", capture->path);
+	argv_builder_add(&words, "PERF_POKE_SESSION=%s", f->session);
+	argv_builder_add(&words, "PERF_POKE_CPU=%d", spike->cpu);
+	argv_builder_add(&words, "PERF_POKE_LATENCY_NS=%" PRIu64, spike->latency_ns);
+	argv_builder_add(&words, "PERF_POKE_TRIGGER=%s",
+			 spike->poked ? "poke" : kind_display_name(spike->kind));
+	argv_builder_add(&words, "PERF_POKE_TASK=%.*s", (int)sizeof(spike->comm), spike->comm);
 	if (cause) {
 		/* The time in capture.json, so that all outputs agree. */
 		json_number(json_find(cause, "first_ns"), &wall_ns);
-		words_add(&words, "PERF_POKE_FINGERPRINT=%s", json_text_of(cause, "fingerprint"));
-		words_add(&words, "PERF_POKE_CAUSE=%s", json_text_of(cause, "cause"));
-		words_add(&words, "PERF_POKE_SENTENCE=%s", json_text_of(cause, "sentence"));
+		argv_builder_add(&words, "PERF_POKE_FINGERPRINT=%s",
+				 json_text_of(cause, "fingerprint"));
+		argv_builder_add(&words, "PERF_POKE_CAUSE=%s", json_text_of(cause, "cause"));
+		argv_builder_add(&words, "PERF_POKE_SENTENCE=%s", json_text_of(cause, "sentence"));
 	}
 	if (wall_ns) {
 		clock_format_utc(utc, wall_ns);
-		words_add(&words, "PERF_POKE_TIME=%s", utc);
+		argv_builder_add(&words, "PERF_POKE_TIME=%s", utc);
 	}
-	return words_take(&words, fields);
+	return argv_builder_finish(&words, fields);
 }
 
 static void run_hook_command(struct capture_hooks *f, const struct perf_poke_capture *capture,
@@ -338,7 +339,7 @@ static bool remove_known_capture(struct capture_hooks *f, const char *path,
 	results_remove_capture(f->results, path);
 	console_info(f->con, "known cause: %s, removed", path);
 	if (f->con->json)
-		json_print(f->con, json_removed_line(path));
+		json_print_line(f->con, json_removed_line(path));
 	return false;
 }
 

@@ -459,7 +459,7 @@ void child_process_release(struct child_process *child)
 	closep(&child->control);
 	closep(&child->ack);
 	closep(&child->pidfd);
-	words_freep(&child->argv);
+	argv_free_words(&child->argv);
 	child->pid = 0;
 }
 

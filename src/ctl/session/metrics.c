@@ -216,7 +216,7 @@ void metrics_write(struct metrics *metrics, struct console *con, const struct me
 		return;
 	}
 	if (metrics->outlet) {
-		outlet_add(metrics->outlet, &job);
+		outlet_add_job(metrics->outlet, &job);
 	} else {
 		metrics_write_job(&job);
 		free(job.text);

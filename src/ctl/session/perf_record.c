@@ -78,11 +78,10 @@ static int perf_record_set_option(struct perf_record *record, struct found *foun
 	record->delay = value;
 	delay_ms = strtol(value, &end, 10);
 	if (end == value || delay_ms > 3600000)
-		return options_explain(
-			why, -EINVAL,
-			"perf record: --delay '%s': must be milliseconds, at most an "
-			"hour",
-			value);
+		return say_why(why, -EINVAL,
+			       "perf record: --delay '%s': must be milliseconds, at most an "
+			       "hour",
+			       value);
 	record->delay_ns = delay_ms > 0 ? (uint64_t)delay_ms * NSEC_PER_MSEC : 0;
 	return 0;
 }
@@ -175,17 +174,17 @@ int perf_record_read(struct perf_record *record, char **words, bool any, char **
 
 	*record = (struct perf_record){ .words = words, .output = "perf.data" };
 	if (!words[0])
-		return options_explain(why, -EINVAL, "--: a command is missing");
+		return say_why(why, -EINVAL, "--: a command is missing");
 	record->at = find_record_word(words);
 	if (!record->at && any) {
 		record->output = NULL;
 		return 0;
 	}
 	if (!record->at)
-		return options_explain(why, -EINVAL,
-				       "-- '%s': not a perf record (use -- perf record ..., or "
-				       "--any-process)",
-				       words[0]);
+		return say_why(why, -EINVAL,
+			       "-- '%s': not a perf record (use -- perf record ..., or "
+			       "--any-process)",
+			       words[0]);
 	options = words + record->at + 1;
 	/* The first word that is not an option starts the workload. */
 	while (*options && (*options)[0] == '-' && (*options)[1] && strcmp(*options, "--")) {
@@ -198,16 +197,15 @@ int perf_record_read(struct perf_record *record, char **words, bool any, char **
 		options += nr;
 	}
 	if (found.control)
-		return options_explain(why, -EINVAL,
-				       "perf record: --control is reserved for perf-poke");
+		return say_why(why, -EINVAL, "perf record: --control is reserved for perf-poke");
 	if (!strcmp(record->output, "-"))
-		return options_explain(why, -EINVAL,
-				       "perf record: --output '-': standard output is used by "
-				       "perf-poke (use a file)");
+		return say_why(why, -EINVAL,
+			       "perf record: --output '-': standard output is used by "
+			       "perf-poke (use a file)");
 	if (!found.keeps)
-		return options_explain(why, -EINVAL,
-				       "perf record: ignores pokes without -S (with Intel PT) or "
-				       "--switch-output=signal --overwrite");
+		return say_why(why, -EINVAL,
+			       "perf record: ignores pokes without -S (with Intel PT) or "
+			       "--switch-output=signal --overwrite");
 	return 0;
 }
 
@@ -224,31 +222,31 @@ int perf_record_make_wake(char wake[PERF_RECORD_WAKE])
 int perf_record_argv(const struct perf_record *record, int control, int ack, const char *wake,
 		     char ***argv)
 {
-	struct words words = { 0 };
+	struct argv_builder words = { 0 };
 
 	for (size_t i = 0; record->words[i]; i++) {
-		words_add(&words, "%s", record->words[i]);
+		argv_builder_add(&words, "%s", record->words[i]);
 		if (!record->at || i != record->at)
 			continue;
 		/* Before the user's options, because the last one wins. */
-		words_add(&words, "--control");
-		words_add(&words, "fd:%d,%d", control, ack);
+		argv_builder_add(&words, "--control");
+		argv_builder_add(&words, "fd:%d,%d", control, ack);
 		if (!record->delay)
-			words_add(&words, "--delay=-1");
+			argv_builder_add(&words, "--delay=-1");
 		/* Without --output, perf writes to standard output if that is a pipe. */
 		if (!record->has_output)
-			words_add(&words, "--output=%s", record->output);
+			argv_builder_add(&words, "--output=%s", record->output);
 		if (!wake)
 			continue;
 		/* A filter must follow its event. */
-		words_add(&words, "-e");
-		words_add(&words, "bpf_trace:bpf_trace_printk");
-		words_add(&words, "--filter");
-		words_add(&words, "bpf_string ~ \"%s*\"", wake);
+		argv_builder_add(&words, "-e");
+		argv_builder_add(&words, "bpf_trace:bpf_trace_printk");
+		argv_builder_add(&words, "--filter");
+		argv_builder_add(&words, "bpf_string ~ \"%s*\"", wake);
 		/* Wake up at the first sample, not when the ring is half full. */
-		words_add(&words, "--no-buffering");
+		argv_builder_add(&words, "--no-buffering");
 	}
-	return words_take(&words, argv);
+	return argv_builder_finish(&words, argv);
 }
 
 const char *perf_record_first(const struct perf_record *record)
@@ -368,9 +366,8 @@ static int check_housekeeping(const char *housekeeping, const char *watched, cha
 		return r;
 	for (size_t i = 0, j = 0; i < nr && j < nr_others; cpus[i] < others[j] ? i++ : j++) {
 		if (cpus[i] == others[j])
-			return options_explain(why, -EINVAL,
-					       "--housekeeping '%s': CPU %d is watched",
-					       housekeeping, cpus[i]);
+			return say_why(why, -EINVAL, "--housekeeping '%s': CPU %d is watched",
+				       housekeeping, cpus[i]);
 	}
 	return 0;
 }
@@ -387,20 +384,18 @@ int target_args_check(struct target_args *targets, const struct perf_poke_opts *
 	int r;
 
 	if (option && !targets->command && !opts->nr_targets)
-		return options_explain(why, -EINVAL,
-				       "%s needs a target (use --perf-pid PID or -- perf record "
-				       "...)",
-				       option);
+		return say_why(why, -EINVAL,
+			       "%s needs a target (use --perf-pid PID or -- perf record "
+			       "...)",
+			       option);
 	if (opts->delivery == PERF_POKE_DELIVERY_TRACEPOINT && !targets->command)
-		return options_explain(why, -EINVAL,
-				       "--delivery tracepoint needs -- perf record ...");
+		return say_why(why, -EINVAL, "--delivery tracepoint needs -- perf record ...");
 	if (targets->command && opts->nr_targets == TARGETS_MAX)
-		return options_explain(why, -EINVAL, "--perf-pid: more than %d targets",
-				       TARGETS_MAX);
+		return say_why(why, -EINVAL, "--perf-pid: more than %d targets", TARGETS_MAX);
 	if (opts->signal && opts->signal != SIGUSR2 && !opts->any_process)
-		return options_explain(why, -EINVAL,
-				       "--signal: perf handles SIGUSR2 only (--any-process for "
-				       "other programs)");
+		return say_why(why, -EINVAL,
+			       "--signal: perf handles SIGUSR2 only (--any-process for "
+			       "other programs)");
 	r = check_housekeeping(targets->housekeeping, opts->cpus, why);
 	if (r || !targets->command)
 		return r;
@@ -408,12 +403,12 @@ int target_args_check(struct target_args *targets, const struct perf_poke_opts *
 	if (r)
 		return r;
 	if (!record->at && opts->delivery == PERF_POKE_DELIVERY_TRACEPOINT)
-		return options_explain(why, -EINVAL,
-				       "--delivery tracepoint: the command is not perf record");
+		return say_why(why, -EINVAL,
+			       "--delivery tracepoint: the command is not perf record");
 	/* The event that we add would replace perf's default event. */
 	if (opts->delivery == PERF_POKE_DELIVERY_TRACEPOINT && !record->has_event)
-		return options_explain(why, -EINVAL,
-				       "--delivery tracepoint: perf record needs an event, such as "
-				       "-e intel_pt//k");
+		return say_why(why, -EINVAL,
+			       "--delivery tracepoint: perf record needs an event, such as "
+			       "-e intel_pt//k");
 	return 0;
 }

@@ -133,8 +133,8 @@ static int open_log_among_captures(struct detach *detach, const struct perf_poke
 		return -ENOMEM;
 	name = strrchr(*where, '/') + 1;
 	r = logger_open_at(&detach->log, output_fd, name);
-	return r ? options_explain(why, r, "--detach: cannot append to the log '%s': %s", *where,
-				   strerror(-r))
+	return r ? say_why(why, r, "--detach: cannot append to the log '%s': %s", *where,
+			   strerror(-r))
 		 : 0;
 }
 
@@ -149,7 +149,7 @@ static int detach_choose_log(struct detach *detach, const struct perf_poke_opts 
 	*where = strdup(chosen);
 	if (!*where)
 		return -ENOMEM;
-	return detach->log.kind ? 0 : logger_open(&detach->log, chosen, why);
+	return detach->log.kind ? 0 : logger_open_path(&detach->log, chosen, why);
 }
 
 static int close_standard_streams(struct console *con)
@@ -177,7 +177,7 @@ int detach_release_caller(struct detach *detach, struct console *con,
 		return r;
 	}
 	if (con->json)
-		json_print(con, json_detached_line(opts->session, getpid(), where));
+		json_print_line(con, json_detached_line(opts->session, getpid(), where));
 	console_info(con,
 		     "session %s, pid %d, log %s; see it with perf-poke-ctl status %s, end it "
 		     "with perf-poke-ctl stop %s",

@@ -46,9 +46,9 @@ int perf_record_read(struct perf_record *record, char **words, bool any, char **
 int perf_record_make_wake(char wake[PERF_RECORD_WAKE]) _must_check_;
 
 /*
- * Builds the argv, for words_freep(), of a command that listens on `control`, answers on `ack` and
- * starts with its events disabled. If `wake` is not NULL, bpf_trace_printk() of that string wakes
- * it. Returns 0 or -ENOMEM.
+ * Builds the argv, for argv_free_words(), of a command that listens on `control`, answers on `ack`
+ * and starts with its events disabled. If `wake` is not NULL, bpf_trace_printk() of that string
+ * wakes it. Returns 0 or -ENOMEM.
  */
 int perf_record_argv(const struct perf_record *record, int control, int ack, const char *wake,
 		     char ***argv) _must_check_;

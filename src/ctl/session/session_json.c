@@ -34,7 +34,7 @@ json_object *json_armed_line(const int *cpus, size_t nr, const struct perf_poke_
 			     const char *session, const char *recorder, const char *workload,
 			     const char *delivery)
 {
-	json_object *object = json_line("armed");
+	json_object *object = json_typed_object("armed");
 	json_object *targets = json_object_new_array();
 
 	json_add_text(object, "session", session);
@@ -53,7 +53,7 @@ json_object *json_armed_line(const int *cpus, size_t nr, const struct perf_poke_
 
 json_object *json_detached_line(const char *session, int pid, const char *log)
 {
-	json_object *object = json_line("detached");
+	json_object *object = json_typed_object("detached");
 
 	json_add_text(object, "session", session);
 	json_add_int(object, "pid", pid);
@@ -77,7 +77,7 @@ json_object *json_capture_line(const struct perf_poke_capture *capture)
 {
 	_cleanup_free_ char *text = perf_poke__capture_json(capture);
 	json_object *fields = text ? json_tokener_parse(text) : NULL;
-	json_object *object = json_line("capture");
+	json_object *object = json_typed_object("capture");
 
 	json_add_text(object, "error", capture->error ? strerror(-capture->error) : NULL);
 	json_add_scalars(object, fields);
@@ -161,7 +161,7 @@ static void json_add_result_kind(json_object *object, const struct results *resu
 
 json_object *json_removed_line(const char *path)
 {
-	json_object *object = json_line("removed");
+	json_object *object = json_typed_object("removed");
 
 	json_add_text(object, "path", path);
 	return object;
@@ -190,7 +190,7 @@ static json_object *json_new_kept_captures(const struct results *results)
 
 json_object *json_summary_line(const struct results *results)
 {
-	json_object *object = json_line("summary");
+	json_object *object = json_typed_object("summary");
 	json_object *triggers = json_object_new_object();
 
 	json_add_result_kind(object, results, PERF_POKE_TRIGGER_IRQ);
@@ -223,7 +223,7 @@ json_object *json_summary_line(const struct results *results)
 
 json_object *json_capability_line(const struct perf_poke_capability *capability)
 {
-	json_object *object = json_line("capability");
+	json_object *object = json_typed_object("capability");
 
 	json_add_text(object, "name", capability->name);
 	json_add_bool(object, "have", capability->have);
@@ -236,7 +236,7 @@ json_object *json_capability_line(const struct perf_poke_capability *capability)
 
 json_object *json_check_line(bool can_start)
 {
-	json_object *object = json_line("check");
+	json_object *object = json_typed_object("check");
 
 	json_add_bool(object, "can_start", can_start);
 	return object;
@@ -272,7 +272,7 @@ json_object *json_session_line(const struct perf_poke_session *session)
 	static const struct perf_poke_stats nothing;
 	static const struct perf_poke_session_kind none = { .stats = &nothing };
 	json_object *triggers = json_object_new_object();
-	json_object *object = json_line("session");
+	json_object *object = json_typed_object("session");
 
 	json_add_text(object, "session", session->name);
 	json_add_bool(object, "alive", session->alive);

@@ -49,7 +49,7 @@ static void session_log_message(void *ctx, enum perf_poke_log_level level, const
 {
 	struct session *s = ctx;
 
-	console_log(s->con, level, msg);
+	console_log_message(s->con, level, msg);
 }
 
 static void session_add_capture(void *ctx, const struct perf_poke_capture *capture)
@@ -59,7 +59,7 @@ static void session_add_capture(void *ctx, const struct perf_poke_capture *captu
 	int r;
 
 	if (s->con->json)
-		json_print(s->con, json_capture_line(capture));
+		json_print_line(s->con, json_capture_line(capture));
 	if (capture->error) {
 		s->results.nr_failed++;
 		return;
@@ -88,7 +88,7 @@ static void session_drop_capture(void *ctx, const char *path)
 
 	results_remove_capture(&s->results, path);
 	if (s->con->json)
-		json_print(s->con, json_removed_line(path));
+		json_print_line(s->con, json_removed_line(path));
 }
 
 /* Such as " to 812 and 813". */
@@ -136,8 +136,8 @@ static void session_print_armed(struct session *s, const int *cpus, size_t nr)
 	_cleanup_free_ char *list = NULL;
 
 	if (s->con->json)
-		json_print(s->con, json_armed_line(cpus, nr, &s->opts, session, recorder, workload,
-						   delivery));
+		json_print_line(s->con, json_armed_line(cpus, nr, &s->opts, session, recorder,
+							workload, delivery));
 	if (cpulist_format(cpus, nr, &list) || format_poke_targets(&s->opts, &targets) ||
 	    format_thresholds(&s->opts, &thresholds))
 		return;
@@ -175,7 +175,7 @@ struct session *session_new(struct console *con, const struct perf_poke_opts *op
 		snprintf(s->name, sizeof(s->name), "%d", getpid());
 		s->opts.session = s->name;
 	}
-	s->opts.output_owner = sudo_user();
+	s->opts.output_owner = sudo_user_id();
 	s->opts.log = session_log_message;
 	s->opts.log_ctx = s;
 	s->opts.on_capture = session_add_capture;
@@ -405,7 +405,7 @@ enum exit_code session_finish(struct session *s)
 
 	r = results_collect(&s->results, s->pp);
 	if (!r && s->con->json) {
-		json_print(s->con, json_summary_line(&s->results));
+		json_print_line(s->con, json_summary_line(&s->results));
 	} else if (!r) {
 		file = open_memstream(&text, &size);
 		r = file ? summary_print(file, &s->results) : -ENOMEM;

@@ -17,7 +17,7 @@
 /* The words, each after a blank; the caller frees them. */
 static char *words(const char *text, const struct view_options *options)
 {
-	_cleanup_(words_freep) char **argv = NULL;
+	_cleanup_(argv_free_words) char **argv = NULL;
 	_cleanup_(capture_file_close) struct capture_file file;
 	char *why = NULL;
 

@@ -53,7 +53,7 @@ TEST_WITH(escapes_json, set_up, tear_down)
 	json_object *object = json_object_new_object(), *back;
 
 	json_object_object_add(object, "comm", json_object_new_string(name));
-	json_print(&f->con, object);
+	json_print_line(&f->con, object);
 	assert_string_equal(f->out,
 			    "{\"comm\":\"\\u001b\\u007f\\u009b\\u202e\\udb40\\udc01\303\244\"}\n");
 	back = json_tokener_parse(f->out);

@@ -9,9 +9,9 @@
 
 static void put_line(struct logger *log, enum perf_poke_log_level level, const char *line)
 {
-	_cleanup_free_ char *text = logger_line(log, line);
+	_cleanup_free_ char *text = logger_format_line(log, line);
 
-	logger_result(log, level, text);
+	logger_write_result(log, level, text);
 }
 
 #define STAMP "0000-00-00T00:00:00.000000+0000"
@@ -30,7 +30,7 @@ static void open_log(struct logger *log, const char *where)
 {
 	_cleanup_free_ char *why = NULL;
 
-	assert_int_equal(logger_open(log, where, &why), 0);
+	assert_int_equal(logger_open_path(log, where, &why), 0);
 	assert_null(why);
 }
 
@@ -62,7 +62,7 @@ TEST_WITH(appends, set_up, remove_folder)
 	open_log(&second, path);
 	put_line(&first, PERF_POKE_LOG_INFO, "one");
 	put_line(&second, PERF_POKE_LOG_ERROR, "two");
-	logger_result(&first, PERF_POKE_LOG_INFO, "a\nb\n");
+	logger_write_result(&first, PERF_POKE_LOG_INFO, "a\nb\n");
 	logger_release(&first);
 	assert_int_equal(first.kind, LOGGER_NONE);
 	open_log(&first, path);
@@ -97,7 +97,7 @@ static struct {
 	char text[64];
 } journal;
 
-int __wrap_systemd_journal(int priority, const char *text)
+int __wrap_systemd_write_journal(int priority, const char *text)
 {
 	journal.priority = priority;
 	snprintf(journal.text, sizeof(journal.text), "%s", text);
@@ -111,7 +111,7 @@ TEST(writes_to_the_journal)
 	put_line(&log, PERF_POKE_LOG_WARN, "late");
 	assert_int_equal(journal.priority, LOG_WARNING);
 	assert_string_equal(journal.text, "late");
-	logger_result(&log, PERF_POKE_LOG_INFO, "a\nb\n");
+	logger_write_result(&log, PERF_POKE_LOG_INFO, "a\nb\n");
 	assert_int_equal(journal.priority, LOG_INFO);
 	assert_string_equal(journal.text, "a\nb\n");
 	assert_false(log.failed);
@@ -127,7 +127,7 @@ static void refuses(const char *where, const char *text)
 	struct logger log = { 0 };
 	_cleanup_free_ char *why = NULL;
 
-	assert_true(logger_open(&log, where, &why) < 0);
+	assert_true(logger_open_path(&log, where, &why) < 0);
 	assert_int_equal(log.kind, LOGGER_NONE);
 	assert_string_equal(why, text);
 }
@@ -172,7 +172,7 @@ TEST_WITH(opens_no_file_of_others, set_up, remove_folder)
 		_cleanup_free_ char *name = NULL, *why = NULL;
 
 		assert_true(asprintf(&name, "%s/%s", folder->path, strange[i]) > 0);
-		assert_true(logger_open(&log, name, &why) < 0);
+		assert_true(logger_open_path(&log, name, &why) < 0);
 		assert_int_equal(log.kind, LOGGER_NONE);
 		assert_non_null(strstr(why, "cannot append to the file: "));
 	}
@@ -236,7 +236,7 @@ TEST_WITH(takes_lines, set_up, remove_folder)
 	open_streams(&s, path);
 	console_info(&s.con, "in\nfo");
 	console_result(&s.con, "result\n");
-	json_use(&s.con, true);
+	console_use_json(&s.con, true);
 	console_info(&s.con, "not with JSON");
 	console_error(&s.con, "error");
 	fflush(s.con.err);
@@ -259,9 +259,9 @@ TEST_WITH(takes_all, set_up, remove_folder)
 	s.con.detached = true;
 	console_warn(&s.con, "warning");
 	console_result(&s.con, "a\nb\n");
-	json_use(&s.con, true);
+	console_use_json(&s.con, true);
 	console_error(&s.con, "error");
-	json_print(&s.con, json_detached_line("name", 12, "log"));
+	json_print_line(&s.con, json_detached_line("name", 12, "log"));
 	assert_int_equal(s.con.errors, 1);
 	line = load_text("log");
 	has_line(&line, "warning");

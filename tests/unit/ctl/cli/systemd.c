@@ -102,10 +102,10 @@ TEST(entries_end_without_a_newline)
 {
 	if (!systemd_is_built())
 		skip();
-	assert_int_equal(systemd_journal(6, "one\n"), 0);
+	assert_int_equal(systemd_write_journal(6, "one\n"), 0);
 	assert_string_equal(entry, "MESSAGE=one");
-	assert_int_equal(systemd_journal(6, "two"), 0);
+	assert_int_equal(systemd_write_journal(6, "two"), 0);
 	assert_string_equal(entry, "MESSAGE=two");
-	assert_int_equal(systemd_journal(6, ""), 0);
+	assert_int_equal(systemd_write_journal(6, ""), 0);
 	assert_string_equal(entry, "MESSAGE=");
 }

@@ -101,7 +101,7 @@ TEST(takes_any)
 
 static void check_argv(char **words, bool any, const char *wake, char **wanted)
 {
-	_cleanup_(words_freep) char **argv = NULL;
+	_cleanup_(argv_free_words) char **argv = NULL;
 	_cleanup_free_ char *why = NULL;
 	struct perf_record record;
 	size_t i;

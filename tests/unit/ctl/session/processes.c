@@ -80,7 +80,7 @@ static void release(struct detach *detach, struct console *con)
 	con->out = fopen(out, "we");
 	con->err = fopen(err, "we");
 	detach->where = log;
-	json_use(con, json);
+	console_use_json(con, json);
 	if (detach_release_caller(detach, con, &opts, -1))
 		_exit(EXIT_FAILED);
 	console_error(con, "later");

@@ -12,8 +12,8 @@ static void show(FILE *file, const char *title, json_object *object)
 	struct console con = { .out = file };
 
 	fprintf(file, "# %s\n", title);
-	json_use(&con, true);
-	json_print(&con, object);
+	console_use_json(&con, true);
+	json_print_line(&con, object);
 }
 
 static const struct perf_poke_trigger triggers[] = { { PERF_POKE_TRIGGER_THREAD, 5 },
@@ -107,7 +107,7 @@ static void show_checks(FILE *file)
 		.remedy = "r",
 		.have = true,
 	};
-	json_object *line = json_line("error");
+	json_object *line = json_typed_object("error");
 
 	json_add_text(line, "message", "a \"b\"\n\377");
 	show(file, "error", line);

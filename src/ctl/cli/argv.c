@@ -7,35 +7,35 @@
 
 #include "text.h"
 
-void words_add(struct words *words, const char *format, ...)
+void argv_builder_add(struct argv_builder *builder, const char *format, ...)
 {
-	char **grown = reallocarray(words->argv, words->nr + 2, sizeof(*grown));
+	char **grown = reallocarray(builder->argv, builder->nr + 2, sizeof(*grown));
 	va_list args;
 
 	if (!grown) {
-		words->failed = true;
+		builder->failed = true;
 		return;
 	}
-	words->argv = grown;
+	builder->argv = grown;
 	va_start(args, format);
-	if (vasprintf(&grown[words->nr], format, args) < 0)
-		words->failed = true;
+	if (vasprintf(&grown[builder->nr], format, args) < 0)
+		builder->failed = true;
 	else
-		words->nr++;
+		builder->nr++;
 	va_end(args);
-	grown[words->nr] = NULL;
+	grown[builder->nr] = NULL;
 }
 
-int words_take(struct words *words, char ***argv)
+int argv_builder_finish(struct argv_builder *builder, char ***argv)
 {
-	if (words->failed)
-		words_freep(&words->argv);
+	if (builder->failed)
+		argv_free_words(&builder->argv);
 	else
-		*argv = TAKE_PTR(words->argv);
-	return words->failed ? -ENOMEM : 0;
+		*argv = TAKE_PTR(builder->argv);
+	return builder->failed ? -ENOMEM : 0;
 }
 
-void words_freep(char ***argv)
+void argv_free_words(char ***argv)
 {
 	for (char **word = *argv; word && *word; word++)
 		free(*word);
@@ -43,7 +43,7 @@ void words_freep(char ***argv)
 	*argv = NULL;
 }
 
-static bool is_printable(const char *s)
+static bool shell_word_is_printable(const char *s)
 {
 	size_t length;
 	uint32_t code;
@@ -56,7 +56,7 @@ static bool is_printable(const char *s)
 	return true;
 }
 
-static int escape_word(const char *s, char **word)
+static int shell_word_escape(const char *s, char **word)
 {
 	char *end = malloc(4 * strlen(s) + sizeof("$''"));
 
@@ -75,7 +75,7 @@ static int escape_word(const char *s, char **word)
 }
 
 /* As every shell reads it: each quote is outside of the quoted text. */
-static int quote_word(const char *s, char **word)
+static int shell_word_quote(const char *s, char **word)
 {
 	char *end = malloc(4 * strlen(s) + sizeof("''"));
 
@@ -98,10 +98,10 @@ int text_shell_word(const char *s, char **word)
 				    "0123456789_-./,:=@%+";
 	bool is_plain = *s && !s[strspn(s, plain)];
 
-	if (!is_printable(s))
-		return escape_word(s, word);
+	if (!shell_word_is_printable(s))
+		return shell_word_escape(s, word);
 	if (!is_plain)
-		return quote_word(s, word);
+		return shell_word_quote(s, word);
 	*word = strdup(s);
 	return *word ? 0 : -ENOMEM;
 }
