@@ -10,7 +10,7 @@
 /* The trace has no times. */
 #define WINDOW_INSNS 20000
 
-static int make_findings(struct account *account)
+static int account_make_findings(struct account *account)
 {
 	struct findings *findings = &account->findings;
 	const struct spans *spans = account->spans;
@@ -29,7 +29,7 @@ static int make_findings(struct account *account)
 
 /* The part of a late thread's latency that is most of it, as a latency of its own: so far as a CPU
  * explains it, it is explained in one way for threads and interrupts. */
-static void make_part(struct facts *part, const struct late_thread *thread)
+static void limit_facts_to_part(struct facts *part, const struct late_thread *thread)
 {
 	struct perf_poke_spike *spike = &part->spike;
 	const struct thread_stay *longest = &thread->longest;
@@ -66,49 +66,33 @@ static void make_part(struct facts *part, const struct late_thread *thread)
 	spike->latency_ns = spike->actual_ns - spike->expected_ns;
 }
 
-/* Finds the cause in that part. */
-static int blame_part(struct account *account)
-{
-	struct findings findings;
-	int r;
-
-	make_part(&account->blamed, account->thread);
-	r = findings_make(&findings, account->spans, &account->blamed, account->window_ns);
-	if (r)
-		return r;
-	r = cause_find(&account->cause, &findings, &account->blamed);
-	if (!r) {
-		fingerprint_make(&account->fingerprint, &account->cause, &findings,
-				 &account->blamed);
-		account->sentence = cause_sentence(&account->cause, &findings, &account->blamed,
-						   &account->facts);
-		r = account->sentence ? 0 : -ENOMEM;
-	}
-	findings_release(&findings);
-	return r;
-}
-
 int account_finish(struct account *account)
 {
-	int r = make_findings(account);
+	const struct findings *findings = &account->findings;
+	struct findings of_part = { 0 };
+	int r = account_make_findings(account);
 
 	account->blamed = account->facts;
-
 	/* A task reported late may have run all the time. */
 	if (!r && facts_have_times(&account->facts) && !account->facts.spike.poked &&
 	    !facts_is_reported(&account->facts))
 		r = analysis_make(&account->analysis, &account->findings, &account->facts);
-	if (!r && account->thread)
-		return blame_part(account);
+	if (!r && account->thread) {
+		limit_facts_to_part(&account->blamed, account->thread);
+		r = findings_make(&of_part, account->spans, &account->blamed, account->window_ns);
+		findings = &of_part;
+	}
 	if (!r)
-		r = cause_find(&account->cause, &account->findings, &account->facts);
-	if (r)
-		return r;
-	fingerprint_make(&account->fingerprint, &account->cause, &account->findings,
-			 &account->facts);
-	account->sentence = cause_sentence(&account->cause, &account->findings, &account->facts,
-					   &account->facts);
-	return account->sentence ? 0 : -ENOMEM;
+		r = cause_find(&account->cause, findings, &account->blamed);
+	if (!r) {
+		fingerprint_make(&account->fingerprint, &account->cause, findings,
+				 &account->blamed);
+		account->sentence = cause_sentence(&account->cause, findings, &account->blamed,
+						   &account->facts);
+		r = account->sentence ? 0 : -ENOMEM;
+	}
+	findings_release(&of_part);
+	return r;
 }
 
 void account_release(struct account *account)
@@ -157,8 +141,8 @@ const char *analysis_term(enum analysis_kind kind)
 	return terms[kind];
 }
 
-static struct analysis_row *find_row(struct analysis *analysis, enum analysis_kind kind,
-				     uint32_t name)
+static struct analysis_row *analysis_row_of(struct analysis *analysis, enum analysis_kind kind,
+					    uint32_t name)
 {
 	for (size_t i = 0; i < analysis->nr; i++) {
 		if (analysis->rows[i].kind == kind && analysis->rows[i].name == name)
@@ -168,14 +152,15 @@ static struct analysis_row *find_row(struct analysis *analysis, enum analysis_ki
 	return &analysis->rows[analysis->nr++];
 }
 
-static void add(struct analysis *analysis, enum analysis_kind kind, uint32_t name, uint64_t time_ns)
+static void analysis_add_time(struct analysis *analysis, enum analysis_kind kind, uint32_t name,
+			      uint64_t time_ns)
 {
 	if (time_ns)
-		find_row(analysis, kind, name)->time_ns += time_ns;
+		analysis_row_of(analysis, kind, name)->time_ns += time_ns;
 }
 
-static void add_usage(struct analysis *analysis, const struct usage *usage, uint32_t blocking,
-		      bool thread)
+static void analysis_add_usage(struct analysis *analysis, const struct usage *usage,
+			       uint32_t blocking, bool thread)
 {
 	static const enum analysis_kind kinds[SPAN_NR_KINDS] = {
 		[SPAN_SOFTIRQ] = ANALYSIS_SOFTIRQ,  [SPAN_NMI] = ANALYSIS_NMI,
@@ -186,48 +171,44 @@ static void add_usage(struct analysis *analysis, const struct usage *usage, uint
 	bool blocks = usage->kind == SPAN_THREAD && usage->name == blocking;
 
 	if (usage->kind != SPAN_INTERRUPT) {
-		add(analysis, blocks ? ANALYSIS_BLOCKING_THREAD : kinds[usage->kind], usage->name,
-		    usage->late_ns - (thread ? usage->before_irq_ns : 0));
+		analysis_add_time(analysis, blocks ? ANALYSIS_BLOCKING_THREAD : kinds[usage->kind],
+				  usage->name,
+				  usage->late_ns - (thread ? usage->before_irq_ns : 0));
 		return;
 	}
-	add(analysis, ANALYSIS_PREVIOUS_IRQ, usage->name, usage->before_irq_ns);
-	add(analysis, ANALYSIS_TIMER_IRQ, usage->name, usage->in_irq_ns);
-	add(analysis, ANALYSIS_IRQ, usage->name,
-	    usage->late_ns - usage->before_irq_ns - usage->in_irq_ns);
+	analysis_add_time(analysis, ANALYSIS_PREVIOUS_IRQ, usage->name, usage->before_irq_ns);
+	analysis_add_time(analysis, ANALYSIS_TIMER_IRQ, usage->name, usage->in_irq_ns);
+	analysis_add_time(analysis, ANALYSIS_IRQ, usage->name,
+			  usage->late_ns - usage->before_irq_ns - usage->in_irq_ns);
 }
 
-static bool is_exit_from_idle(const struct findings *findings)
-{
-	uint64_t idle_ns = 0;
-
-	for (size_t i = 0; i < findings->nr_budget; i++) {
-		if (findings->budget[i].kind == SPAN_IDLE)
-			idle_ns += findings->budget[i].before_irq_ns;
-	}
-	return 2 * idle_ns > findings->irq_begin - findings->late_begin;
-}
-
-static void add_totals(struct analysis *analysis, const struct findings *findings,
-		       const struct facts *facts)
+static void analysis_add_totals(struct analysis *analysis, const struct findings *findings,
+				const struct facts *facts)
 {
 	uint64_t irq_ns = facts_is_thread(facts) ? facts->spike.irq_ns : findings->latency_ns;
 
-	add(analysis, ANALYSIS_UNKNOWN, 0,
-	    findings->latency_ns - (findings->late_end - findings->late_begin));
+	analysis_add_time(analysis, ANALYSIS_UNKNOWN, 0,
+			  findings->latency_ns - (findings->late_end - findings->late_begin));
 	if (findings->left_out_ns)
-		find_row(analysis, ANALYSIS_UNKNOWN, 0)->note = "(before the window)";
+		analysis_row_of(analysis, ANALYSIS_UNKNOWN, 0)->note = "(before the window)";
 	if (irq_ns && findings->irq_begin > facts->spike.expected_ns) {
-		struct analysis_row *delay = find_row(analysis, ANALYSIS_IRQ_DELAY, 0);
+		struct analysis_row *delay = analysis_row_of(analysis, ANALYSIS_IRQ_DELAY, 0);
+		uint64_t idle_ns = 0;
 
+		for (size_t i = 0; i < findings->nr_budget; i++) {
+			if (findings->budget[i].kind == SPAN_IDLE)
+				idle_ns += findings->budget[i].before_irq_ns;
+		}
 		delay->time_ns = findings->irq_begin - facts->spike.expected_ns;
-		delay->note = is_exit_from_idle(findings) ? "(exit from idle)" : "";
+		if (2 * idle_ns > findings->irq_begin - findings->late_begin)
+			delay->note = "(exit from idle)";
 	}
-	add(analysis, ANALYSIS_IRQ_LATENCY, 0, irq_ns);
+	analysis_add_time(analysis, ANALYSIS_IRQ_LATENCY, 0, irq_ns);
 	if (facts_is_thread(facts))
-		add(analysis, ANALYSIS_THREAD_LATENCY, 0, findings->latency_ns);
+		analysis_add_time(analysis, ANALYSIS_THREAD_LATENCY, 0, findings->latency_ns);
 }
 
-static int compare(const void *a, const void *b)
+static int compare_analysis_rows(const void *a, const void *b)
 {
 	const struct analysis_row *x = a, *y = b;
 
@@ -252,10 +233,11 @@ int analysis_make(struct analysis *analysis, const struct findings *findings,
 	if (!analysis->rows)
 		return -ENOMEM;
 	for (size_t i = 0; i < findings->nr_budget; i++)
-		add_usage(analysis, &findings->budget[i],
-			  task == SPAN_NONE ? 0 : tasks->spans[task].name, facts_is_thread(facts));
-	add_totals(analysis, findings, facts);
-	qsort(analysis->rows, analysis->nr, sizeof(*analysis->rows), compare);
+		analysis_add_usage(analysis, &findings->budget[i],
+				   task == SPAN_NONE ? 0 : tasks->spans[task].name,
+				   facts_is_thread(facts));
+	analysis_add_totals(analysis, findings, facts);
+	qsort(analysis->rows, analysis->nr, sizeof(*analysis->rows), compare_analysis_rows);
 	return 0;
 }
 

@@ -9,15 +9,10 @@
 #include "task.h"
 #include "text.h"
 
-bool cause_explains(const struct findings *findings, uint64_t time_ns)
-{
-	return time_ns && time_ns >= (findings->latency_ns + 1) / 2;
-}
-
 /* Returns the longest span of code of this kind (SPAN_NR_KINDS: any) and name; *nr is the number of
  * such spans. */
-static uint32_t find_span(const struct findings *findings, enum span_kind kind, uint32_t name,
-			  uint64_t *nr)
+static uint32_t find_longest_span(const struct findings *findings, enum span_kind kind,
+				  uint32_t name, uint64_t *nr)
 {
 	const struct lane *code = findings_code(findings);
 	uint32_t found = SPAN_NONE;
@@ -39,7 +34,7 @@ static uint32_t find_span(const struct findings *findings, enum span_kind kind, 
 }
 
 /* The longest span of this name within another one. */
-static uint32_t find_within(const struct lane *code, uint32_t outer, uint32_t name)
+static uint32_t find_span_within(const struct lane *code, uint32_t outer, uint32_t name)
 {
 	uint32_t found = SPAN_NONE;
 	uint64_t longest = 0;
@@ -57,7 +52,7 @@ static uint32_t find_within(const struct lane *code, uint32_t outer, uint32_t na
 }
 
 /* Whether a span of code is the task's own. */
-static bool is_of_task(const struct lane *code, uint32_t i)
+static bool is_code_of_task(const struct lane *code, uint32_t i)
 {
 	while (i != SPAN_NONE &&
 	       (code->spans[i].kind == SPAN_FUNCTION || code->spans[i].kind == SPAN_SYSCALL))
@@ -67,8 +62,8 @@ static bool is_of_task(const struct lane *code, uint32_t i)
 
 /* The innermost function inside `outer` (SPAN_NONE: of all code) that took four fifths of this time
  * between begin and end, summed over its calls. A recursive one counts once. */
-static int find_mostly(struct cause *cause, const struct findings *findings, uint32_t outer,
-		       uint64_t begin, uint64_t end, uint64_t time_ns)
+static int find_mostly_function(struct cause *cause, const struct findings *findings,
+				uint32_t outer, uint64_t begin, uint64_t end, uint64_t time_ns)
 {
 	const struct lane *code = findings_code(findings);
 	uint32_t nr = names_count(findings->spans->names), current = outer, depth = 0;
@@ -88,8 +83,8 @@ static int find_mostly(struct cause *cause, const struct findings *findings, uin
 		for (; current != span->parent; current = code->spans[current].parent)
 			open[code->spans[current].name]--;
 		current = i;
-		if (open[span->name]++ ||
-		    (outer == SPAN_NONE && !findings->spans->has_functions && !is_of_task(code, i)))
+		if (open[span->name]++ || (outer == SPAN_NONE && !findings->spans->has_functions &&
+					   !is_code_of_task(code, i)))
 			continue;
 		times[span->name] += span_within(span, begin, end);
 		if (!time_ns || times[span->name] < time_ns / 5 * 4 ||
@@ -107,23 +102,23 @@ static int find_mostly_within(struct cause *cause, const struct findings *findin
 	const struct span *outer = &code->spans[cause->span];
 	uint64_t begin = outer->begin > findings->late_begin ? outer->begin : findings->late_begin;
 	uint64_t end = outer->end < findings->late_end ? outer->end : findings->late_end;
-	int r = find_mostly(cause, findings, cause->span, begin, end,
-			    end > begin ? end - begin : 0);
+	int r = find_mostly_function(cause, findings, cause->span, begin, end,
+				     end > begin ? end - begin : 0);
 
 	if (cause->mostly)
-		cause->mostly_span = find_within(code, cause->span, cause->mostly);
+		cause->mostly_span = find_span_within(code, cause->span, cause->mostly);
 	return r;
 }
 
 /* The same for all that ran while a thread was late. Events know the functions of work items. */
 static int find_mostly_of_all(struct cause *cause, const struct findings *findings)
 {
-	int r = find_mostly(cause, findings, SPAN_NONE, findings->late_begin, findings->late_end,
-			    cause->time_ns);
+	int r = find_mostly_function(cause, findings, SPAN_NONE, findings->late_begin,
+				     findings->late_end, cause->time_ns);
 	uint64_t nr = 0;
 
 	if (cause->mostly)
-		cause->mostly_span = find_span(findings, SPAN_NR_KINDS, cause->mostly, &nr);
+		cause->mostly_span = find_longest_span(findings, SPAN_NR_KINDS, cause->mostly, &nr);
 	return r;
 }
 
@@ -153,7 +148,7 @@ static int blame_irqs_off(struct cause *cause, const struct findings *findings,
 	return 0;
 }
 
-static const struct span *longest_off(const struct findings *findings, uint64_t *time_ns)
+static const struct span *longest_irqs_off(const struct findings *findings, uint64_t *time_ns)
 {
 	const struct lane *lane = &findings->spans->lanes[LANE_IRQS_OFF];
 	const struct span *found = NULL;
@@ -171,7 +166,7 @@ static const struct span *longest_off(const struct findings *findings, uint64_t 
 	return found;
 }
 
-static const struct usage *longest_usage(const struct findings *findings)
+static const struct usage *find_longest_usage(const struct findings *findings)
 {
 	const struct usage *found = NULL;
 
@@ -186,7 +181,7 @@ static const struct usage *longest_usage(const struct findings *findings)
 
 /* The longest time for which the CPU was idle, without interrupts. `span`: of a function that waits
  * for them, or SPAN_NONE. */
-static uint64_t longest_idle(const struct findings *findings, uint32_t span)
+static uint64_t longest_idle_time(const struct findings *findings, uint32_t span)
 {
 	const struct lane *tasks = &findings->spans->lanes[LANE_TASKS],
 			  *code = findings_code(findings);
@@ -217,8 +212,8 @@ static uint64_t longest_idle(const struct findings *findings, uint32_t span)
 	return longest;
 }
 
-static void blame_usage(struct cause *cause, const struct findings *findings,
-			const struct facts *facts, const struct usage *usage)
+static void blame_longest_usage(struct cause *cause, const struct findings *findings,
+				const struct facts *facts, const struct usage *usage)
 {
 	static const enum cause_kind kinds[SPAN_NR_KINDS] = {
 		[SPAN_INTERRUPT] = CAUSE_INTERRUPT,
@@ -234,10 +229,10 @@ static void blame_usage(struct cause *cause, const struct findings *findings,
 	cause->kind = kinds[usage->kind];
 	cause->time_ns = usage->late_ns;
 	cause->name = usage->name;
-	cause->span = find_span(findings, usage->kind, usage->name, &cause->count);
+	cause->span = find_longest_span(findings, usage->kind, usage->name, &cause->count);
 	/* To leave one idle period, the CPU may need long; several are no delay. */
 	if (cause->kind == CAUSE_IDLE) {
-		uint64_t longest_ns = longest_idle(findings, cause->span);
+		uint64_t longest_ns = longest_idle_time(findings, cause->span);
 
 		cause->time_ns = longest_ns < usage->late_ns ? longest_ns : usage->late_ns;
 		if (!cause_explains(findings, cause->time_ns))
@@ -255,8 +250,8 @@ static void blame_usage(struct cause *cause, const struct findings *findings,
 
 /* Intel PT usually traces the kernel only. A thread that was late then waited for a task whose own
  * code is not traced. */
-static void blame_task(struct cause *cause, const struct findings *findings,
-		       const struct facts *facts)
+static void blame_untraced_task(struct cause *cause, const struct findings *findings,
+				const struct facts *facts)
 {
 	const struct lane *tasks = &findings->spans->lanes[LANE_TASKS];
 
@@ -278,41 +273,33 @@ static void blame_task(struct cause *cause, const struct findings *findings,
 	}
 }
 
-/* Which senders ask for an interrupt, by its vector or entry point. False: no CPU sends it. */
-static bool find_sender_kind(const char *name, enum sender_kind *kind)
-{
-	const struct kernel_function *row = kernel_function_find(
-		kernel_function_after(name, KERNEL_BEFORE_VECTOR) ?: name, KERNEL_FROM_CPU);
-
-	if (!row)
-		return false;
-	*kind = has_prefix(row->token, "call_function") ? SENDER_OF_CALL
-		: !strcmp(row->token, "irq_work")	? SENDER_OF_IRQ_WORK
-							: SENDER_OF_RESCHEDULE;
-	return true;
-}
-
-/* Whether the timer's interrupt interrupted the blamed code. */
-static bool goes_on(const struct cause *cause, const struct findings *findings,
-		    const struct facts *facts)
+/* Events do not show functions. If the timer's interrupt interrupted the blamed interrupt, the
+ * stack at the spike shows where that ended. */
+static void find_blamed_frame(struct cause *cause, const struct findings *findings,
+			      const struct facts *facts)
 {
 	const struct lane *code = findings_code(findings);
 
+	if (findings->spans->has_functions || facts_is_thread(facts) ||
+	    cause->kind != CAUSE_INTERRUPT)
+		return;
 	for (uint32_t i = lane_at(code, facts->spike.actual_ns); i != SPAN_NONE;
 	     i = code->spans[i].parent) {
 		if (code->spans[i].kind == code->spans[cause->span].kind &&
-		    code->spans[i].name == cause->name)
-			return true;
+		    code->spans[i].name == cause->name) {
+			cause->frame = spike_stack_culprit(&facts->stack);
+			return;
+		}
 	}
-	return false;
 }
 
 /* For a function call, the sender that names its function. For another interrupt, the last sender
  * before it. */
-static void find_sender(struct cause *cause, const struct findings *findings,
-			const struct facts *facts)
+static void find_interrupt_sender(struct cause *cause, const struct findings *findings,
+				  const struct facts *facts)
 {
 	struct senders_want want = { .step_ns = findings->spans->step_ns };
+	const struct kernel_function *row;
 
 	if (!facts->senders || cause->kind != CAUSE_INTERRUPT || cause->span == SPAN_NONE)
 		return;
@@ -324,13 +311,20 @@ static void find_sender(struct cause *cause, const struct findings *findings,
 	want.function = findings_name(findings, cause->name);
 	if (!cause->sender)
 		cause->sender = senders_find(facts->senders, &want);
-	if (cause->sender || !find_sender_kind(want.function, &want.kind))
+	/* Which senders ask for an interrupt, by its vector or entry point. Others no CPU sends. */
+	row = kernel_function_find(kernel_function_after(want.function, KERNEL_BEFORE_VECTOR)
+					   ?: want.function,
+				   KERNEL_FROM_CPU);
+	if (cause->sender || !row)
 		return;
+	want.kind = has_prefix(row->token, "call_function") ? SENDER_OF_CALL
+		    : !strcmp(row->token, "irq_work")	    ? SENDER_OF_IRQ_WORK
+							    : SENDER_OF_RESCHEDULE;
 	want.function = NULL;
 	cause->sender = senders_find(facts->senders, &want);
 }
 
-static bool is_stack_of(const struct spike_stack *stack, int tid)
+static bool is_stack_of_task(const struct spike_stack *stack, int tid)
 {
 	return tid > 0 && stack->tid == tid && spike_stack_switched(stack) != STACK_NONE;
 }
@@ -342,8 +336,8 @@ const struct spike_stack *cause_switched(const struct cause *cause, const struct
 	int tid;
 
 	task_name_length(findings_name(findings, cause->name), &tid);
-	last = is_stack_of(&facts->stack, tid);
-	before = is_stack_of(&facts->holder, tid);
+	last = is_stack_of_task(&facts->stack, tid);
+	before = is_stack_of_task(&facts->holder, tid);
 	if (!facts_is_thread(facts) || facts_is_reported(facts))
 		return NULL;
 	/* The stack is from before the task ran. */
@@ -368,8 +362,8 @@ bool cause_went_on(const struct cause *cause, const struct findings *findings,
 
 /* Finds who queued the work of a kernel thread: its function is among the callers on the thread's
  * stack. */
-static void find_queuer(struct cause *cause, const struct findings *findings,
-			const struct facts *facts)
+static void find_work_queuer(struct cause *cause, const struct findings *findings,
+			     const struct facts *facts)
 {
 	const struct lane *code = findings_code(findings);
 	const struct spike_stack *stack = cause_switched(cause, findings, facts);
@@ -390,25 +384,10 @@ static void find_queuer(struct cause *cause, const struct findings *findings,
 	}
 }
 
-/* Events do not show functions. The stack at the spike shows where a blamed interrupt ended. */
-static void find_frame(struct cause *cause, const struct findings *findings,
-		       const struct facts *facts)
-{
-	if (!findings->spans->has_functions && !facts_is_thread(facts) &&
-	    cause->kind == CAUSE_INTERRUPT && goes_on(cause, findings, facts))
-		cause->frame = spike_stack_culprit(&facts->stack);
-}
-
-/* These precede interrupts-off, which is unknown or includes them. */
-static bool goes_first(enum span_kind kind)
-{
-	return kind == SPAN_LOST || kind == SPAN_UNTRACED || kind == SPAN_IDLE || kind == SPAN_NMI;
-}
-
 /* A thread that sleeps is not delayed by what its CPU does. Nor is what another CPU did among the
  * spans. */
-static bool blame_thread(struct cause *cause, const struct findings *findings,
-			 const struct facts *facts)
+static bool blame_late_thread(struct cause *cause, const struct findings *findings,
+			      const struct facts *facts)
 {
 	const struct late_thread *thread = facts->thread;
 	const struct schedule_share *rival = thread->rivals.list;
@@ -449,8 +428,8 @@ static bool blame_thread(struct cause *cause, const struct findings *findings,
 
 /* Who ran while the thread could have: not those that ran while it slept. Several threads of one
  * program may have had the CPU in turns. */
-static void blame_rivals(struct cause *cause, const struct findings *findings,
-			 const struct late_thread *thread)
+static void blame_rival_threads(struct cause *cause, const struct findings *findings,
+				const struct late_thread *thread)
 {
 	const struct schedule_shares *rivals = &thread->rivals;
 	const struct schedule_share *most = NULL;
@@ -495,7 +474,7 @@ bool cause_is_elsewhere(const struct facts *facts)
 
 int cause_find(struct cause *cause, const struct findings *findings, const struct facts *facts)
 {
-	const struct usage *usage = longest_usage(findings);
+	const struct usage *usage = find_longest_usage(findings);
 	const struct span *off;
 	uint64_t off_ns;
 	int r = 0;
@@ -510,7 +489,7 @@ int cause_find(struct cause *cause, const struct findings *findings, const struc
 		cause->kind = CAUSE_POKED;
 		return 0;
 	}
-	if (facts->thread && blame_thread(cause, findings, facts))
+	if (facts->thread && blame_late_thread(cause, findings, facts))
 		return 0;
 	if (cause_is_elsewhere(facts))
 		return 0;
@@ -518,23 +497,26 @@ int cause_find(struct cause *cause, const struct findings *findings, const struc
 	/* Most of the latency was not recorded. */
 	if (facts->no_times || !cause_explains(findings, findings->late_end - findings->late_begin))
 		return 0;
-	off = longest_off(findings, &off_ns);
-	if (usage && goes_first(usage->kind) && cause_explains(findings, usage->late_ns))
-		blame_usage(cause, findings, facts, usage);
+	off = longest_irqs_off(findings, &off_ns);
+	/* These precede interrupts-off, which is unknown or includes them. */
+	if (usage && cause_explains(findings, usage->late_ns) &&
+	    (usage->kind == SPAN_LOST || usage->kind == SPAN_UNTRACED || usage->kind == SPAN_IDLE ||
+	     usage->kind == SPAN_NMI))
+		blame_longest_usage(cause, findings, facts, usage);
 	else if (off && cause_explains(findings, off_ns))
 		r = blame_irqs_off(cause, findings, off, off_ns);
 	else if (usage)
-		blame_usage(cause, findings, facts, usage);
+		blame_longest_usage(cause, findings, facts, usage);
 	if (facts->thread && facts->thread->part == PART_RUNNABLE &&
 	    (cause->kind == CAUSE_MIXED || cause->kind == CAUSE_THREAD))
-		blame_rivals(cause, findings, facts->thread);
-	blame_task(cause, findings, facts);
-	find_frame(cause, findings, facts);
+		blame_rival_threads(cause, findings, facts->thread);
+	blame_untraced_task(cause, findings, facts);
+	find_blamed_frame(cause, findings, facts);
 	irq_latency_blame(cause, findings, facts);
 	if (!r && cause->kind == CAUSE_THREAD)
 		r = find_mostly_of_all(cause, findings);
 	if (cause->kind == CAUSE_THREAD)
-		find_queuer(cause, findings, facts);
+		find_work_queuer(cause, findings, facts);
 	if (r || cause->span == SPAN_NONE)
 		return r;
 	if (!findings_code(findings)->spans[cause->span].cut) {
@@ -542,7 +524,7 @@ int cause_find(struct cause *cause, const struct findings *findings, const struc
 		cause->cycles = findings_code(findings)->spans[cause->span].cycles;
 	}
 	r = find_mostly_within(cause, findings);
-	find_sender(cause, findings, facts);
+	find_interrupt_sender(cause, findings, facts);
 	return r;
 }
 

@@ -48,7 +48,10 @@ int cause_find(struct cause *cause, const struct findings *findings,
 	       const struct facts *facts) _must_check_;
 
 /* Whether the time is at least half of the latency, the minimum for a cause. */
-bool cause_explains(const struct findings *findings, uint64_t time_ns);
+static inline bool cause_explains(const struct findings *findings, uint64_t time_ns)
+{
+	return time_ns && time_ns >= (findings->latency_ns + 1) / 2;
+}
 
 /* Whether what the CPU did does not explain the latency: nothing shows whether the late thread ran
  * there, or no thread was late. */

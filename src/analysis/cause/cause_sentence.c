@@ -12,23 +12,23 @@
 #define CALLERS_MAX 3
 
 /* Appends () to function names, but not to placeholders such as [unknown]. */
-static void put_function(FILE *file, const char *name)
+static void put_function_call(FILE *file, const char *name)
 {
 	fprintf(file, "%s%s", name, name[0] == '[' ? "" : "()");
 }
 
-static void put_named(FILE *file, const struct cause *cause, const struct findings *findings,
-		      uint32_t name)
+static void put_blamed_name(FILE *file, const struct cause *cause, const struct findings *findings,
+			    uint32_t name)
 {
 	if (findings->spans->has_functions && cause->span != SPAN_NONE)
-		put_function(file, findings_name(findings, name));
+		put_function_call(file, findings_name(findings, name));
 	else
 		fputs(findings_name(findings, name), file);
 }
 
 /* Spans from the inside out, up to one that is not written. */
-static void put_callers(FILE *file, const struct findings *findings, uint32_t span, uint32_t end,
-			const char *before)
+static void put_span_callers(FILE *file, const struct findings *findings, uint32_t span,
+			     uint32_t end, const char *before)
 {
 	const struct lane *code = findings_code(findings);
 	size_t nr = 0;
@@ -39,34 +39,35 @@ static void put_callers(FILE *file, const struct findings *findings, uint32_t sp
 			return;
 		}
 		fputs(nr++ ? " < " : before, file);
-		put_function(file, findings_name(findings, code->spans[i].name));
+		put_function_call(file, findings_name(findings, code->spans[i].name));
 	}
 }
 
-static void put_mostly(FILE *file, const struct cause *cause, const struct findings *findings)
+static void put_mostly_function(FILE *file, const struct cause *cause,
+				const struct findings *findings)
 {
 	if (!cause->mostly)
 		return;
 	fputs(", most of it in ", file);
-	put_named(file, cause, findings, cause->mostly);
+	put_blamed_name(file, cause, findings, cause->mostly);
 	if (findings->spans->has_functions && cause->mostly_span != SPAN_NONE)
-		put_callers(file, findings,
-			    findings_code(findings)->spans[cause->mostly_span].parent, cause->span,
-			    " < ");
+		put_span_callers(file, findings,
+				 findings_code(findings)->spans[cause->mostly_span].parent,
+				 cause->span, " < ");
 }
 
-static void put_around(FILE *file, const struct cause *cause, const struct findings *findings,
-		       const char *before)
+static void put_code_around(FILE *file, const struct cause *cause, const struct findings *findings,
+			    const char *before)
 {
 	if (cause->span != SPAN_NONE && findings->spans->has_functions)
-		put_callers(file, findings, findings_code(findings)->spans[cause->span].parent,
-			    SPAN_NONE, before);
+		put_span_callers(file, findings, findings_code(findings)->spans[cause->span].parent,
+				 SPAN_NONE, before);
 }
 
 /* The trigger knows which task the timer's interrupt hit. If the cause is earlier, another task may
  * have run: then say so. */
-static void put_task(FILE *file, const struct findings *findings, const struct facts *facts,
-		     uint64_t at)
+static void put_interrupted_task(FILE *file, const struct findings *findings,
+				 const struct facts *facts, uint64_t at)
 {
 	const struct lane *tasks = &findings->spans->lanes[LANE_TASKS];
 	uint32_t task = lane_at(tasks, at);
@@ -82,8 +83,8 @@ static void put_task(FILE *file, const struct findings *findings, const struct f
 }
 
 /* For events: the stack at the spike. */
-static void put_frame(FILE *file, const struct cause *cause, const struct facts *facts,
-		      const char *before)
+static void put_frame_of_stack(FILE *file, const struct cause *cause, const struct facts *facts,
+			       const char *before)
 {
 	if (cause->frame == STACK_NONE)
 		return;
@@ -92,45 +93,49 @@ static void put_frame(FILE *file, const struct cause *cause, const struct facts 
 	spike_stack_put_callers(file, &facts->stack, cause->frame, ", called from ");
 }
 
-static void put_irqs_off(FILE *file, const struct cause *cause, const struct findings *findings,
-			 const struct facts *facts)
+static void put_cause_irqs_off(FILE *file, const struct cause *cause,
+			       const struct findings *findings, const struct facts *facts)
 {
 	if (cause->frame != STACK_NONE) {
 		irq_latency_put_off(file, cause, findings, facts);
 		return;
 	}
 	fprintf(file, "%s in ", FORMAT_TIME(cause->time_ns));
-	put_function(file, findings_name(findings, cause->name));
+	put_function_call(file, findings_name(findings, cause->name));
 	fputs(" with interrupts off", file);
-	put_mostly(file, cause, findings);
-	put_around(file, cause, findings, ", called from ");
+	put_mostly_function(file, cause, findings);
+	put_code_around(file, cause, findings, ", called from ");
 }
 
-static void put_interrupt(FILE *file, const struct cause *cause, const struct findings *findings,
-			  const struct facts *facts, const char *what)
+static void put_cause_interrupt(FILE *file, const struct cause *cause,
+				const struct findings *findings, const struct facts *facts)
 {
+	/* Its kind in words */
+	const char *what = cause->kind == CAUSE_NMI ? "NMI" : cause_kind_name(cause->kind);
+
 	fprintf(file, "%s in %s ", FORMAT_TIME(cause->time_ns), what);
-	put_named(file, cause, findings, cause->name);
+	put_blamed_name(file, cause, findings, cause->name);
 	if (cause->count > 1)
 		fprintf(file, ", which came %" PRIu64 " times", cause->count);
-	put_mostly(file, cause, findings);
+	put_mostly_function(file, cause, findings);
 	if (cause->sender)
 		sender_put(file, cause->sender);
-	put_frame(file, cause, facts, ", last in ");
-	put_around(file, cause, findings, ", interrupting ");
+	put_frame_of_stack(file, cause, facts, ", last in ");
+	put_code_around(file, cause, findings, ", interrupting ");
 	if (!findings->spans->has_functions && cause->span != SPAN_NONE)
-		put_task(file, findings, facts, findings_code(findings)->spans[cause->span].begin);
+		put_interrupted_task(file, findings, facts,
+				     findings_code(findings)->spans[cause->span].begin);
 }
 
 /* The code at the expected expiry. */
-static void put_path(FILE *file, const struct findings *findings)
+static void put_expected_path(FILE *file, const struct findings *findings)
 {
 	if (findings->path != SPAN_NONE && findings->spans->has_functions)
-		put_callers(file, findings, findings->path, SPAN_NONE, ", first in ");
+		put_span_callers(file, findings, findings->path, SPAN_NONE, ", first in ");
 }
 
-static void put_none(FILE *file, const struct cause *cause, const struct findings *findings,
-		     const struct facts *facts)
+static void put_cause_none(FILE *file, const struct cause *cause, const struct findings *findings,
+			   const struct facts *facts)
 {
 	if (facts->thread && facts->thread->part == PART_UNKNOWN) {
 		fprintf(file, "for %s of that, it is not recorded what the thread did: ",
@@ -169,29 +174,20 @@ static void put_none(FILE *file, const struct cause *cause, const struct finding
 		fprintf(file, ": interrupts were on for %s of that",
 			FORMAT_TIME(findings->irqs_on_ns));
 	fprintf(file, ", and %s ran", findings_name(findings, cause->name));
-	put_path(file, findings);
-}
-
-/* Where the thread was at the timer's interrupt, or in the end; or both, if these differ. */
-static void put_stack(FILE *file, const struct cause *cause, const struct findings *findings,
-		      const struct facts *facts)
-{
-	spike_stack_put_switched(file, cause_switched(cause, findings, facts));
-	if (cause_went_on(cause, findings, facts))
-		spike_stack_put_switched(file, &facts->stack);
+	put_expected_path(file, findings);
 }
 
 /* Whether the stack begins with the function that took most of the time. */
-static bool stack_says(const struct cause *cause, const struct findings *findings,
-		       const struct spike_stack *stack)
+static bool is_mostly_in_stack(const struct cause *cause, const struct findings *findings,
+			       const struct spike_stack *stack)
 {
 	return !findings->spans->has_functions && stack &&
 	       !strcmp(stack->frames[spike_stack_switched(stack)].name,
 		       findings_name(findings, cause->mostly));
 }
 
-static void put_thread(FILE *file, const struct cause *cause, const struct findings *findings,
-		       const struct facts *facts)
+static void put_cause_thread(FILE *file, const struct cause *cause, const struct findings *findings,
+			     const struct facts *facts)
 {
 	const struct spike_stack *stack = cause_switched(cause, findings, facts);
 
@@ -202,30 +198,36 @@ static void put_thread(FILE *file, const struct cause *cause, const struct findi
 		fprintf(file, "%s%s ran for %s of that",
 			facts_is_reported(facts) ? "" : "blocking thread ",
 			findings_name(findings, cause->name), FORMAT_TIME(cause->time_ns));
-	if (cause->mostly && !stack_says(cause, findings, stack)) {
+	if (cause->mostly && !is_mostly_in_stack(cause, findings, stack)) {
 		fputs(", most of it in ", file);
-		put_function(file, findings_name(findings, cause->mostly));
+		put_function_call(file, findings_name(findings, cause->mostly));
 	}
-	if (findings->spans->has_functions && cause->mostly_span != SPAN_NONE)
-		put_callers(file, findings,
-			    findings_code(findings)->spans[cause->mostly_span].parent, SPAN_NONE,
-			    ", called from ");
-	else if (findings->spans->has_functions)
-		put_path(file, findings);
-	else if (stack)
-		put_stack(file, cause, findings, facts);
-	else if (!facts_is_thread(facts))
+	if (findings->spans->has_functions && cause->mostly_span != SPAN_NONE) {
+		put_span_callers(file, findings,
+				 findings_code(findings)->spans[cause->mostly_span].parent,
+				 SPAN_NONE, ", called from ");
+	} else if (findings->spans->has_functions) {
+		put_expected_path(file, findings);
+	} else if (stack) {
+		/* Where it was at the timer's interrupt, or in the end; or both, if these differ.
+		 */
+		spike_stack_put_switched(file, stack);
+		if (cause_went_on(cause, findings, facts))
+			spike_stack_put_switched(file, &facts->stack);
+	} else if (!facts_is_thread(facts)) {
 		fputs("; events do not show whether interrupts were off", file);
-	else if (!findings->samples.function)
+	} else if (!findings->samples.function) {
 		fprintf(file, "; what it executed is not recorded%s",
 			findings->spans->samples.nr
 				? ""
 				: " (-e cpu-clock or --recorder pt records it)");
+	}
 	if (cause->sender)
 		sender_put(file, cause->sender);
 }
 
-static void put_lost(FILE *file, const struct cause *cause, const struct findings *findings)
+static void put_cause_lost(FILE *file, const struct cause *cause, const struct findings *findings,
+			   const struct facts *facts)
 {
 	const char *name = findings_name(findings, cause->name);
 
@@ -239,8 +241,8 @@ static void put_lost(FILE *file, const struct cause *cause, const struct finding
 		fprintf(file, "the trace of %s of that is missing", FORMAT_TIME(cause->time_ns));
 }
 
-static void put_mixed(FILE *file, const struct cause *cause, const struct findings *findings,
-		      const struct facts *facts)
+static void put_cause_mixed(FILE *file, const struct cause *cause, const struct findings *findings,
+			    const struct facts *facts)
 {
 	const char *name = findings_name(findings, cause->name);
 
@@ -256,76 +258,66 @@ static void put_mixed(FILE *file, const struct cause *cause, const struct findin
 		name[0] ? name : "unknown code", FORMAT_TIME(cause->time_ns));
 }
 
-static void put_cause(FILE *file, const struct cause *cause, const struct findings *findings,
-		      const struct facts *facts)
+static void put_cause_idle(FILE *file, const struct cause *cause, const struct findings *findings,
+			   const struct facts *facts)
 {
-	switch (cause->kind) {
-	case CAUSE_IRQS_OFF:
-	case CAUSE_IRQS_OFF_OR_OUTSIDE:
-		put_irqs_off(file, cause, findings, facts);
-		break;
-	case CAUSE_INTERRUPT:
-		put_interrupt(file, cause, findings, facts, "interrupt");
-		break;
-	case CAUSE_SOFTIRQ:
-		put_interrupt(file, cause, findings, facts, "softirq");
-		break;
-	case CAUSE_NMI:
-		put_interrupt(file, cause, findings, facts, "NMI");
-		break;
-	case CAUSE_EXCEPTION:
-		put_interrupt(file, cause, findings, facts, "exception");
-		break;
-	case CAUSE_IDLE:
-		fprintf(file, "exit from idle: the CPU was idle for %s of that, in ",
-			FORMAT_TIME(cause->time_ns));
-		put_named(file, cause, findings, cause->name);
-		fputs(findings->spans->has_functions
-			      ? ", and slow to leave"
-			      : ", and no interrupt is recorded in that time",
-		      file);
-		if (facts->hardware.hypervisor == 1)
-			fputs("; the hypervisor may have woken it late", file);
-		break;
-	case CAUSE_THREAD:
-		put_thread(file, cause, findings, facts);
-		break;
-	case CAUSE_UNTRACED:
-		fprintf(file, "%s in %s", FORMAT_TIME(cause->time_ns),
-			*findings_name(findings, cause->name) == '['
-				? "code without a trace"
-				: findings_name(findings, cause->name));
-		put_around(file, cause, findings, ", called from ");
-		break;
-	case CAUSE_LOST:
-		put_lost(file, cause, findings);
-		break;
-	case CAUSE_MIXED:
-		put_mixed(file, cause, findings, facts);
-		break;
-	case CAUSE_ARMED_PAST:
-	case CAUSE_REARMED_LATE:
-		irq_latency_put_arming(file, cause, findings, facts);
-		break;
-	case CAUSE_OUTSIDE:
-		irq_latency_put_outside(file, cause, findings, facts);
-		break;
-	case CAUSE_THROTTLED:
-		late_thread_put_throttled(file, facts->thread, findings->spans->names, facts);
-		break;
-	case CAUSE_ASLEEP:
-		late_thread_put_asleep(file, facts->thread, findings->spans->names);
-		break;
-	case CAUSE_NONE:
-	case CAUSE_POKED:
-	case CAUSE_NR:
-		put_none(file, cause, findings, facts);
-		break;
-	}
+	fprintf(file, "exit from idle: the CPU was idle for %s of that, in ",
+		FORMAT_TIME(cause->time_ns));
+	put_blamed_name(file, cause, findings, cause->name);
+	fputs(findings->spans->has_functions ? ", and slow to leave"
+					     : ", and no interrupt is recorded in that time",
+	      file);
+	if (facts->hardware.hypervisor == 1)
+		fputs("; the hypervisor may have woken it late", file);
 }
 
+static void put_cause_untraced(FILE *file, const struct cause *cause,
+			       const struct findings *findings, const struct facts *facts)
+{
+	const char *name = findings_name(findings, cause->name);
+
+	fprintf(file, "%s in %s", FORMAT_TIME(cause->time_ns),
+		*name == '[' ? "code without a trace" : name);
+	put_code_around(file, cause, findings, ", called from ");
+}
+
+static void put_cause_throttled(FILE *file, const struct cause *cause,
+				const struct findings *findings, const struct facts *facts)
+{
+	late_thread_put_throttled(file, facts->thread, findings->spans->names, facts);
+}
+
+static void put_cause_asleep(FILE *file, const struct cause *cause, const struct findings *findings,
+			     const struct facts *facts)
+{
+	late_thread_put_asleep(file, facts->thread, findings->spans->names);
+}
+
+static void (*const put_causes[CAUSE_NR])(FILE *file, const struct cause *cause,
+					  const struct findings *findings,
+					  const struct facts *facts) = {
+	[CAUSE_NONE] = put_cause_none,
+	[CAUSE_POKED] = put_cause_none,
+	[CAUSE_IRQS_OFF] = put_cause_irqs_off,
+	[CAUSE_INTERRUPT] = put_cause_interrupt,
+	[CAUSE_SOFTIRQ] = put_cause_interrupt,
+	[CAUSE_NMI] = put_cause_interrupt,
+	[CAUSE_EXCEPTION] = put_cause_interrupt,
+	[CAUSE_IDLE] = put_cause_idle,
+	[CAUSE_THREAD] = put_cause_thread,
+	[CAUSE_UNTRACED] = put_cause_untraced,
+	[CAUSE_LOST] = put_cause_lost,
+	[CAUSE_MIXED] = put_cause_mixed,
+	[CAUSE_ASLEEP] = put_cause_asleep,
+	[CAUSE_THROTTLED] = put_cause_throttled,
+	[CAUSE_OUTSIDE] = irq_latency_put_outside,
+	[CAUSE_IRQS_OFF_OR_OUTSIDE] = put_cause_irqs_off,
+	[CAUSE_ARMED_PAST] = irq_latency_put_arming,
+	[CAUSE_REARMED_LATE] = irq_latency_put_arming,
+};
+
 /* Without a trace: the place that the interrupt hit, if it says what delayed it. */
-static void put_by_stack(FILE *file, const struct facts *facts)
+static void put_by_spike_stack(FILE *file, const struct facts *facts)
 {
 	const struct spike_stack *stack = &facts->stack;
 	size_t frame = spike_stack_culprit(stack);
@@ -346,19 +338,8 @@ static void put_by_stack(FILE *file, const struct facts *facts)
 		fputs("; the poked perf has the trace", file);
 }
 
-static void put_why(FILE *file, const struct cause *cause, const struct findings *findings,
-		    const struct facts *facts)
-{
-	if (!facts_have_trace(facts))
-		put_by_stack(file, facts);
-	else if (facts->no_times)
-		fputs("the trace has no times, because TSC was not perf's clock", file);
-	else
-		put_cause(file, cause, findings, facts);
-}
-
 /* Which part of the latency the rest explains. */
-static void put_part(FILE *file, const struct facts *facts, const struct facts *whole)
+static void put_late_part(FILE *file, const struct facts *facts, const struct facts *whole)
 {
 	if (!facts->thread)
 		return;
@@ -387,9 +368,15 @@ char *cause_sentence(const struct cause *cause, const struct findings *findings,
 			facts_task(whole, task, sizeof(task)));
 	} else {
 		facts_put_late(file, whole);
-		put_part(file, facts, whole);
-		if (facts->spike.kind != PERF_POKE_TRIGGER_NOISE || facts_is_pt(facts))
-			put_why(file, cause, findings, facts);
+		put_late_part(file, facts, whole);
+		if (facts->spike.kind == PERF_POKE_TRIGGER_NOISE && !facts_is_pt(facts))
+			; /* The noise itself is all that is known. */
+		else if (!facts_have_trace(facts))
+			put_by_spike_stack(file, facts);
+		else if (facts->no_times)
+			fputs("the trace has no times, because TSC was not perf's clock", file);
+		else
+			put_causes[cause->kind](file, cause, findings, facts);
 		samples_put(file, &findings->samples, findings->spans->names, "; ");
 		if (facts->thread && facts->thread->part == PART_RUNNABLE &&
 		    cause->kind != CAUSE_THROTTLED)

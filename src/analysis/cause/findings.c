@@ -27,7 +27,7 @@ void findings_release(struct findings *findings)
 
 /* The span of this name that is open at that time, or that ended just before with length zero;
  * otherwise the innermost open one. */
-static uint32_t find_named(const struct lane *code, uint64_t at, uint32_t name)
+static uint32_t find_named_span(const struct lane *code, uint64_t at, uint32_t name)
 {
 	uint32_t i = lane_at(code, at);
 	size_t low = ARRAY_COUNT_BEFORE(code->nr, k, code->spans[k].begin <= at);
@@ -48,7 +48,7 @@ static uint32_t find_named(const struct lane *code, uint64_t at, uint32_t name)
 uint32_t findings_irqs_off_by(const struct spans *spans, const struct span *off)
 {
 	const struct lane *code = &spans->lanes[LANE_CODE];
-	uint32_t i = find_named(code, off->begin, off->name);
+	uint32_t i = find_named_span(code, off->begin, off->name);
 
 	while (i != SPAN_NONE && code->spans[i].parent != SPAN_NONE &&
 	       kernel_function_find(names_get(spans->names, code->spans[i].name), KERNEL_IRQS_OFF))
@@ -64,7 +64,7 @@ struct table {
 	uint32_t nr_names;
 };
 
-static int table_new(struct table *table, const struct spans *spans)
+static int usage_table_new(struct table *table, const struct spans *spans)
 {
 	*table = (struct table){ .nr_names = names_count(spans->names) };
 	table->index = calloc((size_t)table->nr_names * SPAN_NR_KINDS, sizeof(*table->index));
@@ -72,13 +72,13 @@ static int table_new(struct table *table, const struct spans *spans)
 	return table->index && table->rows ? 0 : -ENOMEM;
 }
 
-static void table_release(struct table *table)
+static void usage_table_release(struct table *table)
 {
 	free(table->index);
 	free(table->rows);
 }
 
-static struct usage *table_row(struct table *table, enum span_kind kind, uint32_t name)
+static struct usage *usage_table_row(struct table *table, enum span_kind kind, uint32_t name)
 {
 	uint32_t *index = &table->index[(size_t)kind * table->nr_names + name];
 	struct usage *rows;
@@ -110,7 +110,7 @@ static int compare_functions(const void *a, const void *b)
 		       ?: array_compare(x->name, y->name);
 }
 
-static void table_finish(struct table *table, struct usage **rows, size_t *nr)
+static void usage_table_finish(struct table *table, struct usage **rows, size_t *nr)
 {
 	qsort(table->rows, table->nr, sizeof(*table->rows), compare_usage);
 	*rows = TAKE_PTR(table->rows);
@@ -124,7 +124,7 @@ struct cursor {
 	uint32_t current; /* innermost, or SPAN_NONE */
 };
 
-static void cursor_move(struct cursor *cursor, uint64_t at)
+static void lane_cursor_move(struct cursor *cursor, uint64_t at)
 {
 	const struct lane *lane = cursor->lane;
 
@@ -135,7 +135,7 @@ static void cursor_move(struct cursor *cursor, uint64_t at)
 }
 
 /* The time of the next change. */
-static uint64_t cursor_until(const struct cursor *cursor)
+static uint64_t lane_cursor_until(const struct cursor *cursor)
 {
 	const struct lane *lane = cursor->lane;
 	uint64_t at = UINT64_MAX;
@@ -147,7 +147,7 @@ static uint64_t cursor_until(const struct cursor *cursor)
 	return at;
 }
 
-static const struct span *cursor_span(const struct cursor *cursor)
+static const struct span *lane_cursor_span(const struct cursor *cursor)
 {
 	return cursor->current == SPAN_NONE ? NULL : &cursor->lane->spans[cursor->current];
 }
@@ -155,7 +155,7 @@ static const struct span *cursor_span(const struct cursor *cursor)
 /* For each span of code, the innermost interrupt or the like around it, or itself if it is one: its
  * time counts for that, not for the task. When an interrupt has ended but for the way back, on
  * which the kernel handles signals and schedules, the time is the task's. NULL if out of memory. */
-static uint32_t *find_owners(const struct spans *spans)
+static uint32_t *find_span_owners(const struct spans *spans)
 {
 	const struct lane *code = &spans->lanes[LANE_CODE];
 	_cleanup_free_ bool *leaves = calloc(names_count(spans->names), sizeof(*leaves));
@@ -184,31 +184,24 @@ struct sums {
 	uint32_t *owners;
 };
 
-static const struct span *find_owner(const struct sums *sums, const struct cursor cursors[LANE_NR])
+static int add_piece_of_time(struct sums *sums, const struct cursor cursors[LANE_NR], uint64_t from,
+			     uint64_t to)
 {
-	const struct cursor *code = &cursors[LANE_CODE];
-	const struct span *gap = cursor_span(&cursors[LANE_GAPS]);
-
-	if (gap)
-		return gap;
-	if (code->current != SPAN_NONE && sums->owners[code->current] != SPAN_NONE)
-		return &code->lane->spans[sums->owners[code->current]];
-	return cursor_span(&cursors[LANE_TASKS]);
-}
-
-static int add_piece(struct sums *sums, const struct cursor cursors[LANE_NR], uint64_t from,
-		     uint64_t to)
-{
-	const struct span *owner = find_owner(sums, cursors);
-	const struct span *code = cursor_span(&cursors[LANE_CODE]);
+	const struct span *code = lane_cursor_span(&cursors[LANE_CODE]);
+	const struct span *owner = lane_cursor_span(&cursors[LANE_GAPS]);
+	uint32_t current = cursors[LANE_CODE].current;
 	const struct findings *findings = sums->findings;
 	const struct span piece = { .begin = from, .end = to };
 	uint64_t late_ns = span_within(&piece, findings->late_begin, findings->late_end);
 	struct usage *row;
 
+	if (!owner && current != SPAN_NONE && sums->owners[current] != SPAN_NONE)
+		owner = &cursors[LANE_CODE].lane->spans[sums->owners[current]];
+	if (!owner)
+		owner = lane_cursor_span(&cursors[LANE_TASKS]);
 	/* Without a known task, the time counts as lost. */
-	row = owner ? table_row(&sums->budget, (enum span_kind)owner->kind, owner->name)
-		    : table_row(&sums->budget, SPAN_LOST, 0);
+	row = owner ? usage_table_row(&sums->budget, (enum span_kind)owner->kind, owner->name)
+		    : usage_table_row(&sums->budget, SPAN_LOST, 0);
 	if (!row)
 		return -ENOMEM;
 	row->time_ns += to - from;
@@ -222,7 +215,7 @@ static int add_piece(struct sums *sums, const struct cursor cursors[LANE_NR], ui
 	return 0;
 }
 
-static int sweep(struct sums *sums, const struct spans *spans)
+static int sum_times_in_window(struct sums *sums, const struct spans *spans)
 {
 	const struct findings *findings = sums->findings;
 	struct cursor cursors[LANE_NR];
@@ -231,39 +224,39 @@ static int sweep(struct sums *sums, const struct spans *spans)
 
 	for (size_t i = 0; i < LANE_NR; i++) {
 		cursors[i] = (struct cursor){ .lane = &spans->lanes[i], .current = SPAN_NONE };
-		cursor_move(&cursors[i], at);
+		lane_cursor_move(&cursors[i], at);
 	}
 	while (at < findings->end && !r) {
 		uint64_t until = findings->end;
 
 		for (size_t i = 0; i < LANE_NR; i++) {
-			uint64_t next = cursor_until(&cursors[i]);
+			uint64_t next = lane_cursor_until(&cursors[i]);
 
 			until = next < until ? next : until;
 		}
-		r = add_piece(sums, cursors, at, until);
+		r = add_piece_of_time(sums, cursors, at, until);
 		for (size_t i = 0; i < LANE_NR; i++)
-			cursor_move(&cursors[i], until);
+			lane_cursor_move(&cursors[i], until);
 		at = until;
 	}
 	return r;
 }
 
-static bool is_in_window(const struct findings *findings, const struct span *span)
+static bool is_span_in_window(const struct findings *findings, const struct span *span)
 {
 	return span->begin < findings->end && span->end > findings->begin;
 }
 
 /* Counts spans and finds the longest. */
-static void count_usages(struct table *table, const struct findings *findings,
-			 const struct lane *lane)
+static void count_usage_spans(struct table *table, const struct findings *findings,
+			      const struct lane *lane)
 {
 	for (uint32_t i = 0; i < lane->nr; i++) {
 		const struct span *span = &lane->spans[i];
 		uint64_t time_ns = span_within(span, findings->begin, findings->end);
 		uint32_t row = table->index[(size_t)span->kind * table->nr_names + span->name];
 
-		if (!row || !is_in_window(findings, span))
+		if (!row || !is_span_in_window(findings, span))
 			continue;
 		table->rows[row - 1].count++;
 		if (time_ns >= table->rows[row - 1].longest_ns) {
@@ -300,7 +293,7 @@ static int count_functions(struct sums *sums, const struct spans *spans)
 	return 0;
 }
 
-static void take_functions(struct findings *findings, struct sums *sums, uint32_t nr_names)
+static void keep_used_functions(struct findings *findings, struct sums *sums, uint32_t nr_names)
 {
 	size_t nr = 0;
 
@@ -317,33 +310,33 @@ static void take_functions(struct findings *findings, struct sums *sums, uint32_
 	findings->nr_functions = nr;
 }
 
-static int find_usages(struct findings *findings, const struct spans *spans)
+static int find_cpu_usages(struct findings *findings, const struct spans *spans)
 {
 	struct sums sums = { .findings = findings };
-	int r = table_new(&sums.budget, spans);
+	int r = usage_table_new(&sums.budget, spans);
 
 	sums.functions = calloc(names_count(spans->names), sizeof(*sums.functions));
-	sums.owners = find_owners(spans);
+	sums.owners = find_span_owners(spans);
 	if (!sums.functions || !sums.owners)
 		r = -ENOMEM;
 	if (!r)
-		r = sweep(&sums, spans);
+		r = sum_times_in_window(&sums, spans);
 	if (!r) {
-		count_usages(&sums.budget, findings, &spans->lanes[LANE_CODE]);
-		count_usages(&sums.budget, findings, &spans->lanes[LANE_TASKS]);
-		count_usages(&sums.budget, findings, &spans->lanes[LANE_GAPS]);
-		table_finish(&sums.budget, &findings->budget, &findings->nr_budget);
+		count_usage_spans(&sums.budget, findings, &spans->lanes[LANE_CODE]);
+		count_usage_spans(&sums.budget, findings, &spans->lanes[LANE_TASKS]);
+		count_usage_spans(&sums.budget, findings, &spans->lanes[LANE_GAPS]);
+		usage_table_finish(&sums.budget, &findings->budget, &findings->nr_budget);
 		r = count_functions(&sums, spans);
 	}
 	if (!r)
-		take_functions(findings, &sums, names_count(spans->names));
-	table_release(&sums.budget);
+		keep_used_functions(findings, &sums, names_count(spans->names));
+	usage_table_release(&sums.budget);
 	free(sums.functions);
 	free(sums.owners);
 	return r;
 }
 
-static int add_irqs_off(struct findings *findings, struct table *table, uint32_t number)
+static int usage_add_irqs_off(struct findings *findings, struct table *table, uint32_t number)
 {
 	const struct spans *spans = findings->spans;
 	const struct span *off = &spans->lanes[LANE_IRQS_OFF].spans[number];
@@ -351,10 +344,10 @@ static int add_irqs_off(struct findings *findings, struct table *table, uint32_t
 	uint32_t by = findings_irqs_off_by(spans, off);
 	struct usage *row;
 
-	if (!is_in_window(findings, off))
+	if (!is_span_in_window(findings, off))
 		return 0;
-	row = table_row(table, SPAN_IRQS_OFF,
-			by == SPAN_NONE ? off->name : spans->lanes[LANE_CODE].spans[by].name);
+	row = usage_table_row(table, SPAN_IRQS_OFF,
+			      by == SPAN_NONE ? off->name : spans->lanes[LANE_CODE].spans[by].name);
 	if (!row)
 		return -ENOMEM;
 	row->count++;
@@ -367,21 +360,21 @@ static int add_irqs_off(struct findings *findings, struct table *table, uint32_t
 	return 0;
 }
 
-static int find_irqs_off(struct findings *findings, const struct spans *spans)
+static int find_irqs_off_usages(struct findings *findings, const struct spans *spans)
 {
 	struct table table;
-	int r = table_new(&table, spans);
+	int r = usage_table_new(&table, spans);
 
 	for (uint32_t i = 0; i < spans->lanes[LANE_IRQS_OFF].nr && !r; i++)
-		r = add_irqs_off(findings, &table, i);
+		r = usage_add_irqs_off(findings, &table, i);
 	if (!r)
-		table_finish(&table, &findings->irqs_off, &findings->nr_irqs_off);
-	table_release(&table);
+		usage_table_finish(&table, &findings->irqs_off, &findings->nr_irqs_off);
+	usage_table_release(&table);
 	return r;
 }
 
 /* Spans of the two lanes do not overlap: they are states of the CPU. */
-static void find_irqs_on(struct findings *findings, const struct spans *spans)
+static void sum_irqs_on_time(struct findings *findings, const struct spans *spans)
 {
 	const struct lane *off = &spans->lanes[LANE_IRQS_OFF],
 			  *unknown = &spans->lanes[LANE_IRQS_UNKNOWN];
@@ -403,20 +396,20 @@ static void find_irqs_on(struct findings *findings, const struct spans *spans)
 	}
 }
 
-static uint64_t within(uint64_t at, uint64_t begin, uint64_t end)
+static uint64_t clamp_to_interval(uint64_t at, uint64_t begin, uint64_t end)
 {
 	return at < begin ? begin : at > end ? end : at;
 }
 
 /* A wakeup without a timer has no IRQ: all of its latency comes afterwards. */
-static void find_timer_irq(struct findings *findings, const struct facts *facts)
+static void find_timer_interrupt(struct findings *findings, const struct facts *facts)
 {
 	const struct lane *code = &findings->spans->lanes[LANE_CODE];
 	uint64_t at = facts_is_thread(facts) ? facts->spike.expected_ns + facts->spike.irq_ns
 					     : facts->spike.actual_ns;
 	uint32_t i = lane_at(code, at);
 
-	findings->irq_begin = within(at, findings->late_begin, findings->late_end);
+	findings->irq_begin = clamp_to_interval(at, findings->late_begin, findings->late_end);
 	findings->irq_end = findings->irq_begin;
 	while (i != SPAN_NONE && code->spans[i].kind != SPAN_INTERRUPT)
 		i = code->spans[i].parent;
@@ -424,11 +417,12 @@ static void find_timer_irq(struct findings *findings, const struct facts *facts)
 	if (i == SPAN_NONE || code->spans[i].begin < findings->late_begin)
 		return;
 	findings->irq_begin = code->spans[i].begin;
-	findings->irq_end = within(code->spans[i].end, findings->irq_begin, findings->late_end);
+	findings->irq_end =
+		clamp_to_interval(code->spans[i].end, findings->irq_begin, findings->late_end);
 }
 
 /* Of a late thread only what ran in the part that the report explains: itself, or its rivals. */
-static int find_samples(struct findings *findings, const struct facts *facts)
+static int find_late_samples(struct findings *findings, const struct facts *facts)
 {
 	const struct late_thread *thread = facts->thread;
 	struct samples_want want = { .begin = findings->late_begin, .end = findings->end };
@@ -444,28 +438,28 @@ static int find_samples(struct findings *findings, const struct facts *facts)
 int findings_make(struct findings *findings, const struct spans *spans, const struct facts *facts,
 		  uint64_t window_ns)
 {
-	uint64_t end = within(facts->spike.time_ns, spans->begin, spans->end);
+	uint64_t end = clamp_to_interval(facts->spike.time_ns, spans->begin, spans->end);
 	uint64_t begin = facts->spike.time_ns > window_ns ? facts->spike.time_ns - window_ns : 0;
 	int r;
 
 	*findings = (struct findings){
 		.spans = spans,
-		.begin = within(begin, spans->begin, end),
+		.begin = clamp_to_interval(begin, spans->begin, end),
 		.end = end,
 		.latency_ns = facts->spike.actual_ns - facts->spike.expected_ns,
 	};
 	if (begin > facts->spike.expected_ns)
 		findings->left_out_ns = begin - facts->spike.expected_ns;
-	findings->late_begin = within(facts->spike.expected_ns, findings->begin, end);
-	findings->late_end = within(facts->spike.actual_ns, findings->begin, end);
-	find_timer_irq(findings, facts);
+	findings->late_begin = clamp_to_interval(facts->spike.expected_ns, findings->begin, end);
+	findings->late_end = clamp_to_interval(facts->spike.actual_ns, findings->begin, end);
+	find_timer_interrupt(findings, facts);
 	findings->path = lane_at(&spans->lanes[LANE_CODE], facts->spike.expected_ns);
-	r = find_usages(findings, spans);
+	r = find_cpu_usages(findings, spans);
 	if (!r)
-		r = find_irqs_off(findings, spans);
-	find_irqs_on(findings, spans);
+		r = find_irqs_off_usages(findings, spans);
+	sum_irqs_on_time(findings, spans);
 	if (!r)
-		r = find_samples(findings, facts);
+		r = find_late_samples(findings, facts);
 	if (r)
 		findings_release(findings);
 	return r;

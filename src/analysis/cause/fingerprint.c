@@ -34,7 +34,7 @@ char *fingerprint_text(const struct fingerprint *fingerprint)
 }
 
 /* For display: without the brackets of an entry or the prefix of a task. */
-static void put_name(char *buf, const char *frame)
+static void put_display_name(char *buf, const char *frame)
 {
 	size_t length;
 
@@ -57,7 +57,7 @@ void fingerprint_seal(struct fingerprint *fingerprint)
 	fingerprint->hash =
 		(uint32_t)crc32(0, (const unsigned char *)text, (unsigned int)strlen(text));
 	if (fingerprint->nr)
-		put_name(name, fingerprint->frames[0]);
+		put_display_name(name, fingerprint->frames[0]);
 	snprintf(fingerprint->id, sizeof(fingerprint->id), "%s%s%s:%08" PRIx32, fingerprint->kind,
 		 *name ? "/" : "", name, fingerprint->hash);
 }
@@ -81,7 +81,7 @@ json_object *fingerprint_json(const struct fingerprint *fingerprint)
 }
 
 /* A name that fingerprints could have, for a buffer of FINGERPRINT_NAME_SIZE. */
-static bool read_name(json_object *value, char *buf)
+static bool read_fingerprint_name(json_object *value, char *buf)
 {
 	const char *text = json_object_get_string(value);
 
@@ -107,12 +107,12 @@ int fingerprint_from_json(struct fingerprint *fingerprint, json_object *json)
 	if (nr > FINGERPRINT_FRAMES_MAX)
 		return -EINVAL;
 	for (; fingerprint->nr < nr; fingerprint->nr++) {
-		if (!read_name(json_object_array_get_idx(chain, fingerprint->nr),
-			       fingerprint->frames[fingerprint->nr]))
+		if (!read_fingerprint_name(json_object_array_get_idx(chain, fingerprint->nr),
+					   fingerprint->frames[fingerprint->nr]))
 			return -EINVAL;
 	}
 	if (json_object_object_get_ex(json, "sender", &sender) && sender &&
-	    !read_name(sender, fingerprint->sender))
+	    !read_fingerprint_name(sender, fingerprint->sender))
 		return -EINVAL;
 	/* The hash in the file is not trusted. */
 	fingerprint_seal(fingerprint);
@@ -120,7 +120,7 @@ int fingerprint_from_json(struct fingerprint *fingerprint, json_object *json)
 }
 
 /* Copies up to the first of `ends`. */
-static void copy_until(char *buf, const char *name, const char *ends)
+static void copy_printable_until(char *buf, const char *name, const char *ends)
 {
 	size_t nr = strcspn(name, ends);
 
@@ -144,10 +144,10 @@ void fingerprint_function(char *buf, const char *name)
 	}
 	/* Compiler suffixes: .isra.0, .constprop.0, .part.0, .cold, .llvm.1234. C symbols have no
 	 * dot. */
-	copy_until(buf, name, ".+ \t");
+	copy_printable_until(buf, name, ".+ \t");
 }
 
-static void put_token(char *token, const char *name)
+static void put_entry_token(char *token, const char *name)
 {
 	snprintf(token, FINGERPRINT_NAME_SIZE, "[%.*s]", FINGERPRINT_NAME_SIZE - 3, name);
 }
@@ -165,7 +165,7 @@ enum frame_role fingerprint_role(char *token, const char *function)
 	}
 	if (!found)
 		return kernel_function_find(function, KERNEL_GLUE) ? FRAME_GLUE : FRAME_FUNCTION;
-	put_token(token, found);
+	put_entry_token(token, found);
 	return FRAME_ENTRY;
 }
 
@@ -183,11 +183,11 @@ void fingerprint_entry(char *token, const char *name)
 	}
 	fingerprint_function(text, name);
 	if (fingerprint_role(token, text) != FRAME_ENTRY)
-		put_token(token, text);
+		put_entry_token(token, text);
 }
 
 /* Such as `irq/45-nvme0q1`. */
-static bool put_irq_thread(char *buf, const char *comm)
+static bool put_irq_thread_name(char *buf, const char *comm)
 {
 	char name[FINGERPRINT_NAME_SIZE];
 	const char *at = comm + strlen("irq/");
@@ -209,33 +209,33 @@ void fingerprint_task(char *buf, const char *comm)
 {
 	size_t end = 0;
 
-	if (put_irq_thread(buf, comm))
+	if (put_irq_thread_name(buf, comm))
 		return;
 	if (has_prefix(comm, "kworker/") || has_prefix(comm, "kworker+"))
 		comm = "kworker";
 	while (comm[end] &&
 	       !(end && strchr("/-:#_ .", comm[end]) && isdigit((unsigned char)comm[end + 1])))
 		end++;
-	copy_until(buf, comm, "");
+	copy_printable_until(buf, comm, "");
 	if (end < FINGERPRINT_NAME_SIZE)
 		buf[end] = '\0';
 }
 
-static bool is_separator(char c)
+static bool is_name_separator(char c)
 {
 	return !isalnum((unsigned char)c);
 }
 
 /* Names of hardware begin with one letter and a number: i8042, i915, e1000e, r8169. */
-static bool is_of_part(const char *name, size_t at)
+static bool is_hardware_number(const char *name, size_t at)
 {
 	return at && isalpha((unsigned char)name[at - 1]) &&
-	       (at == 1 || is_separator(name[at - 2])) && isdigit((unsigned char)name[at + 1]) &&
-	       isdigit((unsigned char)name[at + 2]);
+	       (at == 1 || is_name_separator(name[at - 2])) &&
+	       isdigit((unsigned char)name[at + 1]) && isdigit((unsigned char)name[at + 2]);
 }
 
 /* The end of `0q1`: an instance and its queue. */
-static size_t skip_number(const char *name, size_t at)
+static size_t skip_instance_number(const char *name, size_t at)
 {
 	size_t end = at + strspn(name + at, "0123456789");
 
@@ -250,21 +250,21 @@ void fingerprint_irq(char *buf, const char *name)
 	size_t nr = 0, at = 0;
 
 	/* ahci[0000:00:1f.2], mlx5_comp3@pci:0000:01:00.0, snd_hda_intel:card0 */
-	copy_until(text, name, "[@:");
+	copy_printable_until(text, name, "[@:");
 	while (text[at]) {
 		size_t digits = strspn(text + at, "0123456789");
 
-		if (digits && is_of_part(text, at)) {
+		if (digits && is_hardware_number(text, at)) {
 			memcpy(buf + nr, text + at, digits);
 			nr += digits;
 			at += digits;
 		} else if (digits) {
-			at = skip_number(text, at);
+			at = skip_instance_number(text, at);
 		} else {
 			buf[nr++] = text[at++];
 		}
 	}
-	while (nr && is_separator(buf[nr - 1]))
+	while (nr && is_name_separator(buf[nr - 1]))
 		nr--;
 	buf[nr] = '\0';
 }

@@ -9,13 +9,18 @@
 #include "task.h"
 #include "text.h"
 
-static void add_frame(struct fingerprint *to, const char *name)
+static void fingerprint_set_kind(struct fingerprint *to, const char *kind)
+{
+	snprintf(to->kind, sizeof(to->kind), "%s", kind);
+}
+
+static void fingerprint_add_frame(struct fingerprint *to, const char *name)
 {
 	if (to->nr < FINGERPRINT_FRAMES_MAX && *name)
 		snprintf(to->frames[to->nr++], FINGERPRINT_NAME_SIZE, "%s", name);
 }
 
-static void add_task(struct fingerprint *to, const char *comm)
+static void fingerprint_add_task(struct fingerprint *to, const char *comm)
 {
 	char name[FINGERPRINT_NAME_SIZE];
 	char frame[FINGERPRINT_NAME_SIZE];
@@ -23,12 +28,12 @@ static void add_task(struct fingerprint *to, const char *comm)
 	fingerprint_task(name, comm);
 	snprintf(frame, sizeof(frame), FINGERPRINT_TASK "%.*s",
 		 (int)(sizeof(frame) - sizeof(FINGERPRINT_TASK)), name);
-	add_frame(to, frame);
+	fingerprint_add_frame(to, frame);
 }
 
 /* Adds a caller. Returns false at the entry, which ends the chain. The culprit is added whatever it
  * is, unless it just waits. A placeholder such as [not traced] is not added. */
-static bool add_function(struct fingerprint *to, const char *name)
+static bool fingerprint_add_function(struct fingerprint *to, const char *name)
 {
 	char function[FINGERPRINT_NAME_SIZE], token[FINGERPRINT_NAME_SIZE];
 	enum frame_role role;
@@ -40,17 +45,19 @@ static bool add_function(struct fingerprint *to, const char *name)
 	if (!to->nr && kernel_function_find(function, KERNEL_DELAYS))
 		return true;
 	if (role == FRAME_FUNCTION || !to->nr)
-		add_frame(to, function);
+		fingerprint_add_frame(to, function);
 	if (role == FRAME_ENTRY)
-		add_frame(to, token);
+		fingerprint_add_frame(to, token);
 	return role != FRAME_ENTRY;
 }
 
 /* Returns false at the entry. */
-static bool add_stack(struct fingerprint *to, const struct spike_stack *stack, size_t at)
+static bool fingerprint_add_stack(struct fingerprint *to, const struct spike_stack *stack,
+				  size_t at)
 {
 	for (; at < stack->nr && !stack->frames[at].user; at++) {
-		if (stack->frames[at].function && !add_function(to, stack->frames[at].name))
+		if (stack->frames[at].function &&
+		    !fingerprint_add_function(to, stack->frames[at].name))
 			return false;
 	}
 	return true;
@@ -58,8 +65,8 @@ static bool add_stack(struct fingerprint *to, const struct spike_stack *stack, s
 
 /* Adds a span and its callers. Callers from before the trace are on the stack at the spike, unless
  * they have returned. */
-static void add_spans(struct fingerprint *to, const struct findings *findings,
-		      const struct facts *facts, uint32_t span)
+static void fingerprint_add_spans(struct fingerprint *to, const struct findings *findings,
+				  const struct facts *facts, uint32_t span)
 {
 	const struct lane *code = &findings->spans->lanes[LANE_CODE];
 	uint32_t outermost = SPAN_NONE;
@@ -67,14 +74,14 @@ static void add_spans(struct fingerprint *to, const struct findings *findings,
 
 	for (uint32_t i = span; i != SPAN_NONE && !code->spans[i].user; i = code->spans[i].parent) {
 		outermost = i;
-		if (!add_function(to, findings_name(findings, code->spans[i].name)))
+		if (!fingerprint_add_function(to, findings_name(findings, code->spans[i].name)))
 			return;
 	}
 	if (outermost == SPAN_NONE)
 		return;
 	at = spike_stack_find(&facts->stack, findings_name(findings, code->spans[outermost].name));
 	if (at != STACK_NONE)
-		add_stack(to, &facts->stack, at + 1);
+		fingerprint_add_stack(to, &facts->stack, at + 1);
 }
 
 /* By which CPUs ask for function calls */
@@ -87,7 +94,7 @@ struct handler {
 
 /* Takes a caller of the code that took most of the time, from the inside out. All softirqs begin in
  * the same function; the function inside tells them apart. */
-static void take_caller(struct handler *handler, const char *name)
+static void handler_add_caller(struct handler *handler, const char *name)
 {
 	char function[FINGERPRINT_NAME_SIZE], token[FINGERPRINT_NAME_SIZE];
 	enum frame_role role;
@@ -102,7 +109,8 @@ static void take_caller(struct handler *handler, const char *name)
 }
 
 /* The outermost function that took half of a span, and is not the kernel's entry path. */
-static void find_half(struct handler *handler, const struct findings *findings, uint32_t span)
+static void handler_find_by_time(struct handler *handler, const struct findings *findings,
+				 uint32_t span)
 {
 	const struct lane *code = &findings->spans->lanes[LANE_CODE];
 	uint64_t half = (code->spans[span].end - code->spans[span].begin) / 2;
@@ -116,14 +124,14 @@ static void find_half(struct handler *handler, const struct findings *findings, 
 		    code->spans[i].end - code->spans[i].begin <= half)
 			continue;
 		outer = i;
-		take_caller(handler, findings_name(findings, code->spans[i].name));
+		handler_add_caller(handler, findings_name(findings, code->spans[i].name));
 	}
 }
 
 /* For an interrupt, its handler: the outermost function that took most of the time and is not the
  * kernel's entry path. Recorders know this function and the entry. */
-static void add_handler(struct fingerprint *to, const struct cause *cause,
-			const struct findings *findings)
+static void fingerprint_of_interrupt(struct fingerprint *to, const struct cause *cause,
+				     const struct findings *findings, const struct facts *facts)
 {
 	const struct lane *code = &findings->spans->lanes[LANE_CODE];
 	const char *name = findings_name(findings, cause->name);
@@ -131,48 +139,41 @@ static void add_handler(struct fingerprint *to, const struct cause *cause,
 	bool polled = cause->sender && !strcmp(cause->sender->function, name);
 	struct handler handler = { "", "" };
 
+	fingerprint_set_kind(to, cause_kind_name(cause->kind));
 	fingerprint_entry(handler.entry, polled ? CALL_VECTOR : name);
 	for (uint32_t i = cause->mostly_span; i != SPAN_NONE && i != cause->span;
 	     i = code->spans[i].parent)
-		take_caller(&handler, findings_name(findings, code->spans[i].name));
+		handler_add_caller(&handler, findings_name(findings, code->spans[i].name));
 	if (!handler.function[0] && cause->span != SPAN_NONE)
-		find_half(&handler, findings, cause->span);
+		handler_find_by_time(&handler, findings, cause->span);
 	if (polled)
-		take_caller(&handler, name);
-	add_frame(to, handler.function);
-	add_frame(to, handler.entry);
+		handler_add_caller(&handler, name);
+	fingerprint_add_frame(to, handler.function);
+	fingerprint_add_frame(to, handler.entry);
+	if (cause->sender && cause->sender->nr_callers)
+		fingerprint_function(to->sender, cause->sender->callers[0]);
 }
 
-static void add_sender(struct fingerprint *to, const struct sender *sender)
+static void fingerprint_of_irqs_off(struct fingerprint *to, const struct cause *cause,
+				    const struct findings *findings, const struct facts *facts)
 {
-	if (sender && sender->nr_callers)
-		fingerprint_function(to->sender, sender->callers[0]);
-}
-
-static void set_kind(struct fingerprint *to, const char *kind)
-{
-	snprintf(to->kind, sizeof(to->kind), "%s", kind);
-}
-
-static void make_irqs_off(struct fingerprint *to, const struct cause *cause,
-			  const struct findings *findings, const struct facts *facts)
-{
-	set_kind(to, cause->kind == CAUSE_IRQS_OFF ? "irqs-off" : "irqs-off-or-outside");
+	fingerprint_set_kind(to,
+			     cause->kind == CAUSE_IRQS_OFF ? "irqs-off" : "irqs-off-or-outside");
 	if (cause->frame != STACK_NONE)
-		add_stack(to, &facts->stack, cause->frame);
+		fingerprint_add_stack(to, &facts->stack, cause->frame);
 	else if (cause->span != SPAN_NONE)
-		add_spans(to, findings, facts, cause->span);
+		fingerprint_add_spans(to, findings, facts, cause->span);
 	else
-		add_function(to, findings_name(findings, cause->name));
+		fingerprint_add_function(to, findings_name(findings, cause->name));
 }
 
 /* Names of tasks end with a space and the thread id. */
-static void add_named_task(struct fingerprint *to, const char *name)
+static void fingerprint_add_named_task(struct fingerprint *to, const char *name)
 {
 	char comm[64];
 
 	snprintf(comm, sizeof(comm), "%.*s", (int)task_name_length(name, NULL), name);
-	add_task(to, comm);
+	fingerprint_add_task(to, comm);
 }
 
 /* Whether others ran as soon as the kernel allowed it. A thread that went to sleep had finished its
@@ -191,8 +192,8 @@ static bool was_preempted(const struct spike_stack *stack)
 /* The timer's interrupt hits the culprit, or a function that it calls. If the thread was switched
  * out within the culprit later, the frames that both stacks have tell it; else the function of a
  * work item does, if it is known. STACK_NONE: the thread went on to something else. */
-static size_t find_culprit(const struct spike_stack *stack, const struct cause *cause,
-			   const struct findings *findings, const struct facts *facts)
+static size_t find_culprit_frame(const struct spike_stack *stack, const struct cause *cause,
+				 const struct findings *findings, const struct facts *facts)
 {
 	size_t hit = spike_stack_switched(stack), common = STACK_NONE, work = STACK_NONE;
 	char function[FINGERPRINT_NAME_SIZE], token[FINGERPRINT_NAME_SIZE];
@@ -219,129 +220,134 @@ static size_t find_culprit(const struct spike_stack *stack, const struct cause *
 }
 
 /* A limit on CPU time kept the thread from running, whoever ran instead. */
-static bool make_throttled(struct fingerprint *to, const struct late_thread *thread)
+static bool fingerprint_of_throttled(struct fingerprint *to, const struct late_thread *thread)
 {
 	if (!thread || thread->part != PART_RUNNABLE)
 		return false;
 	if (thread->why == RUNNABLE_QUOTA)
-		add_frame(to, "[cgroup_quota]");
+		fingerprint_add_frame(to, "[cgroup_quota]");
 	else if (thread->why == RUNNABLE_RT_THROTTLING || thread->why == RUNNABLE_FAIR_SERVER)
-		add_frame(to, "[real_time]");
+		fingerprint_add_frame(to, "[real_time]");
 	if (to->nr)
-		set_kind(to, "throttled");
+		fingerprint_set_kind(to, "throttled");
 	return to->nr;
 }
 
 /* The function of the kernel that most samples of the time share, and its callers. */
-static void add_sampled(struct fingerprint *to, const struct findings *findings)
+static void fingerprint_add_sampled(struct fingerprint *to, const struct findings *findings)
 {
 	const struct samples_mostly *mostly = &findings->samples;
 
 	if (!mostly->kernel || 2 * mostly->nr <= mostly->all)
 		return;
-	if (!add_function(to, findings_name(findings, mostly->function)))
+	if (!fingerprint_add_function(to, findings_name(findings, mostly->function)))
 		return;
 	for (size_t i = 0; i < mostly->nr_kernel; i++) {
-		if (!add_function(to, findings_name(findings, mostly->callers[i])))
+		if (!fingerprint_add_function(to, findings_name(findings, mostly->callers[i])))
 			return;
 	}
 }
 
 /* A thread in the kernel is identified by its functions. In user space, where recorders see
  * different depths, by its name. */
-static void make_thread(struct fingerprint *to, const struct cause *cause,
-			const struct findings *findings, const struct facts *facts)
+static void fingerprint_of_thread(struct fingerprint *to, const struct cause *cause,
+				  const struct findings *findings, const struct facts *facts)
 {
 	const struct spike_stack *stack = cause_switched(cause, findings, facts);
 	char token[FINGERPRINT_NAME_SIZE];
 	size_t culprit = STACK_NONE;
 
-	set_kind(to, "thread");
+	/* It need not be its fault that an interrupt was late. */
+	fingerprint_set_kind(to, facts_is_thread(facts) ? "thread" : "unknown");
+	if (!facts_is_thread(facts))
+		return;
 	if (stack && was_preempted(stack))
-		culprit = find_culprit(stack, cause, findings, facts);
+		culprit = find_culprit_frame(stack, cause, findings, facts);
 	if (culprit != STACK_NONE)
-		add_stack(to, stack, culprit);
+		fingerprint_add_stack(to, stack, culprit);
 	else if (cause->mostly_span != SPAN_NONE)
-		add_spans(to, findings, facts, cause->mostly_span);
+		fingerprint_add_spans(to, findings, facts, cause->mostly_span);
 	else
-		add_sampled(to, findings);
+		fingerprint_add_sampled(to, findings);
 	/* Between two pieces of work: either may have taken long. */
 	if (to->nr && fingerprint_role(token, to->frames[0]) == FRAME_ENTRY)
 		to->nr = 0;
 	if (!to->nr)
-		add_named_task(to, findings_name(findings, cause->name));
+		fingerprint_add_named_task(to, findings_name(findings, cause->name));
 }
 
 /* Nothing that the CPU executed delayed the interrupt. */
-static void make_outside(struct fingerprint *to, const struct cause *cause,
-			 const struct facts *facts)
+static void fingerprint_of_outside(struct fingerprint *to, const struct cause *cause,
+				   const struct findings *findings, const struct facts *facts)
 {
 	const char *blamed = hardware_blamed(&facts->hardware, facts->spike.latency_ns);
 
-	set_kind(to, "outside");
+	fingerprint_set_kind(to, "outside");
 	if (cause->steal_ns)
 		blamed = "steal";
 	else if (!strcmp(blamed, "steal"))
 		blamed = "";
-	add_frame(to, blamed);
+	fingerprint_add_frame(to, blamed);
 }
 
 /* Without a trace, or with one that is too short. */
-static void make_none(struct fingerprint *to, const struct cause *cause,
-		      const struct findings *findings, const struct facts *facts)
+static void fingerprint_of_none(struct fingerprint *to, const struct cause *cause,
+				const struct findings *findings, const struct facts *facts)
 {
 	size_t culprit = facts_is_thread(facts) || facts->spike.idle
 				 ? STACK_NONE
 				 : spike_stack_culprit(&facts->stack);
 
 	if (!facts_have_trace(facts) && culprit != STACK_NONE) {
-		set_kind(to, irq_latency_is_certain(facts) ? "irqs-off" : "irqs-off-or-outside");
-		add_stack(to, &facts->stack, culprit);
+		fingerprint_set_kind(to, irq_latency_is_certain(facts) ? "irqs-off"
+								       : "irqs-off-or-outside");
+		fingerprint_add_stack(to, &facts->stack, culprit);
 	} else if (!facts_is_thread(facts) &&
 		   !cause_explains(findings, findings->irqs_perhaps_off_ns) &&
 		   (cause->name ||
 		    (!facts_have_trace(facts) && spike_stack_open(&facts->stack) != STACK_NONE))) {
-		make_outside(to, cause, facts);
+		fingerprint_of_outside(to, cause, findings, facts);
 	} else {
-		set_kind(to, "unknown");
+		fingerprint_set_kind(to, "unknown");
 	}
 }
 
-static void make_idle(struct fingerprint *to, const struct findings *findings,
-		      const struct facts *facts)
+static void fingerprint_of_idle(struct fingerprint *to, const struct cause *cause,
+				const struct findings *findings, const struct facts *facts)
 {
 	char state[FINGERPRINT_NAME_SIZE];
 
-	set_kind(to, "idle");
+	fingerprint_set_kind(to, "idle");
 	fingerprint_function(state, hardware_state_left(&facts->hardware, &findings->spans->power));
-	add_frame(to, state);
+	fingerprint_add_frame(to, state);
 }
 
-static void make_named(struct fingerprint *to, const struct cause *cause,
-		       const struct findings *findings)
+static void fingerprint_of_untraced(struct fingerprint *to, const struct cause *cause,
+				    const struct findings *findings, const struct facts *facts)
 {
 	char name[FINGERPRINT_NAME_SIZE];
 
-	set_kind(to, cause_kind_name(cause->kind));
+	fingerprint_set_kind(to, cause_kind_name(cause->kind));
 	/* Placeholders such as [not traced] add nothing to the kind. */
 	if (findings_name(findings, cause->name)[0] == '[')
 		return;
 	fingerprint_function(name, findings_name(findings, cause->name));
-	add_frame(to, name);
+	fingerprint_add_frame(to, name);
 }
 
-static void make_reported(struct fingerprint *to, const struct facts *facts)
+static void fingerprint_of_reported(struct fingerprint *to, const struct facts *facts)
 {
 	char name[FINGERPRINT_NAME_SIZE];
 
-	set_kind(to, facts->spike.kind == PERF_POKE_TRIGGER_NOISE ? "noise" : "reported");
+	fingerprint_set_kind(to,
+			     facts->spike.kind == PERF_POKE_TRIGGER_NOISE ? "noise" : "reported");
 	fingerprint_task(name, facts->spike.label[0] ? facts->spike.label : facts->spike.comm);
-	add_frame(to, name);
+	fingerprint_add_frame(to, name);
 }
 
 /* Whether a thread may be what was waited for. A disk, say, is the same whoever ran when it was
  * done. */
-static bool is_for_thread(const char *token)
+static bool may_wait_for_thread(const char *token)
 {
 	static const char *const others[] = { "aio",  "disk",	"io_uring",  "memory", "page_fault",
 					      "rcu",  "sleep",	"timerfd",   "tty",    "work",
@@ -355,14 +361,14 @@ static bool is_for_thread(const char *token)
 }
 
 /* Whether it is chance where the thread was. */
-static bool is_anywhere(const char *token)
+static bool is_stopped_anywhere(const char *token)
 {
 	return token &&
 	       (!strcmp(token, "stop") || !strcmp(token, "tracer") || !strcmp(token, "freezer"));
 }
 
 /* Whether what was waited for did not happen in time. */
-static bool is_timed_out(const struct thread_wait *wait, const struct names *names)
+static bool is_wait_timed_out(const struct thread_wait *wait, const struct names *names)
 {
 	static const char *const tokens[] = { "poll", "signal", "socket" };
 
@@ -374,17 +380,17 @@ static bool is_timed_out(const struct thread_wait *wait, const struct names *nam
 }
 
 /* Where the thread slept, and for whom. */
-static void make_asleep(struct fingerprint *to, const struct findings *findings,
-			const struct late_thread *thread)
+static void fingerprint_of_asleep(struct fingerprint *to, const struct cause *cause,
+				  const struct findings *findings, const struct facts *facts)
 {
-	const struct thread_wait *wait = &thread->waits[0];
+	const struct thread_wait *wait = &facts->thread->waits[0];
 	const struct thread_waker *waker = &wait->waker;
 	char name[FINGERPRINT_NAME_SIZE];
 
-	set_kind(to, "asleep");
+	fingerprint_set_kind(to, "asleep");
 	if (wait->place.token) {
 		snprintf(name, sizeof(name), "[%s]", wait->place.token);
-		add_frame(to, name);
+		fingerprint_add_frame(to, name);
 	}
 	/* A lock in the kernel is told apart by who takes it. */
 	if (!wait->place.token || !strcmp(wait->place.token, "lock") ||
@@ -395,78 +401,59 @@ static void make_asleep(struct fingerprint *to, const struct findings *findings,
 			if (kernel_function_find(function, KERNEL_WAITS | KERNEL_SCHEDULER))
 				continue;
 			fingerprint_function(name, function);
-			add_frame(to, name);
+			fingerprint_add_frame(to, name);
 		}
 	}
-	if (wait->place.entry && !is_anywhere(wait->place.token))
-		add_frame(to, findings_name(findings, wait->place.entry));
-	if (waker->context == WAKE_TASK && waker->name && is_for_thread(wait->place.token))
-		add_task(to, findings_name(findings, waker->name));
-	else if ((waker->context == WAKE_TIMER && is_for_thread(wait->place.token)) ||
-		 is_timed_out(wait, findings->spans->names))
-		add_frame(to, "[timer]");
+	if (wait->place.entry && !is_stopped_anywhere(wait->place.token))
+		fingerprint_add_frame(to, findings_name(findings, wait->place.entry));
+	if (waker->context == WAKE_TASK && waker->name && may_wait_for_thread(wait->place.token))
+		fingerprint_add_task(to, findings_name(findings, waker->name));
+	else if ((waker->context == WAKE_TIMER && may_wait_for_thread(wait->place.token)) ||
+		 is_wait_timed_out(wait, findings->spans->names))
+		fingerprint_add_frame(to, "[timer]");
 	else if (waker->context != WAKE_UNKNOWN && waker->function && !wait->place.token)
-		add_function(to, findings_name(findings, waker->function));
+		fingerprint_add_function(to, findings_name(findings, waker->function));
 	if (!to->nr)
-		set_kind(to, "unknown");
+		fingerprint_set_kind(to, "unknown");
 }
 
-static void make_kind(struct fingerprint *to, const struct cause *cause,
-		      const struct findings *findings, const struct facts *facts)
+/* For these, all that is known is the kind. */
+static void fingerprint_of_kind(struct fingerprint *to, const struct cause *cause,
+				const struct findings *findings, const struct facts *facts)
 {
-	if (make_throttled(to, facts->thread))
-		return;
-	switch (cause->kind) {
-	case CAUSE_IRQS_OFF:
-	case CAUSE_IRQS_OFF_OR_OUTSIDE:
-		make_irqs_off(to, cause, findings, facts);
-		break;
-	case CAUSE_INTERRUPT:
-	case CAUSE_SOFTIRQ:
-	case CAUSE_NMI:
-	case CAUSE_EXCEPTION:
-		set_kind(to, cause_kind_name(cause->kind));
-		add_handler(to, cause, findings);
-		add_sender(to, cause->sender);
-		break;
-	case CAUSE_IDLE:
-		make_idle(to, findings, facts);
-		break;
-	case CAUSE_THREAD:
-		/* It need not be its fault that an interrupt was late. */
-		if (facts_is_thread(facts))
-			make_thread(to, cause, findings, facts);
-		else
-			set_kind(to, "unknown");
-		break;
-	case CAUSE_ARMED_PAST:
-		set_kind(to, "armed-past");
-		add_function(to, facts->function);
-		break;
-	case CAUSE_REARMED_LATE:
-		set_kind(to, "rearmed-late");
-		break;
-	case CAUSE_OUTSIDE:
-		make_outside(to, cause, facts);
-		break;
-	case CAUSE_ASLEEP:
-		make_asleep(to, findings, facts->thread);
-		break;
-	case CAUSE_UNTRACED:
-		make_named(to, cause, findings);
-		break;
-	case CAUSE_LOST:
-	case CAUSE_MIXED:
-		set_kind(to, cause_kind_name(cause->kind));
-		break;
-	case CAUSE_THROTTLED: /* above */
-	case CAUSE_NONE:
-	case CAUSE_POKED:
-	case CAUSE_NR:
-		make_none(to, cause, findings, facts);
-		break;
-	}
+	fingerprint_set_kind(to, cause->kind == CAUSE_REARMED_LATE ? "rearmed-late"
+								   : cause_kind_name(cause->kind));
 }
+
+static void fingerprint_of_armed_past(struct fingerprint *to, const struct cause *cause,
+				      const struct findings *findings, const struct facts *facts)
+{
+	fingerprint_set_kind(to, "armed-past");
+	fingerprint_add_function(to, facts->function);
+}
+
+static void (*const make_causes[CAUSE_NR])(struct fingerprint *to, const struct cause *cause,
+					   const struct findings *findings,
+					   const struct facts *facts) = {
+	[CAUSE_NONE] = fingerprint_of_none,
+	[CAUSE_POKED] = fingerprint_of_none,
+	[CAUSE_IRQS_OFF] = fingerprint_of_irqs_off,
+	[CAUSE_INTERRUPT] = fingerprint_of_interrupt,
+	[CAUSE_SOFTIRQ] = fingerprint_of_interrupt,
+	[CAUSE_NMI] = fingerprint_of_interrupt,
+	[CAUSE_EXCEPTION] = fingerprint_of_interrupt,
+	[CAUSE_IDLE] = fingerprint_of_idle,
+	[CAUSE_THREAD] = fingerprint_of_thread,
+	[CAUSE_UNTRACED] = fingerprint_of_untraced,
+	[CAUSE_LOST] = fingerprint_of_kind,
+	[CAUSE_MIXED] = fingerprint_of_kind,
+	[CAUSE_ASLEEP] = fingerprint_of_asleep,
+	[CAUSE_THROTTLED] = fingerprint_of_none, /* see fingerprint_of_throttled() */
+	[CAUSE_OUTSIDE] = fingerprint_of_outside,
+	[CAUSE_IRQS_OFF_OR_OUTSIDE] = fingerprint_of_irqs_off,
+	[CAUSE_ARMED_PAST] = fingerprint_of_armed_past,
+	[CAUSE_REARMED_LATE] = fingerprint_of_kind,
+};
 
 void fingerprint_make(struct fingerprint *fingerprint, const struct cause *cause,
 		      const struct findings *findings, const struct facts *facts)
@@ -476,8 +463,8 @@ void fingerprint_make(struct fingerprint *fingerprint, const struct cause *cause
 		return;
 	if (facts->spike.kind == PERF_POKE_TRIGGER_NOISE ||
 	    (facts_is_reported(facts) && !facts->spike.latency_ns))
-		make_reported(fingerprint, facts);
-	else
-		make_kind(fingerprint, cause, findings, facts);
+		fingerprint_of_reported(fingerprint, facts);
+	else if (!fingerprint_of_throttled(fingerprint, facts->thread))
+		make_causes[cause->kind](fingerprint, cause, findings, facts);
 	fingerprint_seal(fingerprint);
 }

@@ -12,29 +12,24 @@
 /* A shorter time at the end of the latency, a tenth of it, counts as none. */
 #define SLACK 10
 
-/* On x86, local interrupts that are pending come by their vectors, the highest first. Those of
- * devices are below the local timer's: when one comes, the timer's is not pending. */
-static bool is_below_timer(const struct facts *facts, const char *name)
-{
-	return facts->hardware.is_x86 && (has_prefix(name, "irq ") || !strcmp(name, "local_timer"));
-}
-
 /* When this span shows for the last time that interrupts were on and the timer's was not pending: 0
  * if never. Interrupts above the timer's, and a switch of tasks, come right before it at the same
  * moment, so they count only if some time passes after them. */
-static uint64_t shows_on(const struct span *span, const struct findings *findings,
-			 const struct facts *facts)
+static uint64_t irqs_shown_on_until(const struct span *span, const struct findings *findings,
+				    const struct facts *facts)
 {
 	uint64_t end = findings->irq_begin;
 	uint64_t settled = end - (end - findings->late_begin) / SLACK;
 	const char *name = findings_name(findings, span->name);
+	/* On x86, local interrupts that are pending come by their vectors, the highest first. Those
+	 * of devices are below the local timer's: when one comes, the timer's is not pending. */
+	bool is_below = facts->hardware.is_x86 &&
+			(has_prefix(name, "irq ") || !strcmp(name, "local_timer"));
 	uint64_t at = 0;
 
 	switch ((enum span_kind)span->kind) {
 	case SPAN_INTERRUPT:
-		at = span->end < settled	   ? span->end
-		     : is_below_timer(facts, name) ? span->begin
-						   : 0;
+		at = span->end < settled ? span->end : is_below ? span->begin : 0;
 		break;
 	case SPAN_SOFTIRQ:
 		/* The kernel enables interrupts before the first and disables them after the last.
@@ -51,30 +46,9 @@ static uint64_t shows_on(const struct span *span, const struct findings *finding
 	return at > findings->late_begin && at < end ? at : 0;
 }
 
-/* Finds the last moment at which interrupts are known to have been on. */
-static void find_irqs_on(struct cause *cause, const struct findings *findings,
-			 const struct facts *facts)
-{
-	static const enum lane_number lanes[] = { LANE_CODE, LANE_TASKS };
-
-	for (size_t i = 0; i < ARRAY_SIZE(lanes); i++) {
-		const struct lane *lane = &findings->spans->lanes[lanes[i]];
-
-		for (uint32_t j = 0; j < lane->nr && lane->spans[j].begin < findings->irq_begin;
-		     j++) {
-			uint64_t at = shows_on(&lane->spans[j], findings, facts);
-
-			if (at <= cause->irqs_on)
-				continue;
-			cause->irqs_on = at;
-			cause->irqs_on_by = lane->spans[j].name;
-		}
-	}
-}
-
 /* The scheduler notes steal time when it switches tasks, or later: what may be from before the
  * latency does not count. */
-static uint64_t certain_steal(const struct findings *findings, const struct facts *facts)
+static uint64_t certain_steal_time(const struct findings *findings, const struct facts *facts)
 {
 	const struct lane *tasks = &findings->spans->lanes[LANE_TASKS];
 	uint32_t task = lane_at(tasks, findings->late_begin);
@@ -96,8 +70,8 @@ bool irq_latency_is_certain(const struct facts *facts)
 }
 
 /* The clock device was set for the timer, or the timer was armed, when it was due already. */
-static bool blame_arming(struct cause *cause, const struct findings *findings, enum cause_kind kind,
-			 uint64_t at)
+static bool blame_timer_arming(struct cause *cause, const struct findings *findings,
+			       enum cause_kind kind, uint64_t at)
 {
 	uint64_t time_ns = at > findings->late_begin ? at - findings->late_begin : 0;
 
@@ -113,19 +87,34 @@ void irq_latency_blame(struct cause *cause, const struct findings *findings,
 {
 	/* The idle task waits for the interrupt. */
 	size_t culprit = facts->spike.idle ? STACK_NONE : spike_stack_culprit(&facts->stack);
+	static const enum lane_number lanes[] = { LANE_CODE, LANE_TASKS };
 	const struct arming *arming = &findings->spans->arming;
 	uint64_t off_ns;
 
-	if (facts_is_thread(facts) || blame_arming(cause, findings, CAUSE_ARMED_PAST, arming->at))
+	if (facts_is_thread(facts) ||
+	    blame_timer_arming(cause, findings, CAUSE_ARMED_PAST, arming->at))
 		return;
-	if (cause_explains(findings, certain_steal(findings, facts))) {
+	if (cause_explains(findings, certain_steal_time(findings, facts))) {
 		cause->kind = CAUSE_OUTSIDE;
-		cause->steal_ns = certain_steal(findings, facts);
+		cause->steal_ns = certain_steal_time(findings, facts);
 	}
 	if (findings->spans->has_functions || cause->steal_ns ||
-	    blame_arming(cause, findings, CAUSE_REARMED_LATE, arming->rearmed))
+	    blame_timer_arming(cause, findings, CAUSE_REARMED_LATE, arming->rearmed))
 		return;
-	find_irqs_on(cause, findings, facts);
+	/* The last moment at which interrupts are known to have been on */
+	for (size_t i = 0; i < ARRAY_SIZE(lanes); i++) {
+		const struct lane *lane = &findings->spans->lanes[lanes[i]];
+
+		for (uint32_t j = 0; j < lane->nr && lane->spans[j].begin < findings->irq_begin;
+		     j++) {
+			uint64_t at = irqs_shown_on_until(&lane->spans[j], findings, facts);
+
+			if (at <= cause->irqs_on)
+				continue;
+			cause->irqs_on = at;
+			cause->irqs_on_by = lane->spans[j].name;
+		}
+	}
 	off_ns = findings->irq_begin - (cause->irqs_on ?: findings->late_begin);
 	/* Whatever ran before would have been interrupted. */
 	if (cause->irqs_on && !cause_explains(findings, off_ns))
@@ -145,7 +134,7 @@ void irq_latency_blame(struct cause *cause, const struct findings *findings,
 	cause->frame = culprit;
 }
 
-static const char *task_of(const struct findings *findings, const struct facts *facts)
+static const char *task_at_interrupt(const struct findings *findings, const struct facts *facts)
 {
 	const struct lane *tasks = &findings->spans->lanes[LANE_TASKS];
 	uint32_t task = lane_at(tasks, facts->spike.actual_ns);
@@ -153,7 +142,7 @@ static const char *task_of(const struct findings *findings, const struct facts *
 	return task == SPAN_NONE ? "it" : findings_name(findings, tasks->spans[task].name);
 }
 
-static const char *outsiders(const struct hardware_facts *hardware)
+static const char *outsider_names(const struct hardware_facts *hardware)
 {
 	if (!hardware->hypervisor)
 		return "hardware or firmware";
@@ -167,13 +156,14 @@ void irq_latency_put_off(FILE *file, const struct cause *cause, const struct fin
 	bool maybe = cause->kind == CAUSE_IRQS_OFF_OR_OUTSIDE;
 
 	fprintf(file, "%s%s with interrupts off while %s ran, until they were enabled in ",
-		maybe ? "either " : "", FORMAT_TIME(cause->time_ns), task_of(findings, facts));
+		maybe ? "either " : "", FORMAT_TIME(cause->time_ns),
+		task_at_interrupt(findings, facts));
 	spike_stack_put_frame(file, &facts->stack.frames[cause->frame]);
 	spike_stack_put_callers(file, &facts->stack, cause->frame, ", called from ");
 	if (maybe && facts->hardware.hypervisor == 1)
 		fputs(", or the hypervisor ran something else", file);
 	else if (maybe)
-		fprintf(file, ", or %s delayed the interrupt", outsiders(&facts->hardware));
+		fprintf(file, ", or %s delayed the interrupt", outsider_names(&facts->hardware));
 }
 
 void irq_latency_put_arming(FILE *file, const struct cause *cause, const struct findings *findings,
@@ -207,8 +197,8 @@ void irq_latency_put_outside(FILE *file, const struct cause *cause, const struct
 	if (cause->steal_ns)
 		hardware_put_steal(file, cause->steal_ns, facts->spike.latency_ns);
 	else
-		fprintf(file, "%s delayed it, not kernel code", outsiders(&facts->hardware));
-	fprintf(file, ": the interrupt came while %s ran", task_of(findings, facts));
+		fprintf(file, "%s delayed it, not kernel code", outsider_names(&facts->hardware));
+	fprintf(file, ": the interrupt came while %s ran", task_at_interrupt(findings, facts));
 	if (hit != STACK_NONE) {
 		fprintf(file, ", in %s", stack->frames[hit].user ? "user space, in " : "");
 		spike_stack_put_frame(file, &stack->frames[hit]);

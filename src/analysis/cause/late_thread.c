@@ -24,8 +24,8 @@ int late_thread_of(const struct facts *facts)
 
 /* ---- Places and wakers --------------------------------------------------------------------- */
 
-static uint32_t name_user(const struct thread_namer *namer, const struct schedule_event *event,
-			  uint64_t address)
+static uint32_t name_user_address(const struct thread_namer *namer,
+				  const struct schedule_event *event, uint64_t address)
 {
 	const struct tracepoint_event at = { .time = event->time, .pid = event->pid };
 
@@ -65,8 +65,8 @@ static void place_add_kernel(struct thread_place *place, const struct thread_nam
 	place->kernel[place->nr_kernel++] = names_add(namer->names, function);
 }
 
-static void place_find(struct thread_place *place, const struct schedule *schedule, size_t gave_up,
-		       const struct thread_namer *namer)
+static void thread_place_find(struct thread_place *place, const struct schedule *schedule,
+			      size_t gave_up, const struct thread_namer *namer)
 {
 	const struct schedule_event *event;
 
@@ -83,7 +83,7 @@ static void place_find(struct thread_place *place, const struct schedule *schedu
 			if (function)
 				place_add_kernel(place, namer, function);
 		} else if (place->nr_user < THREAD_FRAMES_MAX) {
-			uint32_t name = name_user(namer, event, address);
+			uint32_t name = name_user_address(namer, event, address);
 
 			/* Without frame pointers, the rest is no code. The C library's start of
 			 * the program says nothing. */
@@ -99,7 +99,7 @@ static void place_find(struct thread_place *place, const struct schedule *schedu
 }
 
 /* The letter of sched_switch for its bits. */
-static char state_letter(uint32_t state)
+static char sleep_state_letter(uint32_t state)
 {
 	static const char letters[] = "SDTtXZPI";
 
@@ -111,7 +111,7 @@ static char state_letter(uint32_t state)
 }
 
 /* An interrupt's own functions are inside of the entry that is nearest to the wakeup. */
-static enum wake_context context_of(const char *function)
+static enum wake_context wake_context_of(const char *function)
 {
 	const struct kernel_function *row = kernel_function_find(function, KERNEL_ENTRY);
 	const char *token = row ? row->token : "";
@@ -125,8 +125,8 @@ static enum wake_context context_of(const char *function)
 		       : WAKE_UNKNOWN;
 }
 
-static void waker_find(struct thread_waker *waker, const struct schedule *schedule, size_t woken,
-		       const struct thread_namer *namer)
+static void thread_waker_find(struct thread_waker *waker, const struct schedule *schedule,
+			      size_t woken, const struct thread_namer *namer)
 {
 	const struct schedule_event *event;
 	uint32_t last = 0;
@@ -150,7 +150,7 @@ static void waker_find(struct thread_waker *waker, const struct schedule *schedu
 
 		if (!function)
 			continue;
-		waker->context = context_of(function);
+		waker->context = wake_context_of(function);
 		if (waker->context != WAKE_UNKNOWN)
 			waker->function = last;
 		last = names_add(namer->names, function);
@@ -164,8 +164,8 @@ static void waker_find(struct thread_waker *waker, const struct schedule *schedu
 }
 
 /* The timer that a thread armed for its sleep, when it gave up the CPU; NULL: not recorded. */
-static const struct schedule_event *own_timer(const struct schedule *schedule, size_t gave_up,
-					      const struct thread_namer *namer)
+static const struct schedule_event *
+find_armed_timer(const struct schedule *schedule, size_t gave_up, const struct thread_namer *namer)
 {
 	const struct schedule_event *last = &schedule->events[gave_up];
 
@@ -188,14 +188,14 @@ static const struct schedule_event *own_timer(const struct schedule *schedule, s
 
 /* What woke the thread was lost. If it sleeps by itself and ran again after its timer was due, it
  * was the timer. */
-static void waker_deduce(struct thread_waker *waker, const struct schedule *schedule,
-			 const struct thread_stay *stay, const struct thread_place *place,
-			 const struct thread_namer *namer)
+static void thread_waker_deduce(struct thread_waker *waker, const struct schedule *schedule,
+				const struct thread_stay *stay, const struct thread_place *place,
+				const struct thread_namer *namer)
 {
 	const struct schedule_event *armed = NULL;
 
 	if (stay->gave_up != SCHEDULE_NONE && place->token && !strcmp(place->token, "sleep"))
-		armed = own_timer(schedule, stay->gave_up, namer);
+		armed = find_armed_timer(schedule, stay->gave_up, namer);
 	if (!armed || armed->expires > stay->end)
 		return;
 	waker->context = WAKE_TIMER;
@@ -219,8 +219,8 @@ static bool is_same_place(const struct thread_place *a, const struct thread_plac
 	       (!a->nr_kernel || a->kernel[0] == b->kernel[0]);
 }
 
-static struct thread_wait *wait_at(struct thread_wait **waits, size_t *nr,
-				   const struct thread_place *place)
+static struct thread_wait *thread_wait_by_place(struct thread_wait **waits, size_t *nr,
+						const struct thread_place *place)
 {
 	for (size_t i = 0; i < *nr; i++) {
 		if (is_same_place(&(*waits)[i].place, place))
@@ -240,8 +240,9 @@ static int compare_waits(const void *a, const void *b)
 }
 
 /* Sums the sleeps of a thread by place. */
-static int waits_find(struct thread_wait **waits, size_t *nr, const struct thread_stays *stays,
-		      const struct schedule *schedule, const struct thread_namer *namer)
+static int thread_waits_find(struct thread_wait **waits, size_t *nr,
+			     const struct thread_stays *stays, const struct schedule *schedule,
+			     const struct thread_namer *namer)
 {
 	for (size_t i = 0; i < stays->nr; i++) {
 		const struct thread_stay *stay = &stays->list[i];
@@ -251,8 +252,8 @@ static int waits_find(struct thread_wait **waits, size_t *nr, const struct threa
 
 		if (stay->state != THREAD_ASLEEP)
 			continue;
-		place_find(&place, schedule, stay->gave_up, namer);
-		wait = wait_at(waits, nr, &place);
+		thread_place_find(&place, schedule, stay->gave_up, namer);
+		wait = thread_wait_by_place(waits, nr, &place);
 		if (!wait)
 			return -ENOMEM;
 		wait->time_ns += time_ns;
@@ -264,12 +265,13 @@ static int waits_find(struct thread_wait **waits, size_t *nr, const struct threa
 		wait->unsure = stay->unsure;
 		wait->begin = stay->begin;
 		wait->end = stay->end;
-		wait->state = stay->gave_up == SCHEDULE_NONE
-				      ? 0
-				      : state_letter(schedule->events[stay->gave_up].sleep_state);
-		waker_find(&wait->waker, schedule, stay->woken, namer);
+		wait->state =
+			stay->gave_up == SCHEDULE_NONE
+				? 0
+				: sleep_state_letter(schedule->events[stay->gave_up].sleep_state);
+		thread_waker_find(&wait->waker, schedule, stay->woken, namer);
 		if (stay->unsure && stay->woken == SCHEDULE_NONE)
-			waker_deduce(&wait->waker, schedule, stay, &place, namer);
+			thread_waker_deduce(&wait->waker, schedule, stay, &place, namer);
 	}
 	if (*nr)
 		qsort(*waits, *nr, sizeof(**waits), compare_waits);
@@ -278,8 +280,8 @@ static int waits_find(struct thread_wait **waits, size_t *nr, const struct threa
 
 /* ---- Who ran instead ------------------------------------------------------------------------- */
 
-static int rivals_find(struct schedule_shares *rivals, const struct thread_stays *stays,
-		       const struct schedule *schedule)
+static int thread_rivals_find(struct schedule_shares *rivals, const struct thread_stays *stays,
+			      const struct schedule *schedule)
 {
 	int r = 0;
 
@@ -294,8 +296,8 @@ static int rivals_find(struct schedule_shares *rivals, const struct thread_stays
 }
 
 /* The main rival's stack where it gave up the CPU, in the form of the stacks of a spike. */
-static void rival_stack(struct late_thread *thread, const struct schedule *schedule,
-			const struct thread_namer *namer)
+static void copy_rival_stack(struct late_thread *thread, const struct schedule *schedule,
+			     const struct thread_namer *namer)
 {
 	const struct schedule_share *rival = thread->rivals.list;
 	struct spike_stack *stack = &thread->rival;
@@ -313,7 +315,7 @@ static void rival_stack(struct late_thread *thread, const struct schedule *sched
 
 		if (address >= KERNEL_FIRST)
 			function = tracepoints_function(namer->tracepoints, address);
-		else if (!(name = name_user(namer, event, address)))
+		else if (!(name = name_user_address(namer, event, address)))
 			return;
 		if (!stack->nr && function && kernel_function_find(function, KERNEL_TRIGGER))
 			continue;
@@ -332,7 +334,7 @@ static void rival_stack(struct late_thread *thread, const struct schedule *sched
 
 /* ---- The chain of waits ---------------------------------------------------------------------- */
 
-static enum thread_state longest_state(const uint64_t sums[THREAD_STATES])
+static enum thread_state longest_thread_state(const uint64_t sums[THREAD_STATES])
 {
 	enum thread_state longest = THREAD_UNKNOWN;
 
@@ -345,8 +347,8 @@ static enum thread_state longest_state(const uint64_t sums[THREAD_STATES])
 
 /* What the waker did from the begin of the sleep to its end. Returns 0, -ENOENT if it is not
  * recorded, or -ENOMEM. */
-static int link_find(struct thread_link *link, const struct schedule *schedule,
-		     const struct thread_wait *wait, const struct thread_namer *namer)
+static int thread_link_find(struct thread_link *link, const struct schedule *schedule,
+			    const struct thread_wait *wait, const struct thread_namer *namer)
 {
 	/* It ran when it woke the thread. */
 	const struct thread_known known = { .runs_on = true, .cpu = wait->waker.cpu };
@@ -363,13 +365,13 @@ static int link_find(struct thread_link *link, const struct schedule *schedule,
 		.name = wait->waker.name,
 		.begin = wait->begin,
 		.end = wait->end,
-		.state = longest_state(stays.sums),
+		.state = longest_thread_state(stays.sums),
 	};
 	memcpy(link->sums, stays.sums, sizeof(link->sums));
 	if (link->state == THREAD_ASLEEP)
-		r = waits_find(&waits, &nr, &stays, schedule, namer);
+		r = thread_waits_find(&waits, &nr, &stays, schedule, namer);
 	else if (link->state == THREAD_RUNNABLE)
-		r = rivals_find(&rivals, &stays, schedule);
+		r = thread_rivals_find(&rivals, &stays, schedule);
 	if (nr)
 		link->wait = waits[0];
 	if (rivals.nr)
@@ -380,27 +382,21 @@ static int link_find(struct thread_link *link, const struct schedule *schedule,
 	return r ?: link->state == THREAD_UNKNOWN ? -ENOENT : 0;
 }
 
-static bool is_in_chain(const struct late_thread *thread, int tid)
-{
-	if (tid == thread->tid)
-		return true;
-	for (size_t i = 0; i < thread->nr_links; i++) {
-		if (thread->links[i].tid == tid)
-			return true;
-	}
-	return false;
-}
-
-static int chain_find(struct late_thread *thread, const struct schedule *schedule,
-		      const struct thread_namer *namer)
+static int thread_chain_find(struct late_thread *thread, const struct schedule *schedule,
+			     const struct thread_namer *namer)
 {
 	const struct thread_wait *wait = thread->nr_waits ? &thread->waits[0] : NULL;
 
 	while (wait && wait->waker.context == WAKE_TASK && wait->waker.tid > 0 &&
-	       thread->nr_links < THREAD_LINKS_MAX && !is_in_chain(thread, wait->waker.tid)) {
+	       wait->waker.tid != thread->tid && thread->nr_links < THREAD_LINKS_MAX) {
 		struct thread_link *link = &thread->links[thread->nr_links];
-		int r = link_find(link, schedule, wait, namer);
+		int r;
 
+		for (size_t i = 0; i < thread->nr_links; i++) {
+			if (thread->links[i].tid == wait->waker.tid)
+				return 0;
+		}
+		r = thread_link_find(link, schedule, wait, namer);
 		if (r)
 			return r == -ENOENT ? 0 : r;
 		thread->nr_links++;
@@ -411,7 +407,7 @@ static int chain_find(struct late_thread *thread, const struct schedule *schedul
 
 /* ---- The account ----------------------------------------------------------------------------- */
 
-static void part_find(struct late_thread *thread, const struct facts *facts)
+static void late_part_find(struct late_thread *thread, const struct facts *facts)
 {
 	static const enum thread_part parts[THREAD_STATES] = {
 		[THREAD_UNKNOWN] = PART_UNKNOWN,
@@ -420,7 +416,7 @@ static void part_find(struct late_thread *thread, const struct facts *facts)
 		[THREAD_ASLEEP] = PART_ASLEEP,
 	};
 	uint64_t half_ns = (facts->spike.latency_ns + 1) / 2;
-	enum thread_state state = longest_state(thread->stays.sums);
+	enum thread_state state = longest_thread_state(thread->stays.sums);
 	/* Only if a timer is to wake it. */
 	uint64_t irq_ns = facts_is_reported(facts) ? 0 : facts->spike.irq_ns;
 
@@ -440,39 +436,17 @@ static void part_find(struct late_thread *thread, const struct facts *facts)
 	}
 }
 
-static int account_for(struct late_thread *thread, const struct schedule *schedule,
-		       const struct facts *facts, const struct thread_namer *namer)
-{
-	/* A reporter runs; but a span may be reported before its end, by a timer. */
-	bool reported = facts_is_reported(facts);
-	const struct thread_known known = {
-		.waits = !reported,
-		.runs_on = reported && facts->spike.stack_tid == thread->tid,
-		.cpu = reported ? facts->spike.ran_cpu : facts->spike.cpu,
-	};
-	int r = schedule_follow(schedule, thread->tid, facts->spike.expected_ns,
-				facts->spike.actual_ns, &known, &thread->stays);
-
-	if (r)
-		return r;
-	part_find(thread, facts);
-	r = rivals_find(&thread->rivals, &thread->stays, schedule);
-	if (!r)
-		r = waits_find(&thread->waits, &thread->nr_waits, &thread->stays, schedule, namer);
-	if (!r)
-		r = chain_find(thread, schedule, namer);
-	if (r)
-		return r;
-	thread->why = late_thread_why(thread, schedule, facts);
-	rival_stack(thread, schedule, namer);
-	return 0;
-}
-
 int late_thread_new(struct late_thread **ret, const struct schedule *schedule,
 		    const struct facts *facts, const struct thread_namer *namer)
 {
+	/* A reporter runs; but a span may be reported before its end, by a timer. */
+	bool reported = facts_is_reported(facts), recorded = false;
+	const struct thread_known known = {
+		.waits = !reported,
+		.runs_on = reported && facts->spike.stack_tid == late_thread_of(facts),
+		.cpu = reported ? facts->spike.ran_cpu : facts->spike.cpu,
+	};
 	struct late_thread *thread;
-	bool recorded = false;
 	int r;
 
 	for (size_t i = 0; i < schedule->nr_cpus; i++)
@@ -486,11 +460,23 @@ int late_thread_new(struct late_thread **ret, const struct schedule *schedule,
 	thread->pid = facts->spike.late_pid;
 	thread->name = schedule_name(schedule, thread->tid, UINT64_MAX)
 			       ?: names_add(namer->names, facts->spike.late_comm);
-	r = account_for(thread, schedule, facts, namer);
+	r = schedule_follow(schedule, thread->tid, facts->spike.expected_ns, facts->spike.actual_ns,
+			    &known, &thread->stays);
+	if (!r) {
+		late_part_find(thread, facts);
+		r = thread_rivals_find(&thread->rivals, &thread->stays, schedule);
+	}
+	if (!r)
+		r = thread_waits_find(&thread->waits, &thread->nr_waits, &thread->stays, schedule,
+				      namer);
+	if (!r)
+		r = thread_chain_find(thread, schedule, namer);
 	if (r) {
 		late_thread_free(thread);
 		return r;
 	}
+	thread->why = late_thread_why(thread, schedule, facts);
+	copy_rival_stack(thread, schedule, namer);
 	*ret = thread;
 	return 0;
 }

@@ -89,7 +89,7 @@ static const struct wait_words {
 	{ "writeback", "waited", " for dirty pages to be written" },
 };
 
-static const struct wait_words *words_of(const char *token)
+static const struct wait_words *wait_words_of(const char *token)
 {
 	static const struct wait_words unknown = { NULL, "waited", "" };
 
@@ -100,14 +100,14 @@ static const struct wait_words *words_of(const char *token)
 	return &unknown;
 }
 
-static void put_frames(FILE *file, const struct names *names, const uint32_t *frames, size_t nr,
-		       const char *before)
+static void put_wait_frames(FILE *file, const struct names *names, const uint32_t *frames,
+			    size_t nr, const char *before)
 {
 	for (size_t i = 0; i < nr && i < FRAMES_IN_SENTENCE; i++)
 		fprintf(file, "%s%s()", i ? " < " : before, names_get(names, frames[i]));
 }
 
-static void put_task(FILE *file, const struct names *names, uint32_t name, int tid)
+static void put_thread_name(FILE *file, const struct names *names, uint32_t name, int tid)
 {
 	if (tid)
 		fprintf(file, "%s %d", name ? names_get(names, name) : "thread", tid);
@@ -115,7 +115,7 @@ static void put_task(FILE *file, const struct names *names, uint32_t name, int t
 		fputs("idle", file);
 }
 
-static void put_waker(FILE *file, const struct names *names, const struct thread_wait *wait)
+static void put_thread_waker(FILE *file, const struct names *names, const struct thread_wait *wait)
 {
 	const struct thread_waker *waker = &wait->waker;
 	const char *function = waker->function ? names_get(names, waker->function) : NULL;
@@ -123,7 +123,7 @@ static void put_waker(FILE *file, const struct names *names, const struct thread
 	switch (waker->context) {
 	case WAKE_TASK:
 		fputs(", woken by ", file);
-		put_task(file, names, waker->name, waker->tid);
+		put_thread_name(file, names, waker->name, waker->tid);
 		fprintf(file, " on CPU %d", waker->cpu);
 		break;
 	case WAKE_TIMER:
@@ -149,10 +149,10 @@ static void put_waker(FILE *file, const struct names *names, const struct thread
 	}
 }
 
-static void put_wait(FILE *file, const struct names *names, const struct thread_wait *wait)
+static void put_thread_wait(FILE *file, const struct names *names, const struct thread_wait *wait)
 {
 	const struct thread_place *place = &wait->place;
-	const struct wait_words *words = words_of(place->token);
+	const struct wait_words *words = wait_words_of(place->token);
 	bool sleeps = place->token && !strcmp(place->token, "sleep");
 
 	fprintf(file, "%s %s%s%s", words->verb, wait->unsure ? "up to " : "",
@@ -162,19 +162,19 @@ static void put_wait(FILE *file, const struct names *names, const struct thread_
 	if (sleeps && wait->waker.context == WAKE_TIMER)
 		fputs(" by its own timer", file);
 	if (place->nr_user)
-		put_frames(file, names, place->user, place->nr_user, ", in ");
+		put_wait_frames(file, names, place->user, place->nr_user, ", in ");
 	else if (place->nr_kernel)
-		put_frames(file, names, place->kernel, place->nr_kernel, ", in ");
+		put_wait_frames(file, names, place->kernel, place->nr_kernel, ", in ");
 	else if (wait->state)
 		fprintf(file, ", in state %c", wait->state);
 	if (!sleeps || wait->waker.context != WAKE_TIMER)
-		put_waker(file, names, wait);
+		put_thread_waker(file, names, wait);
 }
 
-static void put_link(FILE *file, const struct names *names, const struct thread_link *link)
+static void put_thread_link(FILE *file, const struct names *names, const struct thread_link *link)
 {
 	fputs("; ", file);
-	put_task(file, names, link->name, link->tid);
+	put_thread_name(file, names, link->name, link->tid);
 	switch (link->state) {
 	case THREAD_RUNNING:
 		fprintf(file, " ran for %s of that", FORMAT_TIME(link->sums[THREAD_RUNNING]));
@@ -182,12 +182,12 @@ static void put_link(FILE *file, const struct names *names, const struct thread_
 	case THREAD_RUNNABLE:
 		fprintf(file, " did not run for %s of that, because ",
 			FORMAT_TIME(link->sums[THREAD_RUNNABLE]));
-		put_task(file, names, link->rival.name, link->rival.tid);
+		put_thread_name(file, names, link->rival.name, link->rival.tid);
 		fputs(" did", file);
 		break;
 	case THREAD_ASLEEP:
 		fputs(" itself ", file);
-		put_wait(file, names, &link->wait);
+		put_thread_wait(file, names, &link->wait);
 		break;
 	case THREAD_UNKNOWN:
 	case THREAD_STATES:
@@ -199,17 +199,17 @@ void late_thread_put_asleep(FILE *file, const struct late_thread *thread, const 
 {
 	const struct thread_wait *wait = &thread->waits[0];
 
-	put_wait(file, names, wait);
+	put_thread_wait(file, names, wait);
 	if (wait->waker.context == WAKE_UNKNOWN && !wait->unsure &&
 	    wait->end >= thread->stays.list[thread->stays.nr - 1].end)
 		fputs(", and still waits", file);
 	else if (wait->waker.context == WAKE_UNKNOWN)
 		fputs("; what woke it is not recorded", file);
 	for (size_t i = 0; i < thread->nr_links; i++)
-		put_link(file, names, &thread->links[i]);
+		put_thread_link(file, names, &thread->links[i]);
 }
 
-static void put_quota(FILE *file, const struct scheduling_facts *scheduling)
+static void put_cgroup_quota(FILE *file, const struct scheduling_facts *scheduling)
 {
 	fprintf(file,
 		"the CPU quota of cgroup %s was used up: %" PRIu64 "us each %" PRIu64
@@ -222,7 +222,7 @@ void late_thread_put_throttled(FILE *file, const struct late_thread *thread,
 			       const struct names *names, const struct facts *facts)
 {
 	if (thread->why == RUNNABLE_QUOTA) {
-		put_quota(file, &facts->scheduling);
+		put_cgroup_quota(file, &facts->scheduling);
 		return;
 	}
 	if (thread->why == RUNNABLE_FAIR_SERVER)
@@ -236,7 +236,7 @@ void late_thread_put_throttled(FILE *file, const struct late_thread *thread,
 	if (!thread->rivals.nr || !thread->rivals.list[0].tid)
 		return;
 	fputs("; ", file);
-	put_task(file, names, thread->rivals.list[0].name, thread->rivals.list[0].tid);
+	put_thread_name(file, names, thread->rivals.list[0].name, thread->rivals.list[0].tid);
 	fprintf(file, " ran for %s of that", FORMAT_TIME(thread->rivals.list[0].time_ns));
 }
 
@@ -248,14 +248,14 @@ void late_thread_put_why(FILE *file, const struct late_thread *thread, const str
 
 	if (thread->why == RUNNABLE_MAYBE_QUOTA) {
 		fputs("; or ", file);
-		put_quota(file, &facts->scheduling);
+		put_cgroup_quota(file, &facts->scheduling);
 	}
 	if (!by_rival || !rival->tid || thread->stays.prio == INT_MIN)
 		return;
 	fprintf(file, "; %s is %s, ",
 		rival->name ? names_get(names, rival->name) : "the other thread",
 		thread_priority(rival->prio, other, sizeof(other)));
-	put_task(file, names, thread->name, thread->tid);
+	put_thread_name(file, names, thread->name, thread->tid);
 	fprintf(file, " %s", thread_priority(thread->stays.prio, own, sizeof(own)));
 	if (thread->why == RUNNABLE_UNKNOWN && thread->stays.prio <= PRIO_REAL_TIME_LAST &&
 	    rival->prio > PRIO_REAL_TIME_LAST)
@@ -265,8 +265,8 @@ void late_thread_put_why(FILE *file, const struct late_thread *thread, const str
 
 /* ---- Table ----------------------------------------------------------------------------------- */
 
-static void print_row(FILE *file, const struct late_thread *thread, const char *state,
-		      const char *what, uint64_t time_ns)
+static void print_state_row(FILE *file, const struct late_thread *thread, const char *state,
+			    const char *what, uint64_t time_ns)
 {
 	uint64_t whole = 0;
 
@@ -276,23 +276,17 @@ static void print_row(FILE *file, const struct late_thread *thread, const char *
 		whole ? 100.0 * (double)time_ns / (double)whole : 0);
 }
 
-static char *text_of_wait(const struct late_thread *thread, const struct names *names, size_t i)
+void late_thread_print(FILE *file, const struct late_thread *thread, const struct names *names)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *file = open_memstream(&text, &size);
+	char title[80], priority[32], what[128];
 
-	if (!file)
-		return NULL;
-	put_wait(file, names, &thread->waits[i]);
-	fclose(file);
-	return text;
-}
-
-static void print_rivals(FILE *file, const struct late_thread *thread, const struct names *names)
-{
-	char priority[32], what[128];
-
+	thread_priority(thread->stays.prio, priority, sizeof(priority));
+	snprintf(title, sizeof(title), "the late thread, %s %d%s%s",
+		 thread->name ? names_get(names, thread->name) : "thread", thread->tid,
+		 priority[0] ? ", " : "", priority);
+	fprintf(file, "\n%-84s %8s %6s\n", CLEAN_TO(79, title), "time", "share");
+	print_state_row(file, thread, "running", "", thread->stays.sums[THREAD_RUNNING]);
+	print_state_row(file, thread, "runnable", "", thread->stays.sums[THREAD_RUNNABLE]);
 	for (size_t i = 0; i < thread->rivals.nr && i < ROWS_MAX; i++) {
 		const struct schedule_share *rival = &thread->rivals.list[i];
 
@@ -303,36 +297,29 @@ static void print_rivals(FILE *file, const struct late_thread *thread, const str
 				 priority);
 		else
 			snprintf(what, sizeof(what), "the CPU was idle");
-		print_row(file, thread, "", what, rival->time_ns);
+		print_state_row(file, thread, "", what, rival->time_ns);
 	}
-}
-
-void late_thread_print(FILE *file, const struct late_thread *thread, const struct names *names)
-{
-	char title[80], priority[32];
-
-	thread_priority(thread->stays.prio, priority, sizeof(priority));
-	snprintf(title, sizeof(title), "the late thread, %s %d%s%s",
-		 thread->name ? names_get(names, thread->name) : "thread", thread->tid,
-		 priority[0] ? ", " : "", priority);
-	fprintf(file, "\n%-84s %8s %6s\n", CLEAN_TO(79, title), "time", "share");
-	print_row(file, thread, "running", "", thread->stays.sums[THREAD_RUNNING]);
-	print_row(file, thread, "runnable", "", thread->stays.sums[THREAD_RUNNABLE]);
-	print_rivals(file, thread, names);
-	print_row(file, thread, "asleep", "", thread->stays.sums[THREAD_ASLEEP]);
+	print_state_row(file, thread, "asleep", "", thread->stays.sums[THREAD_ASLEEP]);
 	for (size_t i = 0; i < thread->nr_waits && i < ROWS_MAX; i++) {
-		_cleanup_free_ char *text = text_of_wait(thread, names, i);
+		_cleanup_free_ char *text = NULL;
+		size_t size;
+		FILE *memory = open_memstream(&text, &size);
 
-		print_row(file, thread, "", text ?: "?", thread->waits[i].time_ns);
+		if (memory) {
+			put_thread_wait(memory, names, &thread->waits[i]);
+			fclose(memory);
+		}
+		print_state_row(file, thread, "", text ?: "?", thread->waits[i].time_ns);
 	}
 	if (thread->stays.sums[THREAD_UNKNOWN])
-		print_row(file, thread, "unknown", "on a CPU, or at a time, that is not recorded",
-			  thread->stays.sums[THREAD_UNKNOWN]);
+		print_state_row(file, thread, "unknown",
+				"on a CPU, or at a time, that is not recorded",
+				thread->stays.sums[THREAD_UNKNOWN]);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static json_object *frames_json(const struct names *names, const uint32_t *frames, size_t nr)
+static json_object *thread_frames_json(const struct names *names, const uint32_t *frames, size_t nr)
 {
 	json_object *list = json_object_new_array();
 
@@ -346,14 +333,14 @@ static const char *name_or_null(const struct names *names, uint32_t name)
 	return name ? names_get(names, name) : NULL;
 }
 
-static void add_priority(json_object *object, int prio)
+static void json_add_priority(json_object *object, int prio)
 {
 	char text[32];
 
 	json_add_name(object, "priority", thread_priority(prio, text, sizeof(text)));
 }
 
-static json_object *waker_json(const struct thread_waker *waker, const struct names *names)
+static json_object *thread_waker_json(const struct thread_waker *waker, const struct names *names)
 {
 	static const char *const contexts[] = {
 		[WAKE_UNKNOWN] = NULL,		[WAKE_TASK] = "task",	    [WAKE_TIMER] = "timer",
@@ -369,11 +356,11 @@ static json_object *waker_json(const struct thread_waker *waker, const struct na
 	json_add_int(object, "tid", waker->tid);
 	json_add_int(object, "cpu", waker->cpu);
 	json_add_name(object, "function", name_or_null(names, waker->function));
-	json_add(object, "stack", frames_json(names, waker->kernel, waker->nr_kernel));
+	json_add(object, "stack", thread_frames_json(names, waker->kernel, waker->nr_kernel));
 	return object;
 }
 
-static json_object *wait_json(const struct thread_wait *wait, const struct names *names)
+static json_object *thread_wait_json(const struct thread_wait *wait, const struct names *names)
 {
 	const struct thread_place *place = &wait->place;
 	const char state[] = { wait->state, '\0' };
@@ -381,30 +368,31 @@ static json_object *wait_json(const struct thread_wait *wait, const struct names
 
 	json_add_name(object, "place", place->token);
 	json_add_name(object, "state", state);
-	json_add(object, "functions", frames_json(names, place->kernel, place->nr_kernel));
+	json_add(object, "functions", thread_frames_json(names, place->kernel, place->nr_kernel));
 	json_add_name(object, "entry", name_or_null(names, place->entry));
-	json_add(object, "user", frames_json(names, place->user, place->nr_user));
+	json_add(object, "user", thread_frames_json(names, place->user, place->nr_user));
 	json_add_u64(object, "time_ns", wait->time_ns);
 	json_add_u64(object, "count", wait->count);
 	json_add_u64(object, "longest_ns", wait->longest_ns);
 	json_add_u64(object, "begin_ns", wait->begin);
 	json_add_u64(object, "end_ns", wait->end);
-	json_add(object, "waker", waker_json(&wait->waker, names));
+	json_add(object, "waker", thread_waker_json(&wait->waker, names));
 	return object;
 }
 
-static json_object *share_json(const struct schedule_share *share, const struct names *names)
+static json_object *schedule_share_json(const struct schedule_share *share,
+					const struct names *names)
 {
 	json_object *object = json_object_new_object();
 
 	json_add_int(object, "tid", share->tid);
 	json_add_name(object, "comm", share->tid ? name_or_null(names, share->name) : "idle");
-	add_priority(object, share->prio);
+	json_add_priority(object, share->prio);
 	json_add_u64(object, "time_ns", share->time_ns);
 	return object;
 }
 
-static json_object *link_json(const struct thread_link *link, const struct names *names)
+static json_object *thread_link_json(const struct thread_link *link, const struct names *names)
 {
 	json_object *object = json_object_new_object();
 
@@ -416,13 +404,13 @@ static json_object *link_json(const struct thread_link *link, const struct names
 	json_add_u64(object, "asleep_ns", link->sums[THREAD_ASLEEP]);
 	json_add_u64(object, "unknown_ns", link->sums[THREAD_UNKNOWN]);
 	json_add(object, "wait",
-		 link->state == THREAD_ASLEEP ? wait_json(&link->wait, names) : NULL);
+		 link->state == THREAD_ASLEEP ? thread_wait_json(&link->wait, names) : NULL);
 	json_add(object, "rival",
-		 link->state == THREAD_RUNNABLE ? share_json(&link->rival, names) : NULL);
+		 link->state == THREAD_RUNNABLE ? schedule_share_json(&link->rival, names) : NULL);
 	return object;
 }
 
-static json_object *stays_json(const struct thread_stays *stays)
+static json_object *thread_stays_json(const struct thread_stays *stays)
 {
 	json_object *list = json_object_new_array();
 
@@ -452,21 +440,21 @@ json_object *late_thread_json(const struct late_thread *thread, const struct nam
 	json_add_int(object, "pid", thread->pid);
 	json_add_int(object, "tid", thread->tid);
 	json_add_name(object, "comm", name_or_null(names, thread->name));
-	add_priority(object, thread->stays.prio);
+	json_add_priority(object, thread->stays.prio);
 	json_add_u64(object, "running_ns", thread->stays.sums[THREAD_RUNNING]);
 	json_add_u64(object, "runnable_ns", thread->stays.sums[THREAD_RUNNABLE]);
 	json_add_u64(object, "asleep_ns", thread->stays.sums[THREAD_ASLEEP]);
 	json_add_u64(object, "unknown_ns", thread->stays.sums[THREAD_UNKNOWN]);
 	for (size_t i = 0; i < thread->rivals.nr; i++)
-		json_object_array_add(rivals, share_json(&thread->rivals.list[i], names));
+		json_object_array_add(rivals, schedule_share_json(&thread->rivals.list[i], names));
 	for (size_t i = 0; i < thread->nr_waits; i++)
-		json_object_array_add(waits, wait_json(&thread->waits[i], names));
+		json_object_array_add(waits, thread_wait_json(&thread->waits[i], names));
 	for (size_t i = 0; i < thread->nr_links; i++)
-		json_object_array_add(chain, link_json(&thread->links[i], names));
+		json_object_array_add(chain, thread_link_json(&thread->links[i], names));
 	json_add(object, "rivals", rivals);
 	json_add_name(object, "runnable_why", why_names[thread->why]);
 	json_add(object, "waits", waits);
 	json_add(object, "chain", chain);
-	json_add(object, "intervals", stays_json(&thread->stays));
+	json_add(object, "intervals", thread_stays_json(&thread->stays));
 	return object;
 }

@@ -13,8 +13,8 @@
  * kernel gave it to others. */
 enum hogged { HOGGED_NO, HOGGED_YES, HOGGED_UNKNOWN };
 
-static enum hogged was_hogged(const struct schedule *schedule, int cpu, uint64_t at,
-			      const struct scheduling_facts *scheduling)
+static enum hogged is_cpu_hogged_until(const struct schedule *schedule, int cpu, uint64_t at,
+				       const struct scheduling_facts *scheduling)
 {
 	uint64_t half_ns = scheduling->rt_period_us * NSEC_PER_USEC / 2, real_time_ns = 0;
 	struct schedule_shares shares = { 0 };
@@ -43,17 +43,17 @@ static enum hogged was_hogged(const struct schedule *schedule, int cpu, uint64_t
 }
 
 /* Why a real-time thread did not run while one without real-time priority did, or none. */
-static enum runnable_why why_below(const struct late_thread *thread,
-				   const struct schedule *schedule,
-				   const struct scheduling_facts *scheduling)
+static enum runnable_why why_behind_fair_thread(const struct late_thread *thread,
+						const struct schedule *schedule,
+						const struct scheduling_facts *scheduling)
 {
 	const struct thread_stay *wait = &thread->longest;
 	bool idle = !thread->rivals.list[0].tid;
-	enum hogged before = was_hogged(schedule, wait->cpu, wait->begin, scheduling);
+	enum hogged before = is_cpu_hogged_until(schedule, wait->cpu, wait->begin, scheduling);
 
 	/* A long wait may have begun before. */
 	if (before != HOGGED_YES &&
-	    was_hogged(schedule, wait->cpu, wait->end, scheduling) == HOGGED_YES)
+	    is_cpu_hogged_until(schedule, wait->cpu, wait->end, scheduling) == HOGGED_YES)
 		before = HOGGED_YES;
 	if (before == HOGGED_NO)
 		return idle ? RUNNABLE_UNKNOWN : RUNNABLE_NOT_PREEMPTED;
@@ -87,7 +87,7 @@ static bool has_used_quota(const struct late_thread *thread, const struct schedu
 	return ran_ns >= scheduling->quota_us * NSEC_PER_USEC / 5 * 4;
 }
 
-static uint64_t idle_time(const struct schedule_shares *rivals)
+static uint64_t rivals_idle_time(const struct schedule_shares *rivals)
 {
 	for (size_t i = 0; i < rivals->nr; i++) {
 		if (!rivals->list[i].tid)
@@ -107,13 +107,13 @@ enum runnable_why late_thread_why(const struct late_thread *thread, const struct
 
 	/* The scheduler lets no CPU idle beside a thread in its run queue. */
 	if (prio >= PRIO_FAIR && throttled &&
-	    (idle_time(&thread->rivals) > runnable_ns / 10 ||
+	    (rivals_idle_time(&thread->rivals) > runnable_ns / 10 ||
 	     has_used_quota(thread, schedule, scheduling)))
 		return RUNNABLE_QUOTA;
 	if (!thread->rivals.nr || prio == INT_MIN || rival->prio == INT_MIN)
 		return RUNNABLE_UNKNOWN;
 	if (prio < PRIO_FAIR && (!rival->tid || rival->prio >= PRIO_FAIR))
-		return why_below(thread, schedule, scheduling);
+		return why_behind_fair_thread(thread, schedule, scheduling);
 	if (!rival->tid)
 		return RUNNABLE_UNKNOWN;
 	if (prio >= PRIO_FAIR && rival->prio >= PRIO_FAIR)

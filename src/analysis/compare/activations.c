@@ -19,7 +19,7 @@ struct search {
 	const struct watched *watched;
 };
 
-static uint64_t interrupt_of(const struct lane *code, uint32_t span)
+static uint64_t interrupt_begin_of(const struct lane *code, uint32_t span)
 {
 	uint64_t begin = code->spans[span].begin;
 
@@ -30,13 +30,13 @@ static uint64_t interrupt_of(const struct lane *code, uint32_t span)
 	return begin;
 }
 
-static bool is_call(const struct span *span, uint32_t function)
+static bool is_function_call(const struct span *span, uint32_t function)
 {
 	return span->kind == SPAN_FUNCTION && span->name == function;
 }
 
 /* The begin of the late thread's first turn at or after `at`; UINT64_MAX: none. */
-static uint64_t turn_of(const struct spans *spans, uint32_t thread, uint64_t at)
+static uint64_t next_turn_of_thread(const struct spans *spans, uint32_t thread, uint64_t at)
 {
 	const struct lane *tasks = &spans->lanes[LANE_TASKS];
 	uint32_t i = (uint32_t)ARRAY_COUNT_BEFORE(tasks->nr, n, tasks->spans[n].begin < at);
@@ -48,7 +48,7 @@ static uint64_t turn_of(const struct spans *spans, uint32_t thread, uint64_t at)
 
 /* It has the last turn at the spike. If the trace ends during the switch to it, it is the thread
  * that usually follows the timer's interrupt. */
-static uint32_t find_thread(const struct spans *spans, const struct facts *facts)
+static uint32_t find_late_thread(const struct spans *spans, const struct facts *facts)
 {
 	const struct lane *tasks = &spans->lanes[LANE_TASKS];
 	uint32_t at = lane_at(tasks, facts->spike.time_ns);
@@ -78,16 +78,16 @@ static void find_late_call(struct activation *late, const struct spans *spans,
 
 	for (uint32_t i = code->nr; i-- && code->spans[i].begin >= facts->spike.expected_ns;) {
 		if (code->spans[i].begin > facts->spike.time_ns ||
-		    !is_call(&code->spans[i], function))
+		    !is_function_call(&code->spans[i], function))
 			continue;
-		late->irq = interrupt_of(code, i);
+		late->irq = interrupt_begin_of(code, i);
 		late->handler = code->spans[i].begin;
 		return;
 	}
 	if (facts_is_thread(facts))
 		return;
 	late->handler = facts->spike.time_ns;
-	late->irq = at == SPAN_NONE ? facts->spike.actual_ns : interrupt_of(code, at);
+	late->irq = at == SPAN_NONE ? facts->spike.actual_ns : interrupt_begin_of(code, at);
 	if (late->irq < late->begin)
 		late->irq = facts->spike.actual_ns;
 }
@@ -109,15 +109,15 @@ int activations_find_late(struct activations *activations, const struct account 
 	late->expected = true;
 	find_late_call(late, spans, facts, function);
 	if (facts_is_thread(facts))
-		activations->thread = find_thread(spans, facts);
+		activations->thread = find_late_thread(spans, facts);
 	if (activations->thread)
-		late->end = turn_of(spans, activations->thread, late->begin);
+		late->end = next_turn_of_thread(spans, activations->thread, late->begin);
 	if (late->end > facts->spike.time_ns)
 		late->end = facts->spike.time_ns;
 	return names_error(spans->names);
 }
 
-static bool is_lost(const struct spans *spans, const struct activation *activation)
+static bool is_activation_lost(const struct spans *spans, const struct activation *activation)
 {
 	const struct lane *gaps = &spans->lanes[LANE_GAPS];
 	uint32_t i = lane_at(gaps, activation->begin);
@@ -132,7 +132,7 @@ static bool is_lost(const struct spans *spans, const struct activation *activati
 	return false;
 }
 
-static int add_normal(struct search *search, const struct activation *activation)
+static int add_normal_activation(struct search *search, const struct activation *activation)
 {
 	const struct facts *facts = search->facts;
 	struct activations *to = search->to;
@@ -141,7 +141,8 @@ static int add_normal(struct search *search, const struct activation *activation
 
 	if (activation->end > facts->spike.expected_ns ||
 	    activation->begin <= search->spans->begin ||
-	    activation->end - activation->begin >= threshold || is_lost(search->spans, activation))
+	    activation->end - activation->begin >= threshold ||
+	    is_activation_lost(search->spans, activation))
 		return 0;
 	r = array_grow(&to->array, to->nr, sizeof(*to->array));
 	if (!r)
@@ -149,31 +150,26 @@ static int add_normal(struct search *search, const struct activation *activation
 	return r;
 }
 
-/* The latest expiry of a periodic timer up to that time. */
-static uint64_t expected_by_period(const struct search *search, uint64_t at)
-{
-	uint64_t expected = search->facts->spike.expected_ns, period = search->watched->period_ns;
-	uint64_t ago =
-		expected > at + period / EARLY_PART ? expected - at - period / EARLY_PART : 0;
-
-	return expected - (ago + period - 1) / period * period;
-}
-
-static int add_call(struct search *search, uint32_t span)
+static int add_timer_activation(struct search *search, uint32_t span)
 {
 	const struct lane *code = &search->spans->lanes[LANE_CODE];
 	const struct activations *to = search->to;
-	uint64_t period_ns = search->watched->period_ns, expected;
+	uint64_t period_ns = search->watched->period_ns;
+	uint64_t expected = search->facts->spike.expected_ns, until;
 	struct activation activation = {
-		.begin = interrupt_of(code, span),
-		.irq = interrupt_of(code, span),
+		.begin = interrupt_begin_of(code, span),
+		.irq = interrupt_begin_of(code, span),
 		.handler = code->spans[span].begin,
-		.end = to->thread ? turn_of(search->spans, to->thread, code->spans[span].begin)
+		.end = to->thread ? next_turn_of_thread(search->spans, to->thread,
+							code->spans[span].begin)
 				  : code->spans[span].begin,
 	};
 
 	if (period_ns) {
-		expected = expected_by_period(search, activation.handler);
+		/* The latest expiry of the periodic timer up to that time. */
+		until = activation.handler + period_ns / EARLY_PART;
+		if (expected > until)
+			expected -= (expected - until + period_ns - 1) / period_ns * period_ns;
 		/* The call is of another timer. */
 		if (activation.handler > expected + period_ns / 2)
 			return 0;
@@ -185,10 +181,10 @@ static int add_call(struct search *search, uint32_t span)
 	/* Of several calls in a period, the first one counts. */
 	if (to->nr && activation.begin < to->array[to->nr - 1].end)
 		return 0;
-	return add_normal(search, &activation);
+	return add_normal_activation(search, &activation);
 }
 
-static int find_calls(struct search *search)
+static int find_timer_activations(struct search *search)
 {
 	const struct facts *facts = search->facts;
 	const struct lane *code = &search->spans->lanes[LANE_CODE];
@@ -199,13 +195,13 @@ static int find_calls(struct search *search)
 		return r;
 	for (uint32_t i = 0; i < code->nr && code->spans[i].begin < facts->spike.expected_ns && !r;
 	     i++) {
-		if (is_call(&code->spans[i], function))
-			r = add_call(search, i);
+		if (is_function_call(&code->spans[i], function))
+			r = add_timer_activation(search, i);
 	}
 	return r;
 }
 
-static int add_mark(struct marks *marks, uint64_t at, uint64_t thread, bool is_exit)
+static int add_span_mark(struct marks *marks, uint64_t at, uint64_t thread, bool is_exit)
 {
 	int r = array_grow(&marks->array, marks->nr, sizeof(*marks->array));
 
@@ -226,14 +222,14 @@ int marks_read(struct marks *marks, const struct watched *watched, struct tracep
 		if (event.cpu != cpu)
 			continue;
 		if (!strcmp(event.kind->name, watched->exit.event))
-			r = add_mark(marks, event.time, thread, true);
+			r = add_span_mark(marks, event.time, thread, true);
 		if (!r && !strcmp(event.kind->name, watched->entry.event))
-			r = add_mark(marks, event.time, thread, false);
+			r = add_span_mark(marks, event.time, thread, false);
 	}
 	return r;
 }
 
-static bool is_function_of(const struct spans *spans, const struct span_end *end, uint32_t span)
+static bool is_function_of_end(const struct spans *spans, const struct span_end *end, uint32_t span)
 {
 	const struct span *of = &spans->lanes[LANE_CODE].spans[span];
 
@@ -246,23 +242,8 @@ static bool is_function_of(const struct spans *spans, const struct span_end *end
 	return false;
 }
 
-/* Leaves out a call inside of the function: a tracepoint's function calls another one; a function
- * may call itself. */
-static bool is_outermost(const struct spans *spans, const struct span_end *end, uint32_t span)
-{
-	const struct span *code = spans->lanes[LANE_CODE].spans;
-
-	if (code[span].cut || !is_function_of(spans, end, span))
-		return false;
-	while ((span = code[span].parent) != SPAN_NONE) {
-		if (is_function_of(spans, end, span))
-			return false;
-	}
-	return true;
-}
-
-static int find_marks_of(struct marks *marks, const struct watched *watched,
-			 const struct spans *spans, const struct span_end *end)
+static int find_marks_of_end(struct marks *marks, const struct watched *watched,
+			     const struct spans *spans, const struct span_end *end)
 {
 	const struct lane *code = &spans->lanes[LANE_CODE], *tasks = &spans->lanes[LANE_TASKS];
 	int r = 0;
@@ -270,9 +251,15 @@ static int find_marks_of(struct marks *marks, const struct watched *watched,
 	for (uint32_t i = 0; i < code->nr && !r; i++) {
 		uint64_t at = end->at_return ? code->spans[i].end : code->spans[i].begin,
 			 thread = 0;
-		uint32_t turn;
+		uint32_t turn, outer = code->spans[i].parent;
 
-		if (!is_outermost(spans, end, i))
+		if (code->spans[i].cut || !is_function_of_end(spans, end, i))
+			continue;
+		/* Leaves out a call inside of the function: a tracepoint's function calls another
+		 * one; a function may call itself. */
+		while (outer != SPAN_NONE && !is_function_of_end(spans, end, outer))
+			outer = code->spans[outer].parent;
+		if (outer != SPAN_NONE)
 			continue;
 		/* The turn at this moment, or the one that ends with it. */
 		turn = lane_at(tasks, end->at_return && at ? at - 1 : at);
@@ -285,7 +272,7 @@ static int find_marks_of(struct marks *marks, const struct watched *watched,
 				continue;
 			thread = watched->by_thread ? task->name : 0;
 		}
-		r = add_mark(marks, at, thread, end == &watched->exit);
+		r = add_span_mark(marks, at, thread, end == &watched->exit);
 	}
 	return r;
 }
@@ -299,17 +286,17 @@ static int compare_marks(const void *a, const void *b)
 
 int marks_find(struct marks *marks, const struct watched *watched, const struct spans *spans)
 {
-	int r = find_marks_of(marks, watched, spans, &watched->entry);
+	int r = find_marks_of_end(marks, watched, spans, &watched->entry);
 
 	if (!r)
-		r = find_marks_of(marks, watched, spans, &watched->exit);
+		r = find_marks_of_end(marks, watched, spans, &watched->exit);
 	if (marks->nr)
 		qsort(marks->array, marks->nr, sizeof(*marks->array), compare_marks);
 	return r;
 }
 
 /* Like the trigger: an entry in an open span restarts it. */
-static int add_spans(struct search *search, const struct marks *marks)
+static int add_span_activations(struct search *search, const struct marks *marks)
 {
 	struct {
 		uint64_t thread, began; /* 0: none */
@@ -326,21 +313,9 @@ static int add_spans(struct search *search, const struct marks *marks)
 			open[of].began = mark->at;
 		} else if (open[of].began && open[of].thread == mark->thread) {
 			open[of].began = 0;
-			r = add_normal(search, &activation);
+			r = add_normal_activation(search, &activation);
 		}
 	}
-	return r;
-}
-
-static int find_spans(struct search *search)
-{
-	struct marks found = {};
-	int r;
-
-	if (search->watched->marks.nr)
-		return add_spans(search, &search->watched->marks);
-	r = marks_find(&found, search->watched, search->spans) ?: add_spans(search, &found);
-	free(found.array);
 	return r;
 }
 
@@ -348,8 +323,17 @@ int activations_find_normal(struct activations *activations, const struct accoun
 			    const struct watched *watched, size_t max)
 {
 	struct search search = { activations, account->spans, &account->facts, watched };
-	int r = watched->span ? find_spans(&search) : find_calls(&search);
+	struct marks found = {};
+	int r;
 
+	if (!watched->span)
+		r = find_timer_activations(&search);
+	else if (watched->marks.nr)
+		r = add_span_activations(&search, &watched->marks);
+	else
+		r = marks_find(&found, watched, search.spans)
+			    ?: add_span_activations(&search, &found);
+	free(found.array);
 	if (activations->nr > max) {
 		memmove(activations->array, activations->array + activations->nr - max,
 			max * sizeof(*activations->array));

@@ -38,8 +38,8 @@ int call_tree_use(struct call_tree *tree, const struct spans *spans)
 }
 
 /* Moves it to the front, for the same functions are called again and again. */
-static int find_node(struct call_tree *tree, uint32_t parent, const char *name, uint8_t kind,
-		     uint32_t *node)
+static int call_tree_find_node(struct call_tree *tree, uint32_t parent, const char *name,
+			       uint8_t kind, uint32_t *node)
 {
 	uint32_t number = names_add(tree->names, name), *link = &tree->nodes[parent].child;
 	int r = names_error(tree->names);
@@ -67,36 +67,37 @@ static int find_node(struct call_tree *tree, uint32_t parent, const char *name, 
 }
 
 /* Tasks are shown by name, without the thread's id. */
-static int task_node(struct walk *walk, uint32_t turn, uint32_t *node)
+static int walk_task_node(struct walk *walk, uint32_t turn, uint32_t *node)
 {
 	const struct span *task = &walk->tasks->spans[turn];
 	const char *name = names_get(walk->tree->spans->names, task->name);
 	_cleanup_free_ char *comm = strndup(name, task_name_length(name, NULL));
 
-	return comm ? find_node(walk->tree, 0, comm, task->kind, node) : -ENOMEM;
+	return comm ? call_tree_find_node(walk->tree, 0, comm, task->kind, node) : -ENOMEM;
 }
 
 /* The chain of an interrupt does not depend on what it interrupts. */
-static bool begins_chain(const struct span *span)
+static bool begins_call_chain(const struct span *span)
 {
 	return span->kind == SPAN_INTERRUPT || span->kind == SPAN_SOFTIRQ ||
 	       span->kind == SPAN_NMI || span->kind == SPAN_EXCEPTION;
 }
 
 /* Its caller has been added. */
-static int code_node(const struct walk *walk, uint32_t i)
+static int walk_code_node(const struct walk *walk, uint32_t i)
 {
 	struct call_tree *tree = walk->tree;
 	const struct span *span = &walk->code->spans[i];
-	bool alone = tree->by_name || span->parent == SPAN_NONE || begins_chain(span);
+	bool alone = tree->by_name || span->parent == SPAN_NONE || begins_call_chain(span);
 
 	if (tree->of[i])
 		return 0;
-	return find_node(tree, alone ? 0 : tree->of[span->parent],
-			 names_get(tree->spans->names, span->name), span->kind, &tree->of[i]);
+	return call_tree_find_node(tree, alone ? 0 : tree->of[span->parent],
+				   names_get(tree->spans->names, span->name), span->kind,
+				   &tree->of[i]);
 }
 
-static void enter(const struct walk *walk, uint32_t node, const struct span *span)
+static void walk_enter_node(const struct walk *walk, uint32_t node, const struct span *span)
 {
 	struct call_node *to = &walk->tree->nodes[node];
 	uint64_t ns = span_within(span, walk->begin, walk->end);
@@ -107,32 +108,32 @@ static void enter(const struct walk *walk, uint32_t node, const struct span *spa
 	to->total_ns += ns;
 }
 
-static void subtract(uint64_t *from, uint64_t ns)
+static void subtract_time(uint64_t *from, uint64_t ns)
 {
 	*from -= ns < *from ? ns : *from;
 }
 
 /* A caller's own time excludes callees; its total time excludes what interrupted them. */
-static void leave_out(const struct walk *walk, const struct span *span)
+static void walk_leave_out(const struct walk *walk, const struct span *span)
 {
 	uint64_t ns = span_within(span, walk->begin, walk->end);
 	const uint32_t *of = walk->tree->of;
 	struct call_node *nodes = walk->tree->nodes;
 	uint32_t i = span->parent;
 
-	subtract(&nodes[of[i]].self_ns, ns);
-	if (!begins_chain(span))
+	subtract_time(&nodes[of[i]].self_ns, ns);
+	if (!begins_call_chain(span))
 		return;
 	for (; i != SPAN_NONE; i = walk->code->spans[i].parent) {
-		subtract(&nodes[of[i]].total_ns, ns);
+		subtract_time(&nodes[of[i]].total_ns, ns);
 		/* Already excluded from what was interrupted. */
-		if (begins_chain(&walk->code->spans[i]))
+		if (begins_call_chain(&walk->code->spans[i]))
 			break;
 	}
 }
 
 /* An interrupt belongs to one turn of a task. */
-static int leave_out_of_task(struct walk *walk, const struct span *span)
+static int walk_leave_out_of_task(struct walk *walk, const struct span *span)
 {
 	uint64_t ns = span_within(span, walk->begin, walk->end);
 	uint32_t turn = lane_at(walk->tasks, span->begin < walk->begin ? walk->begin : span->begin);
@@ -141,30 +142,30 @@ static int leave_out_of_task(struct walk *walk, const struct span *span)
 
 	if (turn == SPAN_NONE)
 		return 0;
-	r = task_node(walk, turn, &node);
+	r = walk_task_node(walk, turn, &node);
 	if (r)
 		return r;
-	subtract(&walk->tree->nodes[node].self_ns, ns);
-	subtract(&walk->tree->nodes[node].total_ns, ns);
+	subtract_time(&walk->tree->nodes[node].self_ns, ns);
+	subtract_time(&walk->tree->nodes[node].total_ns, ns);
 	return 0;
 }
 
-static int add_span(struct walk *walk, uint32_t i)
+static int walk_add_code_span(struct walk *walk, uint32_t i)
 {
 	const struct span *span = &walk->code->spans[i];
-	int r = code_node(walk, i);
+	int r = walk_code_node(walk, i);
 
 	if (r)
 		return r;
-	enter(walk, walk->tree->of[i], span);
+	walk_enter_node(walk, walk->tree->of[i], span);
 	if (span->parent != SPAN_NONE)
-		leave_out(walk, span);
+		walk_leave_out(walk, span);
 	else if (!walk->tree->spans->has_functions)
-		return leave_out_of_task(walk, span);
+		return walk_leave_out_of_task(walk, span);
 	return 0;
 }
 
-static int add_tasks(struct walk *walk)
+static int walk_add_tasks(struct walk *walk)
 {
 	const struct lane *tasks = walk->tasks;
 	uint32_t i = lane_at(tasks, walk->begin), node;
@@ -173,15 +174,15 @@ static int add_tasks(struct walk *walk)
 	if (i == SPAN_NONE)
 		i = (uint32_t)ARRAY_COUNT_BEFORE(tasks->nr, n, tasks->spans[n].begin < walk->begin);
 	for (; i < tasks->nr && tasks->spans[i].begin < walk->end && !r; i++) {
-		r = task_node(walk, i, &node);
+		r = walk_task_node(walk, i, &node);
 		if (!r)
-			enter(walk, node, &tasks->spans[i]);
+			walk_enter_node(walk, node, &tasks->spans[i]);
 	}
 	return r;
 }
 
 /* What was called before, outermost first. */
-static int add_open(struct walk *walk)
+static int walk_add_open_spans(struct walk *walk)
 {
 	uint32_t open[DEPTH_MAX], nr = 0;
 	int r = 0;
@@ -190,7 +191,7 @@ static int add_open(struct walk *walk)
 	     i = walk->code->spans[i].parent)
 		open[nr++] = i;
 	while (nr && !r)
-		r = add_span(walk, open[--nr]);
+		r = walk_add_code_span(walk, open[--nr]);
 	return r;
 }
 
@@ -206,10 +207,10 @@ int call_tree_add(struct call_tree *tree, uint64_t begin, uint64_t end)
 		tree->nodes[node].self_ns = tree->nodes[node].total_ns = 0;
 	}
 	if (!tree->spans->has_functions)
-		r = add_tasks(&walk);
+		r = walk_add_tasks(&walk);
 	if (!r)
-		r = add_open(&walk);
+		r = walk_add_open_spans(&walk);
 	for (; i < code->nr && code->spans[i].begin < end && !r; i++)
-		r = add_span(&walk, i);
+		r = walk_add_code_span(&walk, i);
 	return r;
 }

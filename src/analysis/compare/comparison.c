@@ -17,29 +17,29 @@ struct samples_of {
 	size_t nr;
 };
 
-static int compare_times(const void *a, const void *b)
+static int compare_time_values(const void *a, const void *b)
 {
 	return array_compare(*(const uint64_t *)a, *(const uint64_t *)b);
 }
 
 /* The nearest rank of `nr` times. The first `known` are given in order; all others are 0. */
-static uint64_t rank_of(const uint64_t *times, size_t known, size_t nr, size_t rank)
+static uint64_t nearest_rank_of(const uint64_t *times, size_t known, size_t nr, size_t rank)
 {
 	return rank > nr - known ? times[rank - (nr - known) - 1] : 0;
 }
 
 /* Sorts the times. */
-static void set_ranks(struct compared_time *time, uint64_t *times, size_t known, size_t nr)
+static void set_nearest_ranks(struct compared_time *time, uint64_t *times, size_t known, size_t nr)
 {
-	qsort(times, known, sizeof(*times), compare_times);
+	qsort(times, known, sizeof(*times), compare_time_values);
 	time->known = nr != 0;
-	time->median_ns = rank_of(times, known, nr, (nr + 1) / 2);
-	time->p99_ns = rank_of(times, known, nr, (nr * 99 + 99) / 100);
+	time->median_ns = nearest_rank_of(times, known, nr, (nr + 1) / 2);
+	time->p99_ns = nearest_rank_of(times, known, nr, (nr * 99 + 99) / 100);
 }
 
 /* False: unknown. */
-static bool step_of(const struct activation *activation, bool thread, enum comparison_step step,
-		    uint64_t *ns)
+static bool step_of_activation(const struct activation *activation, bool thread,
+			       enum comparison_step step, uint64_t *ns)
 {
 	switch (step) {
 	case COMPARISON_EXPIRY:
@@ -59,7 +59,7 @@ static bool step_of(const struct activation *activation, bool thread, enum compa
 	return true;
 }
 
-static int make_steps(struct comparison *comparison)
+static int comparison_make_steps(struct comparison *comparison)
 {
 	const struct activations *activations = &comparison->activations;
 	_cleanup_free_ uint64_t *times = calloc(activations->nr, sizeof(*times));
@@ -72,18 +72,18 @@ static int make_steps(struct comparison *comparison)
 		size_t nr = 0;
 
 		for (size_t i = 0; i < activations->nr; i++)
-			nr += step_of(&activations->array[i], activations->thread, step,
-				      &times[nr]);
-		set_ranks(time, times, nr, nr);
-		time->here_known =
-			step_of(&activations->late, activations->thread, step, &time->here_ns);
+			nr += step_of_activation(&activations->array[i], activations->thread, step,
+						 &times[nr]);
+		set_nearest_ranks(time, times, nr, nr);
+		time->here_known = step_of_activation(&activations->late, activations->thread, step,
+						      &time->here_ns);
 	}
 	if (whole->here_ns > whole->median_ns)
 		comparison->more_ns = whole->here_ns - whole->median_ns;
 	return 0;
 }
 
-static int add_samples(struct samples_of *samples, const struct call_tree *tree)
+static int add_tree_samples(struct samples_of *samples, const struct call_tree *tree)
 {
 	int r = 0;
 
@@ -112,7 +112,7 @@ static int add_activations(const struct comparison *comparison, struct call_tree
 	for (size_t i = 0; i < activations->nr && !r; i++) {
 		r = call_tree_add(tree, activations->array[i].begin, activations->array[i].end);
 		if (!r)
-			r = add_samples(samples, tree);
+			r = add_tree_samples(samples, tree);
 	}
 	if (!r && comparison->against)
 		r = call_tree_use(tree, here);
@@ -127,8 +127,8 @@ static int compare_samples(const void *a, const void *b)
 }
 
 /* `times` has room for two of each activation. */
-static void make_node(struct compared_node *node, const struct sample *samples, uint64_t *times,
-		      size_t nr)
+static void make_compared_node(struct compared_node *node, const struct sample *samples,
+			       uint64_t *times, size_t nr)
 {
 	struct compared_time total = {};
 
@@ -136,14 +136,14 @@ static void make_node(struct compared_node *node, const struct sample *samples, 
 		times[i] = samples[i].self_ns;
 		times[nr + i] = samples[i].total_ns;
 	}
-	set_ranks(&node->self, times, node->seen, nr);
-	set_ranks(&total, times + nr, node->seen, nr);
+	set_nearest_ranks(&node->self, times, node->seen, nr);
+	set_nearest_ranks(&total, times + nr, node->seen, nr);
 	node->median_total_ns = total.median_ns;
 }
 
 /* Returns an array by node, or NULL if out of memory. */
-static struct compared_node *make_nodes(const struct call_tree *tree,
-					const struct samples_of *samples, size_t nr)
+static struct compared_node *make_compared_nodes(const struct call_tree *tree,
+						 const struct samples_of *samples, size_t nr)
 {
 	struct compared_node *nodes = calloc(tree->nr, sizeof(*nodes));
 	_cleanup_free_ uint64_t *times = calloc(2 * nr, sizeof(*times));
@@ -162,7 +162,7 @@ static struct compared_node *make_nodes(const struct call_tree *tree,
 		while (first + node->seen < samples->nr &&
 		       samples->array[first + node->seen].node == i)
 			node->seen++;
-		make_node(node, samples->array + first, times, nr);
+		make_compared_node(node, samples->array + first, times, nr);
 		node->self.here_ns = tree->nodes[i].self_ns;
 		node->self.here_known = true;
 		first += node->seen;
@@ -170,8 +170,8 @@ static struct compared_node *make_nodes(const struct call_tree *tree,
 	return nodes;
 }
 
-static int make_tree(struct comparison *comparison, struct call_tree *tree, bool by_name,
-		     struct compared_node **nodes)
+static int comparison_make_tree(struct comparison *comparison, struct call_tree *tree, bool by_name,
+				struct compared_node **nodes)
 {
 	struct samples_of samples = {};
 	int r = call_tree_init(tree, comparison->here.spans->names, by_name);
@@ -179,7 +179,7 @@ static int make_tree(struct comparison *comparison, struct call_tree *tree, bool
 	if (!r)
 		r = add_activations(comparison, tree, &samples);
 	if (!r)
-		*nodes = make_nodes(tree, &samples, comparison->activations.nr);
+		*nodes = make_compared_nodes(tree, &samples, comparison->activations.nr);
 	free(samples.array);
 	return r ?: *nodes ? 0 : -ENOMEM;
 }
@@ -212,7 +212,7 @@ static void sort_differences(struct comparison *comparison)
 }
 
 /* The heaviest chain, from the outermost frame. */
-static void find_most(struct comparison *comparison)
+static void comparison_find_most(struct comparison *comparison)
 {
 	const struct call_node *nodes = comparison->tree.nodes;
 	uint32_t heaviest = 0;
@@ -261,16 +261,17 @@ int comparison_make(struct comparison *comparison, const struct watched *watched
 			    : find_reference(activations, &comparison->there);
 	if (r || !comparison_is_enough(comparison))
 		return r;
-	r = make_steps(comparison);
+	r = comparison_make_steps(comparison);
 	if (!r)
-		r = make_tree(comparison, &comparison->tree, false, &comparison->nodes);
+		r = comparison_make_tree(comparison, &comparison->tree, false, &comparison->nodes);
 	if (!r)
-		r = make_tree(comparison, &comparison->functions, true, &comparison->differences);
+		r = comparison_make_tree(comparison, &comparison->functions, true,
+					 &comparison->differences);
 	if (r)
 		return r;
 	sort_differences(comparison);
 	if (comparison->more_ns)
-		find_most(comparison);
+		comparison_find_most(comparison);
 	return 0;
 }
 

@@ -19,7 +19,7 @@ struct reader {
 };
 
 /* Drops ended spans. Open ones are linked through their parents. */
-static void forget(struct lane *lane)
+static void lane_forget_ended(struct lane *lane)
 {
 	uint32_t chain[256], nr = 0;
 
@@ -35,7 +35,7 @@ static void forget(struct lane *lane)
 	lane->open = nr ? nr - 1 : SPAN_NONE;
 }
 
-static bool is_open(const struct spans *spans, const char *name)
+static bool is_code_span_open(const struct spans *spans, const char *name)
 {
 	const struct lane *lane = &spans->lanes[LANE_CODE];
 
@@ -47,32 +47,32 @@ static bool is_open(const struct spans *spans, const char *name)
 }
 
 /* Also ends nested spans, whose end events were lost. */
-static void end_named(struct spans *spans, uint64_t at, const char *name)
+static void end_code_span(struct spans *spans, uint64_t at, const char *name)
 {
 	struct span *span;
 
-	if (!is_open(spans, name))
+	if (!is_code_span_open(spans, name))
 		return;
 	do {
 		span = spans_end(spans, LANE_CODE, at);
 	} while (span && strcmp(names_get(spans->names, span->name), name));
 }
 
-static int begin(const struct reader *reader, enum span_kind kind, const char *name)
+static int begin_code_span(const struct reader *reader, enum span_kind kind, const char *name)
 {
 	return spans_begin(reader->spans, LANE_CODE, reader->event->time, kind, name);
 }
 
-static int begin_or_end(const struct reader *reader, enum span_kind kind, const char *name)
+static int begin_or_end_code(const struct reader *reader, enum span_kind kind, const char *name)
 {
 	if (has_suffix(reader->event->kind->name, "_entry"))
-		return begin(reader, kind, name);
-	end_named(reader->spans, reader->event->time, name);
+		return begin_code_span(reader, kind, name);
+	end_code_span(reader->spans, reader->event->time, name);
 	return 0;
 }
 
 /* The event is named after the vector. */
-static int on_vector(const struct reader *reader)
+static int read_irq_vector(const struct reader *reader)
 {
 	const char *name = strchr(reader->event->kind->name, ':') + 1;
 	const char *end = strrchr(name, '_');
@@ -81,11 +81,11 @@ static int on_vector(const struct reader *reader)
 	if (!end || (strcmp(end, "_entry") && strcmp(end, "_exit")))
 		return 0;
 	snprintf(text, sizeof(text), "%.*s", (int)(end - name), name);
-	return begin_or_end(reader, SPAN_INTERRUPT, text);
+	return begin_or_end_code(reader, SPAN_INTERRUPT, text);
 }
 
 /* End events have no name: look for the matching begin. */
-static int on_irq(const struct reader *reader)
+static int read_irq_handler(const struct reader *reader)
 {
 	const struct lane *lane = &reader->spans->lanes[LANE_CODE];
 	char name[64], text[128], prefix[32];
@@ -97,20 +97,20 @@ static int on_irq(const struct reader *reader)
 	if (has_suffix(reader->event->kind->name, "_entry")) {
 		tracepoint_text(reader->event, "name", name, sizeof(name));
 		snprintf(text, sizeof(text), "%s%s", prefix, printable(name));
-		return begin(reader, SPAN_INTERRUPT, text);
+		return begin_code_span(reader, SPAN_INTERRUPT, text);
 	}
 	for (uint32_t i = lane->open; i != SPAN_NONE; i = lane->spans[i].parent) {
 		const char *open = names_get(reader->spans->names, lane->spans[i].name);
 
 		if (!strncmp(open, prefix, strlen(prefix))) {
-			end_named(reader->spans, reader->event->time, open);
+			end_code_span(reader->spans, reader->event->time, open);
 			return 0;
 		}
 	}
 	return 0;
 }
 
-static int on_softirq(const struct reader *reader)
+static int read_softirq_event(const struct reader *reader)
 {
 	/* As in /proc/softirqs. */
 	static const char *const names[] = { "HI",	 "TIMER",   "NET_TX", "NET_RX",	 "BLOCK",
@@ -121,18 +121,18 @@ static int on_softirq(const struct reader *reader)
 	if (!tracepoint_number(reader->event, "vec", &vec))
 		return 0;
 	snprintf(text, sizeof(text), "0x%" PRIx64, vec);
-	return begin_or_end(reader, SPAN_SOFTIRQ, vec < ARRAY_SIZE(names) ? names[vec] : text);
+	return begin_or_end_code(reader, SPAN_SOFTIRQ, vec < ARRAY_SIZE(names) ? names[vec] : text);
 }
 
 /* The function at an address, or the address. `buf` has room for the latter. */
-static const char *function_at(const struct reader *reader, uint64_t address, char buf[32])
+static const char *function_at_address(const struct reader *reader, uint64_t address, char buf[32])
 {
 	snprintf(buf, 32, "0x%" PRIx64, address);
 	return tracepoints_function(reader->tracepoints, address) ?: buf;
 }
 
 /* A function that timers or tasklets call. */
-static int on_function(const struct reader *reader)
+static int read_function_call(const struct reader *reader)
 {
 	const struct lane *lane = &reader->spans->lanes[LANE_CODE];
 	uint64_t address;
@@ -141,8 +141,9 @@ static int on_function(const struct reader *reader)
 	if (has_suffix(reader->event->kind->name, "_entry")) {
 		if (!tracepoint_number(reader->event, "function", &address) &&
 		    !tracepoint_number(reader->event, "func", &address))
-			return begin(reader, SPAN_FUNCTION, "?");
-		return begin(reader, SPAN_FUNCTION, function_at(reader, address, text));
+			return begin_code_span(reader, SPAN_FUNCTION, "?");
+		return begin_code_span(reader, SPAN_FUNCTION,
+				       function_at_address(reader, address, text));
 	}
 	if (lane->open != SPAN_NONE && lane->spans[lane->open].kind == SPAN_FUNCTION)
 		spans_end(reader->spans, LANE_CODE, reader->event->time);
@@ -150,7 +151,7 @@ static int on_function(const struct reader *reader)
 }
 
 /* The function of a work item, which process_one_work() calls. */
-static int on_work(const struct reader *reader)
+static int read_work_item_event(const struct reader *reader)
 {
 	static const char caller[] = "process_one_work";
 	uint64_t address;
@@ -158,18 +159,20 @@ static int on_work(const struct reader *reader)
 	int r;
 
 	if (has_suffix(reader->event->kind->name, "_end")) {
-		end_named(reader->spans, reader->event->time, caller);
+		end_code_span(reader->spans, reader->event->time, caller);
 		return 0;
 	}
 	if (!tracepoint_number(reader->event, "function", &address))
 		return 0;
-	r = begin(reader, SPAN_FUNCTION, caller);
-	return r ?: begin(reader, SPAN_FUNCTION, function_at(reader, address, text));
+	r = begin_code_span(reader, SPAN_FUNCTION, caller);
+	return r
+		       ?: begin_code_span(reader, SPAN_FUNCTION,
+					  function_at_address(reader, address, text));
 }
 
 /* A function call requested by another CPU. It usually runs in an interrupt; an idle CPU that polls
  * runs it without one. */
-static int on_call(const struct reader *reader)
+static int read_requested_call(const struct reader *reader)
 {
 	bool within = reader->spans->lanes[LANE_CODE].open != SPAN_NONE;
 	uint64_t address;
@@ -177,12 +180,12 @@ static int on_call(const struct reader *reader)
 
 	if (!tracepoint_number(reader->event, "func", &address))
 		return 0;
-	return begin_or_end(reader, within ? SPAN_FUNCTION : SPAN_INTERRUPT,
-			    function_at(reader, address, text));
+	return begin_or_end_code(reader, within ? SPAN_FUNCTION : SPAN_INTERRUPT,
+				 function_at_address(reader, address, text));
 }
 
 /* Interrupts never continue in another task. */
-static void end_code(struct spans *spans, uint64_t at)
+static void end_all_code_spans(struct spans *spans, uint64_t at)
 {
 	while (spans_end(spans, LANE_CODE, at))
 		;
@@ -191,7 +194,7 @@ static void end_code(struct spans *spans, uint64_t at)
 /* Another task runs, because a switch was lost. This event has its time, but no name. perf does not
  * know a task that is exiting (-1). Of interrupts whose ends were lost with the switch, nothing is
  * known after the event before. */
-static int follow_task(const struct reader *reader, int tid)
+static int follow_running_task(const struct reader *reader, int tid)
 {
 	struct spans *spans = reader->spans;
 	struct lane *tasks = &spans->lanes[LANE_TASKS];
@@ -201,7 +204,7 @@ static int follow_task(const struct reader *reader, int tid)
 	if ((tasks->nr && tid == spans->tid) || tid < 0)
 		return 0;
 	spans->tid = tid;
-	end_code(spans, tasks->nr ? reader->last : at);
+	end_all_code_spans(spans, tasks->nr ? reader->last : at);
 	spans_end(spans, LANE_TASKS, at);
 	snprintf(name, sizeof(name), tid > 0 ? UNNAMED : "swapper/%d",
 		 tid > 0 ? tid : reader->event->cpu);
@@ -209,7 +212,7 @@ static int follow_task(const struct reader *reader, int tid)
 }
 
 /* Names the running task. */
-static void name_task(const struct reader *reader, int tid, const char *field)
+static void name_running_task(const struct reader *reader, int tid, const char *field)
 {
 	struct spans *spans = reader->spans;
 	struct lane *tasks = &spans->lanes[LANE_TASKS];
@@ -222,7 +225,7 @@ static void name_task(const struct reader *reader, int tid, const char *field)
 	tasks->spans[tasks->open].name = names_add(spans->names, text);
 }
 
-static int on_switch(const struct reader *reader)
+static int read_task_switch(const struct reader *reader)
 {
 	struct spans *spans = reader->spans;
 	uint64_t next;
@@ -230,16 +233,16 @@ static int on_switch(const struct reader *reader)
 
 	if (!tracepoint_number(reader->event, "next_pid", &next))
 		return 0;
-	name_task(reader, reader->event->tid, "prev_comm");
-	end_code(spans, reader->event->time);
-	r = follow_task(reader, (int)next);
+	name_running_task(reader, reader->event->tid, "prev_comm");
+	end_all_code_spans(spans, reader->event->time);
+	r = follow_running_task(reader, (int)next);
 	if (!r)
-		name_task(reader, (int)next, "next_comm");
+		name_running_task(reader, (int)next, "next_comm");
 	return r ?: names_error(spans->names);
 }
 
 /* Idle states (-1: left) and frequencies, of any CPU. */
-static int on_power(const struct reader *reader)
+static int read_power_event(const struct reader *reader)
 {
 	struct power *power = &reader->spans->power;
 	uint64_t state, cpu;
@@ -261,7 +264,7 @@ static int on_power(const struct reader *reader)
 
 /* Since Linux 7.1, a timer interrupt may leave it to the end of the next switch of tasks to set the
  * clock device for the next timer. */
-static int on_arming(const struct reader *reader)
+static int read_timer_arming(const struct reader *reader)
 {
 	struct arming *arming = &reader->spans->arming;
 	uint64_t value;
@@ -318,31 +321,31 @@ int events_spans_name(struct spans *spans, const struct schedule *schedule,
 	return names_error(spans->names);
 }
 
-static int take_event(const struct reader *reader)
+static int read_tracepoint_event(const struct reader *reader)
 {
 	static const struct {
 		const char *prefix;
 		int (*take)(const struct reader *reader);
 	} table[] = {
-		{ "irq_vectors:", on_vector },
-		{ "irq:irq_handler_", on_irq },
-		{ "irq:softirq_e", on_softirq },
-		{ "irq:tasklet_e", on_function },
-		{ "timer:hrtimer_expire_", on_function },
-		{ "timer:hrtimer_start", on_arming },
-		{ "timer:hrtimer_rearm", on_arming },
-		{ "timer:timer_expire_", on_function },
-		{ "sched:sched_switch", on_switch },
-		{ "power:cpu_", on_power },
-		{ "csd:csd_function_e", on_call },
-		{ "workqueue:workqueue_execute_", on_work },
+		{ "irq_vectors:", read_irq_vector },
+		{ "irq:irq_handler_", read_irq_handler },
+		{ "irq:softirq_e", read_softirq_event },
+		{ "irq:tasklet_e", read_function_call },
+		{ "timer:hrtimer_expire_", read_function_call },
+		{ "timer:hrtimer_start", read_timer_arming },
+		{ "timer:hrtimer_rearm", read_timer_arming },
+		{ "timer:timer_expire_", read_function_call },
+		{ "sched:sched_switch", read_task_switch },
+		{ "power:cpu_", read_power_event },
+		{ "csd:csd_function_e", read_requested_call },
+		{ "workqueue:workqueue_execute_", read_work_item_event },
 	};
 	const char *name = reader->event->kind->name;
 	int r = 0;
 
 	/* Other samples have the IDs of a PID namespace, which need not be those of tracepoints. */
 	if (reader->event->kind->format || !tracepoints_have_fields(reader->tracepoints))
-		r = follow_task(reader, reader->event->tid);
+		r = follow_running_task(reader, reader->event->tid);
 
 	end_irq_work(reader);
 	for (size_t i = 0; i < ARRAY_SIZE(table) && !r; i++) {
@@ -352,18 +355,18 @@ static int take_event(const struct reader *reader)
 	return r;
 }
 
-static void forget_before(struct spans *spans, uint64_t kept_max)
+static void forget_ended_spans(struct spans *spans, uint64_t kept_max)
 {
 	for (size_t i = 0; i < LANE_NR; i++) {
 		if (spans->lanes[i].nr > kept_max)
-			forget(&spans->lanes[i]);
+			lane_forget_ended(&spans->lanes[i]);
 	}
 }
 
 /* Only spans open at the start belong to the window. */
 static void begin_window(struct spans *spans, uint64_t begin)
 {
-	forget_before(spans, 0);
+	forget_ended_spans(spans, 0);
 	if (spans->begin < begin)
 		spans->begin = begin;
 }
@@ -379,13 +382,13 @@ int events_spans_take(struct events_spans *to, const struct tracepoint_event *ev
 		begin_window(to->spans, to->begin);
 	to->any = true;
 	to->last = event->time;
-	r = take_event(&reader);
+	r = read_tracepoint_event(&reader);
 	/* The stack at the spike is shown separately. */
 	if (!r && !event->kind->format && event->time >= to->begin &&
 	    strcmp(event->kind->name, "spike"))
 		r = samples_add(&to->spans->samples, to->spans->names, to->tracepoints, event);
 	if (event->time < to->begin)
-		forget_before(to->spans, KEPT_MAX);
+		forget_ended_spans(to->spans, KEPT_MAX);
 	return r;
 }
 

@@ -37,7 +37,7 @@ const char *facts_late(const struct facts *facts)
 	return facts->spike.late_comm[0] ? facts->spike.late_comm : "report";
 }
 
-static void put_noise(FILE *file, const struct facts *facts)
+static void facts_put_noise(FILE *file, const struct facts *facts)
 {
 	fprintf(file, "noise of %s: ", FORMAT_TIME(facts->spike.latency_ns));
 	if (facts->spike.noise_most_ns)
@@ -52,32 +52,32 @@ static void put_noise(FILE *file, const struct facts *facts)
 void facts_put_late(FILE *file, const struct facts *facts)
 {
 	if (facts->spike.kind == PERF_POKE_TRIGGER_NOISE)
-		put_noise(file, facts);
+		facts_put_noise(file, facts);
 	else
 		fprintf(file, facts_is_reported(facts) ? "%s %s late: " : "%s latency %s: ",
 			facts_late(facts), FORMAT_TIME(facts->spike.latency_ns));
 }
 
-static bool is_counted(uint64_t count)
+static bool hardware_is_counted(uint64_t count)
 {
 	return count && count != UINT64_MAX;
 }
 
-static const struct idle_state *state_left(const struct hardware_facts *facts,
-					   const struct power *power)
+static const struct idle_state *idle_state_left(const struct hardware_facts *facts,
+						const struct power *power)
 {
 	return power->left && power->state < facts->nr_states ? &facts->states[power->state] : NULL;
 }
 
 /* At least half of the latency, as for other causes. */
-static bool explains(uint64_t time_ns, uint64_t latency_ns)
+static bool explains_latency(uint64_t time_ns, uint64_t latency_ns)
 {
-	return is_counted(time_ns) && time_ns >= (latency_ns + 1) / 2;
+	return hardware_is_counted(time_ns) && time_ns >= (latency_ns + 1) / 2;
 }
 
 const char *hardware_state_left(const struct hardware_facts *facts, const struct power *power)
 {
-	const struct idle_state *state = state_left(facts, power);
+	const struct idle_state *state = idle_state_left(facts, power);
 
 	return state ? state->name : "";
 }
@@ -85,35 +85,35 @@ const char *hardware_state_left(const struct hardware_facts *facts, const struct
 /* Steal time is only known since the session was armed. */
 static bool steal_is_wide(const struct hardware_facts *facts, uint64_t latency_ns)
 {
-	return facts->late_steal_ns == UINT64_MAX && explains(facts->steal_ns, latency_ns);
+	return facts->late_steal_ns == UINT64_MAX && explains_latency(facts->steal_ns, latency_ns);
 }
 
 void hardware_put(FILE *file, const struct hardware_facts *facts, const struct power *power,
 		  uint64_t expected_ns, uint64_t latency_ns)
 {
-	const struct idle_state *state = state_left(facts, power);
+	const struct idle_state *state = idle_state_left(facts, power);
 	uint64_t begin = power->entered > expected_ns ? power->entered : expected_ns;
 
-	if (state && power->left > begin && explains(power->left - begin, latency_ns))
+	if (state && power->left > begin && explains_latency(power->left - begin, latency_ns))
 		fprintf(file, "; the CPU left %s after %s of that (exit latency %s)", state->name,
 			FORMAT_TIME(power->left - begin), FORMAT_TIME(state->exit_ns));
 	if (!facts->since_ns)
 		return;
-	if (explains(facts->late_steal_ns, latency_ns))
+	if (explains_latency(facts->late_steal_ns, latency_ns))
 		fprintf(file, "; up to %s of that is steal time",
 			FORMAT_TIME(facts->late_steal_ns < latency_ns ? facts->late_steal_ns
 								      : latency_ns));
 	else if (steal_is_wide(facts, latency_ns))
 		fprintf(file, "; %s of steal time in the %s", FORMAT_TIME(facts->steal_ns),
 			FORMAT_TIME(facts->since_ns));
-	if (is_counted(facts->smis))
+	if (hardware_is_counted(facts->smis))
 		fprintf(file, "; %" PRIu64 " SMI%s in the %s", facts->smis,
 			facts->smis == 1 ? "" : "s", FORMAT_TIME(facts->since_ns));
-	if (is_counted(facts->throttles))
+	if (hardware_is_counted(facts->throttles))
 		fprintf(file, "; throttled for heat %" PRIu64 " time%s in the %s", facts->throttles,
 			facts->throttles == 1 ? "" : "s", FORMAT_TIME(facts->since_ns));
-	if (steal_is_wide(facts, latency_ns) || is_counted(facts->smis) ||
-	    is_counted(facts->throttles))
+	if (steal_is_wide(facts, latency_ns) || hardware_is_counted(facts->smis) ||
+	    hardware_is_counted(facts->throttles))
 		fputs(" since the session was armed", file);
 }
 
@@ -127,9 +127,9 @@ const char *hardware_blamed(const struct hardware_facts *facts, uint64_t latency
 {
 	if (!facts->since_ns)
 		return "";
-	if (explains(facts->late_steal_ns, latency_ns))
+	if (explains_latency(facts->late_steal_ns, latency_ns))
 		return "steal";
-	return is_counted(facts->smis) ? "smi" : "";
+	return hardware_is_counted(facts->smis) ? "smi" : "";
 }
 
 void hardware_put_counts(FILE *file, const struct hardware_facts *facts, const char *before)
@@ -160,7 +160,7 @@ void hardware_put_counts(FILE *file, const struct hardware_facts *facts, const c
 
 json_object *hardware_facts_json(const struct hardware_facts *facts, const struct power *power)
 {
-	const struct idle_state *state = state_left(facts, power);
+	const struct idle_state *state = idle_state_left(facts, power);
 	json_object *object = json_object_new_object();
 
 	json_add_known(object, "since_ns", facts->since_ns, 0);

@@ -11,8 +11,8 @@
 /* On all 64-bit architectures, user space has the lower half. */
 #define KERNEL_FIRST (UINT64_C(1) << 63)
 
-static uint32_t name_user(const struct samples *samples, struct names *names,
-			  const struct tracepoint_event *event, uint64_t address)
+static uint32_t name_user_frame(const struct samples *samples, struct names *names,
+				const struct tracepoint_event *event, uint64_t address)
 {
 	uint32_t name =
 		samples->namer ? samples->namer(samples->context, names, event, address) : 0;
@@ -20,7 +20,8 @@ static uint32_t name_user(const struct samples *samples, struct names *names,
 	return name ?: names_add(names, "[user space]");
 }
 
-static uint32_t name_kernel(struct names *names, struct tracepoints *tracepoints, uint64_t address)
+static uint32_t name_kernel_frame(struct names *names, struct tracepoints *tracepoints,
+				  uint64_t address)
 {
 	const char *function = tracepoints_function(tracepoints, address);
 	const char *cold = function ? strstr(function, ".cold") : NULL;
@@ -44,8 +45,9 @@ int samples_add(struct samples *samples, struct names *names, struct tracepoints
 	if (array_grow(&samples->list, samples->nr, sizeof(sample)))
 		return -ENOMEM;
 	while (sample.nr < DEPTH_MAX && tracepoints_frame(&event->callchain, &at, &address)) {
-		uint32_t name = address < KERNEL_FIRST ? name_user(samples, names, event, address)
-						       : name_kernel(names, tracepoints, address);
+		uint32_t name = address < KERNEL_FIRST
+					? name_user_frame(samples, names, event, address)
+					: name_kernel_frame(names, tracepoints, address);
 
 		if (array_grow(&samples->frames, samples->nr_frames, sizeof(*samples->frames)))
 			return -ENOMEM;
@@ -69,7 +71,7 @@ struct count {
 	size_t last;	/* last sample counted, from 1 */
 };
 
-static void count_sample(struct count *counts, const struct samples *samples, size_t i)
+static void count_sample_frames(struct count *counts, const struct samples *samples, size_t i)
 {
 	const struct sampled *sample = &samples->list[i];
 
@@ -84,7 +86,7 @@ static void count_sample(struct count *counts, const struct samples *samples, si
 	}
 }
 
-static bool is_better(const struct count *a, const struct count *b, size_t all)
+static bool is_better_count(const struct count *a, const struct count *b, size_t all)
 {
 	bool most_a = 2 * a->nr > all, most_b = 2 * b->nr > all;
 
@@ -95,7 +97,8 @@ static bool is_better(const struct count *a, const struct count *b, size_t all)
 	return a->nr && (!b->nr || a->depth * b->nr > b->depth * a->nr);
 }
 
-static void find_callers(struct samples_mostly *mostly, const struct samples *samples, size_t last)
+static void find_sample_callers(struct samples_mostly *mostly, const struct samples *samples,
+				size_t last)
 {
 	const struct sampled *sample = &samples->list[last - 1];
 	const uint32_t *frames = &samples->frames[sample->first];
@@ -110,7 +113,7 @@ static void find_callers(struct samples_mostly *mostly, const struct samples *sa
 	}
 }
 
-static bool is_wanted(const struct samples_want *want, uint64_t at)
+static bool is_sample_wanted(const struct samples_want *want, uint64_t at)
 {
 	if (at < want->begin || at > want->end)
 		return false;
@@ -123,7 +126,7 @@ static bool is_wanted(const struct samples_want *want, uint64_t at)
 	return !want->stays;
 }
 
-static uint64_t wanted_time(const struct samples_want *want)
+static uint64_t samples_wanted_time(const struct samples_want *want)
 {
 	return want->stays ? want->stays->sums[want->state] : want->end - want->begin;
 }
@@ -138,24 +141,24 @@ int samples_find(struct samples_mostly *mostly, const struct samples *samples,
 	if (!counts)
 		return -ENOMEM;
 	for (size_t i = 0; i < samples->nr; i++) {
-		if (!is_wanted(want, samples->list[i].at))
+		if (!is_sample_wanted(want, samples->list[i].at))
 			continue;
-		count_sample(counts, samples, i);
+		count_sample_frames(counts, samples, i);
 		mostly->all++;
 	}
-	mostly->few =
-		mostly->all * samples->period_ns < wanted_time(want) / 2 && samples->period_ns;
+	mostly->few = mostly->all * samples->period_ns < samples_wanted_time(want) / 2 &&
+		      samples->period_ns;
 	for (uint32_t name = 1; name < nr_names && !mostly->few; name++) {
-		if (is_better(&counts[name], &counts[mostly->function], mostly->all))
+		if (is_better_count(&counts[name], &counts[mostly->function], mostly->all))
 			mostly->function = name;
 	}
 	mostly->nr = counts[mostly->function].nr;
 	if (mostly->function)
-		find_callers(mostly, samples, counts[mostly->function].last);
+		find_sample_callers(mostly, samples, counts[mostly->function].last);
 	return 0;
 }
 
-static void put_function(FILE *file, const struct names *names, uint32_t function)
+static void put_sampled_function(FILE *file, const struct names *names, uint32_t function)
 {
 	const char *name = names_get(names, function);
 
@@ -170,9 +173,9 @@ void samples_put(FILE *file, const struct samples_mostly *mostly, const struct n
 	if (!mostly->function)
 		return;
 	fprintf(file, "%s%zu of %zu samples in ", before, mostly->nr, mostly->all);
-	put_function(file, names, mostly->function);
+	put_sampled_function(file, names, mostly->function);
 	for (size_t i = 0; i < mostly->nr_callers && i < SAMPLES_CALLERS_PRINTED; i++) {
 		fputs(" < ", file);
-		put_function(file, names, mostly->callers[i]);
+		put_sampled_function(file, names, mostly->callers[i]);
 	}
 }

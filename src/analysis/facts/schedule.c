@@ -12,15 +12,15 @@
 /* The last bit that sched_switch reports; alone, it means that the thread was preempted. */
 #define STATE_PREEMPTED 0x100
 
-static int number_of(const struct tracepoint_event *event, const char *field, int unknown)
+static int event_number_of(const struct tracepoint_event *event, const char *field, int unknown)
 {
 	uint64_t value;
 
 	return tracepoint_number(event, field, &value) ? (int)value : unknown;
 }
 
-static uint32_t comm_of(const struct tracepoint_event *event, const char *field,
-			struct names *names)
+static uint32_t event_comm_name(const struct tracepoint_event *event, const char *field,
+				struct names *names)
 {
 	char comm[32];
 
@@ -28,7 +28,7 @@ static uint32_t comm_of(const struct tracepoint_event *event, const char *field,
 								 : 0;
 }
 
-static struct schedule_cpu *cpu_of(struct schedule *schedule, int cpu)
+static struct schedule_cpu *schedule_cpu_of(struct schedule *schedule, int cpu)
 {
 	for (size_t i = 0; i < schedule->nr_cpus; i++) {
 		if (schedule->cpus[i].cpu == cpu)
@@ -73,30 +73,31 @@ static int schedule_add_stack(struct schedule *schedule, struct schedule_event *
 	return 0;
 }
 
-static void read_switch(struct schedule_event *to, struct names *names,
-			const struct tracepoint_event *event)
+static void read_switch_event(struct schedule_event *to, struct names *names,
+			      const struct tracepoint_event *event)
 {
-	uint32_t state = (uint32_t)number_of(event, "prev_state", 0);
+	uint32_t state = (uint32_t)event_number_of(event, "prev_state", 0);
 
-	to->tid = number_of(event, "prev_pid", -1);
-	to->prio = number_of(event, "prev_prio", INT_MIN);
-	to->name = comm_of(event, "prev_comm", names);
-	to->other = number_of(event, "next_pid", -1);
-	to->other_prio = number_of(event, "next_prio", INT_MIN);
-	to->other_name = comm_of(event, "next_comm", names);
+	to->tid = event_number_of(event, "prev_pid", -1);
+	to->prio = event_number_of(event, "prev_prio", INT_MIN);
+	to->name = event_comm_name(event, "prev_comm", names);
+	to->other = event_number_of(event, "next_pid", -1);
+	to->other_prio = event_number_of(event, "next_prio", INT_MIN);
+	to->other_name = event_comm_name(event, "next_comm", names);
 	to->to_cpu = event->cpu;
 	to->sleep_state = state & (STATE_PREEMPTED - 1);
 }
 
-static void read_wakeup(struct schedule_event *to, struct names *names,
-			const struct tracepoint_event *event)
+static void read_wakeup_event(struct schedule_event *to, struct names *names,
+			      const struct tracepoint_event *event)
 {
-	to->tid = number_of(event, "pid", -1);
-	to->prio = number_of(event, "prio", INT_MIN);
-	to->name = comm_of(event, "comm", names);
+	to->tid = event_number_of(event, "pid", -1);
+	to->prio = event_number_of(event, "prio", INT_MIN);
+	to->name = event_comm_name(event, "comm", names);
 	to->other = event->tid;
 	to->other_prio = INT_MIN;
-	to->to_cpu = number_of(event, to->kind == SCHEDULE_MIGRATE ? "dest_cpu" : "target_cpu", -1);
+	to->to_cpu = event_number_of(event,
+				     to->kind == SCHEDULE_MIGRATE ? "dest_cpu" : "target_cpu", -1);
 }
 
 static int schedule_append(struct schedule *schedule, const struct schedule_event *event)
@@ -143,7 +144,7 @@ int schedule_add(struct schedule *schedule, struct names *names,
 		{ "timer:hrtimer_start", SCHEDULE_ARM },
 	};
 	struct schedule_event to = { .time = event->time, .cpu = event->cpu, .pid = event->pid };
-	struct schedule_cpu *cpu = cpu_of(schedule, event->cpu);
+	struct schedule_cpu *cpu = schedule_cpu_of(schedule, event->cpu);
 	size_t row = 0;
 	int r;
 
@@ -158,7 +159,7 @@ int schedule_add(struct schedule *schedule, struct names *names,
 		return r;
 	to.kind = rows[row].kind;
 	if (to.kind == SCHEDULE_SWITCH) {
-		read_switch(&to, names, event);
+		read_switch_event(&to, names, event);
 		cpu->current = to.other;
 		cpu->switches = true;
 	} else if (to.kind == SCHEDULE_ARM) {
@@ -169,7 +170,7 @@ int schedule_add(struct schedule *schedule, struct names *names,
 		if (!tracepoint_number(event, "function", &to.function))
 			to.function = 0;
 	} else {
-		read_wakeup(&to, names, event);
+		read_wakeup_event(&to, names, event);
 	}
 	r = schedule_add_stack(schedule, &to, &event->callchain);
 	return r ?: schedule_append(schedule, &to) ?: names_error(names);
@@ -310,7 +311,7 @@ static const struct thread_stay no_stay = { .cpu = -1,
 					    .woken = SCHEDULE_NONE };
 
 /* Whether the last that is known of a CPU before an event is that it went idle. */
-static bool was_idle(const struct schedule *schedule, int cpu, size_t before)
+static bool cpu_was_idle_before(const struct schedule *schedule, int cpu, size_t before)
 {
 	for (size_t i = before; i > 0; i--) {
 		const struct schedule_event *event = &schedule->events[i - 1];
@@ -331,13 +332,13 @@ static void follower_lost_switch(struct follower *follower, size_t i)
 
 	if (now->state == THREAD_ASLEEP ||
 	    (now->state == THREAD_RUNNABLE && now->woken == SCHEDULE_NONE &&
-	     was_idle(follower->schedule, now->cpu, i)))
+	     cpu_was_idle_before(follower->schedule, now->cpu, i)))
 		now->unsure = true;
 	else
 		now->state = THREAD_UNKNOWN;
 }
 
-static int on_switched_out(struct follower *follower, size_t i)
+static int follower_switched_out(struct follower *follower, size_t i)
 {
 	const struct schedule_event *event = &follower->schedule->events[i];
 	struct thread_stay next = no_stay;
@@ -353,7 +354,7 @@ static int on_switched_out(struct follower *follower, size_t i)
 }
 
 /* By a switch, or seen to run. */
-static int on_switched_in(struct follower *follower, size_t i)
+static int follower_switched_in(struct follower *follower, size_t i)
 {
 	const struct schedule_event *event = &follower->schedule->events[i];
 	struct thread_stay next = no_stay;
@@ -377,7 +378,7 @@ static int on_switched_in(struct follower *follower, size_t i)
 }
 
 /* Wakeups are recorded since before the switches of their CPU are: what followed is unknown. */
-static int on_woken_unseen(struct follower *follower, size_t i)
+static int follower_woken_unseen(struct follower *follower, size_t i)
 {
 	if (!follower->seen)
 		follower->woken_before = true;
@@ -387,14 +388,14 @@ static int on_woken_unseen(struct follower *follower, size_t i)
 	return follower_change(follower, follower->schedule->events[i].time, no_stay);
 }
 
-static int on_woken(struct follower *follower, size_t i)
+static int follower_woken(struct follower *follower, size_t i)
 {
 	const struct schedule_event *event = &follower->schedule->events[i];
 	struct thread_stay next = no_stay;
 	int r;
 
 	if (!schedule_has(follower->schedule, event->to_cpu, event->time))
-		return on_woken_unseen(follower, i);
+		return follower_woken_unseen(follower, i);
 	r = follower_deduce(follower, THREAD_ASLEEP, event->to_cpu);
 	next.state = THREAD_RUNNABLE;
 	next.cpu = event->to_cpu;
@@ -417,7 +418,7 @@ static int on_woken(struct follower *follower, size_t i)
 }
 
 /* Threads migrate while they do not run. What they do on a CPU that is not recorded is unknown. */
-static int on_migrated(struct follower *follower, size_t i)
+static int follower_migrated(struct follower *follower, size_t i)
 {
 	const struct schedule_event *event = &follower->schedule->events[i];
 	bool seen = schedule_has(follower->schedule, event->to_cpu, event->time);
@@ -442,19 +443,19 @@ static int follower_event(struct follower *follower, int tid, size_t i)
 	switch (event->kind) {
 	case SCHEDULE_SWITCH:
 		if (is_own)
-			return on_switched_out(follower, i);
+			return follower_switched_out(follower, i);
 		if (event->other == tid)
-			return on_switched_in(follower, i);
+			return follower_switched_in(follower, i);
 		break;
 	case SCHEDULE_SEEN:
 		if (is_own)
-			return on_switched_in(follower, i);
+			return follower_switched_in(follower, i);
 		break;
 	case SCHEDULE_MIGRATE:
-		return is_own ? on_migrated(follower, i) : 0;
+		return is_own ? follower_migrated(follower, i) : 0;
 	case SCHEDULE_WAKING:
 	case SCHEDULE_WAKEUP:
-		return is_own ? on_woken(follower, i) : 0;
+		return is_own ? follower_woken(follower, i) : 0;
 	case SCHEDULE_ARM:
 		return 0;
 	}
@@ -465,7 +466,8 @@ static int follower_event(struct follower *follower, int tid, size_t i)
 }
 
 /* Whether an event shows what a thread does from then on. */
-static bool is_seen(const struct schedule *schedule, const struct schedule_event *event, int tid)
+static bool shows_thread_state(const struct schedule *schedule, const struct schedule_event *event,
+			       int tid)
 {
 	bool wakes = event->kind == SCHEDULE_WAKING || event->kind == SCHEDULE_WAKEUP;
 
@@ -493,7 +495,7 @@ int schedule_follow(const struct schedule *schedule, int tid, uint64_t begin, ui
 		const struct schedule_event *event = &schedule->events[i];
 
 		r = follower_event(&follower, tid, i);
-		follower.seen |= is_seen(schedule, event, tid);
+		follower.seen |= shows_thread_state(schedule, event, tid);
 	}
 	if (!r && !follower.seen && known->runs_on)
 		r = follower_deduce(&follower, THREAD_RUNNING, known->cpu);
@@ -512,7 +514,7 @@ int schedule_follow(const struct schedule *schedule, int tid, uint64_t begin, ui
  */
 
 /* tid -1: unknown. */
-static int share_add_time(struct schedule_shares *shares, int tid, uint64_t time_ns)
+static int schedule_share_add_time(struct schedule_shares *shares, int tid, uint64_t time_ns)
 {
 	size_t i = 0;
 
@@ -532,8 +534,8 @@ static int share_add_time(struct schedule_shares *shares, int tid, uint64_t time
 }
 
 /* Of the tasks that a switch names. */
-static void share_describe(struct schedule_shares *shares, const struct schedule_event *event,
-			   size_t i)
+static void schedule_share_describe(struct schedule_shares *shares,
+				    const struct schedule_event *event, size_t i)
 {
 	for (size_t j = 0; j < shares->nr; j++) {
 		struct schedule_share *share = &shares->list[j];
@@ -565,17 +567,17 @@ int schedule_share_add(const struct schedule *schedule, int cpu, uint64_t begin,
 			continue;
 		/* How long a task ran whose switch was lost is not known. */
 		if (event->time > since) {
-			r = share_add_time(shares, switches ? event->tid : current,
-					   event->time - since);
+			r = schedule_share_add_time(shares, switches ? event->tid : current,
+						    event->time - since);
 			since = event->time;
 		}
 		current = switches ? event->other : event->tid;
 	}
 	if (!r)
-		r = share_add_time(shares, current, end - since);
+		r = schedule_share_add_time(shares, current, end - since);
 	for (size_t i = 0; i < schedule->nr && schedule->events[i].time <= end; i++) {
 		if (schedule->events[i].cpu == cpu && schedule->events[i].kind == SCHEDULE_SWITCH)
-			share_describe(shares, &schedule->events[i], i);
+			schedule_share_describe(shares, &schedule->events[i], i);
 	}
 	return r;
 }

@@ -42,7 +42,7 @@ void spans_free(struct spans *spans)
 	free(spans);
 }
 
-static int make_room(struct lane *lane)
+static int lane_make_room(struct lane *lane)
 {
 	uint32_t room = lane->room ? 2 * lane->room : 256;
 	struct span *grown;
@@ -59,9 +59,9 @@ static int make_room(struct lane *lane)
 	return 0;
 }
 
-static int add_span(struct lane *lane, const struct span *span)
+static int lane_add_span(struct lane *lane, const struct span *span)
 {
-	int r = make_room(lane);
+	int r = lane_make_room(lane);
 
 	if (r)
 		return r;
@@ -81,7 +81,7 @@ int spans_begin_named(struct spans *spans, enum lane_number number, uint64_t at,
 
 	if (lane->nr && at < lane->spans[lane->nr - 1].begin)
 		at = lane->spans[lane->nr - 1].begin;
-	return add_span(
+	return lane_add_span(
 		lane,
 		&(struct span){
 			.begin = at, .name = name, .depth = depth, .kind = kind, .user = user });
@@ -114,7 +114,8 @@ int spans_begin_late(struct spans *spans, enum lane_number number, uint64_t at, 
 	if (!grown)
 		return -ENOMEM;
 	lane->late = grown;
-	r = add_span(lane, &(struct span){ .begin = at, .name = name, .kind = kind, .user = user });
+	r = lane_add_span(lane,
+			  &(struct span){ .begin = at, .name = name, .kind = kind, .user = user });
 	if (r)
 		return r;
 	lane->late[lane->nr_late++] = (struct lane_late){ span, lane->restart };
@@ -127,7 +128,7 @@ int spans_begin_late(struct spans *spans, enum lane_number number, uint64_t at, 
 }
 
 /* By begin. Of equal begins, outer spans come first: they were added last. */
-static int compare_late(const void *a, const void *b)
+static int compare_late_spans(const void *a, const void *b)
 {
 	const struct lane_late *x = a, *y = b;
 
@@ -135,7 +136,7 @@ static int compare_late(const void *a, const void *b)
 }
 
 /* Computes the final index of each span. */
-static void find_places(const struct lane *lane, uint32_t *places)
+static void lane_find_places(const struct lane *lane, uint32_t *places)
 {
 	uint32_t nr = 0, late = 0;
 
@@ -149,7 +150,7 @@ static void find_places(const struct lane *lane, uint32_t *places)
 }
 
 /* Parents come before their children. */
-static void count_depths(struct lane *lane)
+static void lane_count_depths(struct lane *lane)
 {
 	for (uint32_t i = 0; i < lane->nr; i++) {
 		struct span *span = &lane->spans[i];
@@ -172,8 +173,8 @@ int spans_settle(struct spans *spans, enum lane_number number)
 		free(settled);
 		return -ENOMEM;
 	}
-	qsort(lane->late, lane->nr_late, sizeof(*lane->late), compare_late);
-	find_places(lane, places);
+	qsort(lane->late, lane->nr_late, sizeof(*lane->late), compare_late_spans);
+	lane_find_places(lane, places);
 	for (uint32_t i = 0; i < lane->nr; i++) {
 		struct span *span = &settled[places[i]];
 
@@ -187,7 +188,7 @@ int spans_settle(struct spans *spans, enum lane_number number)
 	lane->nr_late = 0;
 	if (lane->open != SPAN_NONE)
 		lane->open = places[lane->open];
-	count_depths(lane);
+	lane_count_depths(lane);
 	return 0;
 }
 

@@ -54,7 +54,7 @@ size_t spike_stack_culprit(const struct spike_stack *stack)
 }
 
 /* The first frame of the task itself, without other interrupts that hit it, and their softirqs. */
-static size_t find_task(const struct spike_stack *stack)
+static size_t find_task_frame(const struct spike_stack *stack)
 {
 	size_t i = stack->nr;
 
@@ -65,7 +65,7 @@ static size_t find_task(const struct spike_stack *stack)
 
 size_t spike_stack_switched(const struct spike_stack *stack)
 {
-	for (size_t i = find_task(stack); i < stack->nr; i++) {
+	for (size_t i = find_task_frame(stack); i < stack->nr; i++) {
 		const struct spike_frame *frame = &stack->frames[i];
 
 		if (frame->user ||
@@ -119,7 +119,7 @@ size_t spike_stack_find(const struct spike_stack *stack, const char *function)
 	return STACK_NONE;
 }
 
-static size_t kernel_frames(const struct spike_stack *stack)
+static size_t count_kernel_frames(const struct spike_stack *stack)
 {
 	size_t nr = 0;
 
@@ -130,7 +130,7 @@ static size_t kernel_frames(const struct spike_stack *stack)
 
 size_t spike_stack_common(const struct spike_stack *stack, const struct spike_stack *other)
 {
-	size_t i = kernel_frames(stack), j = kernel_frames(other), found = STACK_NONE;
+	size_t i = count_kernel_frames(stack), j = count_kernel_frames(other), found = STACK_NONE;
 
 	while (i-- && j-- && !strcmp(stack->frames[i].name, other->frames[j].name))
 		found = i;
@@ -173,23 +173,9 @@ void spike_stack_put_callers(FILE *file, const struct spike_stack *stack, size_t
 	}
 }
 
-/* For a system call: the user-space code that made it. */
-static void put_user(FILE *file, const struct spike_stack *stack, size_t frame)
-{
-	size_t user = frame;
-
-	while (user < stack->nr && !stack->frames[user].user)
-		user++;
-	if (user == frame || user == stack->nr)
-		return;
-	fputs(", for user space in ", file);
-	spike_stack_put_frame(file, &stack->frames[user]);
-	spike_stack_put_callers(file, stack, user, ", called from ");
-}
-
 void spike_stack_put_switched(FILE *file, const struct spike_stack *stack)
 {
-	size_t frame = spike_stack_switched(stack);
+	size_t frame = spike_stack_switched(stack), user = frame;
 
 	fprintf(file, "%s%s",
 		stack->interrupted ? "; the timer's interrupt hit "
@@ -197,5 +183,12 @@ void spike_stack_put_switched(FILE *file, const struct spike_stack *stack)
 		stack->frames[frame].user ? "user space, in " : "");
 	spike_stack_put_frame(file, &stack->frames[frame]);
 	spike_stack_put_callers(file, stack, frame, ", called from ");
-	put_user(file, stack, frame);
+	/* For a system call: the user-space code that made it. */
+	while (user < stack->nr && !stack->frames[user].user)
+		user++;
+	if (user == frame || user == stack->nr)
+		return;
+	fputs(", for user space in ", file);
+	spike_stack_put_frame(file, &stack->frames[user]);
+	spike_stack_put_callers(file, stack, user, ", called from ");
 }

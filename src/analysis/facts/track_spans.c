@@ -60,7 +60,7 @@ void track_spans_free(struct track_spans *sink)
 	free(sink);
 }
 
-static void *choose(void *arg, const struct track_id *id)
+static void *track_spans_choose(void *arg, const struct track_id *id)
 {
 	static const int lanes[] = {
 		[TRACK_CODE] = LANE_CODE,  [TRACK_TASKS] = LANE_TASKS,
@@ -97,7 +97,7 @@ static enum span_kind kind_of_function(struct track_spans *sink, uint32_t name)
 	return (enum span_kind)(sink->kinds[name] - 1);
 }
 
-static enum span_kind kind_of_code(struct track_spans *sink, uint32_t category, uint32_t name)
+static enum span_kind kind_of_code_span(struct track_spans *sink, uint32_t category, uint32_t name)
 {
 	if (category == sink->category.kernel)
 		return kind_of_function(sink, name);
@@ -108,14 +108,14 @@ static enum span_kind kind_of_code(struct track_spans *sink, uint32_t category, 
 	return category == sink->category.untraced ? SPAN_UNTRACED : SPAN_FUNCTION;
 }
 
-static enum span_kind kind_of(struct track_spans *sink, enum lane_number lane, uint32_t category,
-			      uint32_t name)
+static enum span_kind kind_of_lane_span(struct track_spans *sink, enum lane_number lane,
+					uint32_t category, uint32_t name)
 {
 	const char *text = names_get(sink->spans->names, name);
 
 	switch (lane) {
 	case LANE_CODE:
-		return kind_of_code(sink, category, name);
+		return kind_of_code_span(sink, category, name);
 	case LANE_TASKS:
 		/* Names of other tasks end with a space and the thread id. */
 		return strncmp(text, "swapper/", 8) || strchr(text, ' ') ? SPAN_THREAD : SPAN_IDLE;
@@ -134,8 +134,8 @@ static enum span_kind kind_of(struct track_spans *sink, enum lane_number lane, u
 	return SPAN_UNTRACED;
 }
 
-static void take_args(const struct track_spans *sink, struct span *span,
-		      const struct track_event *event)
+static void span_read_arguments(const struct track_spans *sink, struct span *span,
+				const struct track_event *event)
 {
 	for (size_t i = 0; i < event->nr_args; i++) {
 		const struct track_arg *arg = &event->args[i];
@@ -150,15 +150,15 @@ static void take_args(const struct track_spans *sink, struct span *span,
 	}
 }
 
-static enum lane_number number_of(const struct track_spans *sink, const struct lane *lane)
+static enum lane_number lane_number_of(const struct track_spans *sink, const struct lane *lane)
 {
 	return (enum lane_number)(lane - sink->spans->lanes);
 }
 
-static void on_event(void *arg, void *track, const struct track_event *event)
+static void track_spans_event(void *arg, void *track, const struct track_event *event)
 {
 	struct track_spans *sink = arg;
-	enum lane_number lane = number_of(sink, track);
+	enum lane_number lane = lane_number_of(sink, track);
 	struct span *span;
 
 	if (event->at > sink->last)
@@ -166,34 +166,35 @@ static void on_event(void *arg, void *track, const struct track_event *event)
 	if (sink->r)
 		return;
 	if (event->type == TRACK_BEGIN) {
-		sink->r = spans_begin_named(sink->spans, lane, event->at,
-					    kind_of(sink, lane, event->category, event->name),
-					    event->name, event->category == sink->category.user);
+		sink->r = spans_begin_named(
+			sink->spans, lane, event->at,
+			kind_of_lane_span(sink, lane, event->category, event->name), event->name,
+			event->category == sink->category.user);
 	} else if (event->type == TRACK_END) {
 		span = spans_end(sink->spans, lane, event->at);
 		if (span)
-			take_args(sink, span, event);
+			span_read_arguments(sink, span, event);
 	}
 }
 
-static void on_restart(void *arg, void *track)
+static void track_spans_restart(void *arg, void *track)
 {
 	struct track_spans *sink = arg;
 
-	spans_restart(sink->spans, number_of(sink, track));
+	spans_restart(sink->spans, lane_number_of(sink, track));
 }
 
-static void on_late(void *arg, void *track, const struct track_late *late)
+static void track_spans_late(void *arg, void *track, const struct track_late *late)
 {
 	struct track_spans *sink = arg;
-	enum lane_number lane = number_of(sink, track);
+	enum lane_number lane = lane_number_of(sink, track);
 	struct span *span;
 
 	if (sink->r)
 		return;
 	sink->r = spans_begin_late(sink->spans, lane, late->begin,
-				   kind_of(sink, lane, late->category, late->name), late->name,
-				   late->category == sink->category.user);
+				   kind_of_lane_span(sink, lane, late->category, late->name),
+				   late->name, late->category == sink->category.user);
 	if (sink->r || !late->ends)
 		return;
 	span = spans_end(sink->spans, lane, late->end);
@@ -202,7 +203,7 @@ static void on_late(void *arg, void *track, const struct track_late *late)
 
 /* The name of the entry that an event of FRED would have without it, by a function that it calls;
  * 0: not by this one. */
-static uint32_t name_event(struct spans *spans, const char *callee, enum span_kind *kind)
+static uint32_t name_fred_event(struct spans *spans, const char *callee, enum span_kind *kind)
 {
 	const char *vector = kernel_function_after(callee, KERNEL_BEFORE_VECTOR);
 	const struct kernel_function *row = kernel_function_find(callee, KERNEL_PASSES);
@@ -222,7 +223,7 @@ static uint32_t name_event(struct spans *spans, const char *callee, enum span_ki
 }
 
 /* With FRED, the CPU enters the kernel at the same place for all events. */
-static void name_events(struct spans *spans)
+static void name_fred_events(struct spans *spans)
 {
 	const struct lane *code = &spans->lanes[LANE_CODE], *off = &spans->lanes[LANE_IRQS_OFF];
 
@@ -236,8 +237,8 @@ static void name_events(struct spans *spans)
 			continue;
 		for (uint32_t k = i + 1;
 		     k < code->nr && code->spans[k].depth > event->depth && !name; k++)
-			name = name_event(spans, names_get(spans->names, code->spans[k].name),
-					  &kind);
+			name = name_fred_event(spans, names_get(spans->names, code->spans[k].name),
+					       &kind);
 		if (!name)
 			continue;
 		if (by != SPAN_NONE && off->spans[by].name == event->name)
@@ -247,7 +248,7 @@ static void name_events(struct spans *spans)
 	}
 }
 
-static int finish(void *arg)
+static int track_spans_finish(void *arg)
 {
 	struct track_spans *sink = arg;
 	struct spans *spans = sink->spans;
@@ -280,17 +281,17 @@ static int finish(void *arg)
 		span->cut |= span->end == sink->last;
 	}
 	spans_finish(spans, sink->last);
-	name_events(spans);
+	name_fred_events(spans);
 	spans->has_functions = spans->has_irqs_off = true;
 	return names_error(spans->names);
 }
 
 const struct timeline_ops track_spans_ops = {
-	.track = choose,
-	.event = on_event,
-	.restart = on_restart,
-	.late = on_late,
-	.finish = finish,
+	.track = track_spans_choose,
+	.event = track_spans_event,
+	.restart = track_spans_restart,
+	.late = track_spans_late,
+	.finish = track_spans_finish,
 };
 
 /* ---- Tracks from spans --------------------------------------------------------------------------
@@ -305,61 +306,50 @@ struct lane_writer {
 	uint32_t open; /* innermost open span */
 };
 
-/* The known window begins with the spans. */
-static uint64_t clamp(const struct lane_writer *writer, uint64_t at)
-{
-	return at < writer->spans->begin ? writer->spans->begin : at;
-}
-
 /* Ends all open spans that do not enclose the next one. */
-static void end_until(struct lane_writer *writer, uint32_t parent)
+static void lane_writer_end_until(struct lane_writer *writer, uint32_t parent)
 {
 	while (writer->open != parent && writer->open != SPAN_NONE) {
 		const struct span *span = &writer->lane->spans[writer->open];
 
 		if (span->cut && span->end >= writer->spans->end)
 			return;
-		track_end(writer->track, clamp(writer, span->end), NULL, 0);
+		track_end(writer->track,
+			  span->end < writer->spans->begin ? writer->spans->begin : span->end, NULL,
+			  0);
 		writer->open = span->parent;
 	}
 }
 
-static void write_lane(struct lane_writer *writer)
+static void lane_writer_write(struct lane_writer *writer)
 {
 	for (uint32_t i = 0; i < writer->lane->nr; i++) {
 		const struct span *span = &writer->lane->spans[i];
 		const char *name = names_get(writer->spans->names, span->name);
+		uint64_t begin = writer->spans->begin;
 
-		end_until(writer, span->parent);
-		track_begin(writer->track, clamp(writer, span->begin), writer->category,
-			    names_add(writer->names, name));
+		lane_writer_end_until(writer, span->parent);
+		/* The known window begins with the spans. */
+		track_begin(writer->track, span->begin < begin ? begin : span->begin,
+			    writer->category, names_add(writer->names, name));
 		writer->open = i;
 	}
-	end_until(writer, SPAN_NONE);
+	lane_writer_end_until(writer, SPAN_NONE);
 }
 
 /* Such as `acme_flush < foo < bar`. */
-static uint32_t name_sample(const struct lane_writer *writer, const struct sampled *sample)
+static uint32_t name_sample_stack(const struct spans *spans, const struct sampled *sample,
+				  struct names *names)
 {
-	const uint32_t *frames = &writer->spans->samples.frames[sample->first];
+	const uint32_t *frames = &spans->samples.frames[sample->first];
 	char text[STACK_TEXT] = "";
 	size_t length = 0;
 
 	for (uint32_t i = 0;
 	     i < sample->nr && i <= SAMPLES_CALLERS_PRINTED && length < sizeof(text); i++)
 		length += (size_t)snprintf(text + length, sizeof(text) - length, "%s%s",
-					   i ? " < " : "",
-					   names_get(writer->spans->names, frames[i]));
-	return names_add(writer->names, text);
-}
-
-static void write_samples(const struct lane_writer *writer)
-{
-	const struct samples *samples = &writer->spans->samples;
-
-	for (size_t i = 0; i < samples->nr; i++)
-		track_instant(writer->track, samples->list[i].at, writer->category,
-			      name_sample(writer, &samples->list[i]), NULL, 0);
+					   i ? " < " : "", names_get(spans->names, frames[i]));
+	return names_add(names, text);
 }
 
 int spans_to_tracks(const struct spans *spans, const struct cpu *cpu,
@@ -371,7 +361,7 @@ int spans_to_tracks(const struct spans *spans, const struct cpu *cpu,
 	} lanes[] = { { LANE_CODE, TRACK_INTERRUPTS }, { LANE_TASKS, TRACK_TASKS } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(lanes); i++)
-		write_lane(&(struct lane_writer){
+		lane_writer_write(&(struct lane_writer){
 			.spans = spans,
 			.lane = &spans->lanes[lanes[i].lane],
 			.track = cpu->tracks[lanes[i].track],
@@ -379,11 +369,9 @@ int spans_to_tracks(const struct spans *spans, const struct cpu *cpu,
 			.names = names,
 			.open = SPAN_NONE,
 		});
-	write_samples(&(struct lane_writer){
-		.spans = spans,
-		.track = cpu->tracks[TRACK_CODE],
-		.category = cpu_names->category,
-		.names = names,
-	});
+	for (size_t i = 0; i < spans->samples.nr; i++)
+		track_instant(cpu->tracks[TRACK_CODE], spans->samples.list[i].at,
+			      cpu_names->category,
+			      name_sample_stack(spans, &spans->samples.list[i], names), NULL, 0);
 	return names_error(names);
 }

@@ -13,7 +13,7 @@ void user_code_release(struct user_code *user)
 }
 
 /* Mappings may be unknown. */
-static void open_code(struct user_code *user)
+static void user_code_open(struct user_code *user)
 {
 	struct code_opts opts = {
 		.data = user->data,
@@ -31,7 +31,7 @@ static void open_code(struct user_code *user)
 }
 
 /* The mappings of a process at a time; NULL if out of memory. */
-static const struct sideband_maps *maps_of(struct user_code *user, int pid, uint64_t time)
+static const struct sideband_maps *user_code_maps_of(struct user_code *user, int pid, uint64_t time)
 {
 	struct user_code_maps *kept = &user->maps[(unsigned int)pid % USER_CODE_MAPS];
 
@@ -51,8 +51,8 @@ uint32_t user_code_name(void *context, struct names *names, const struct tracepo
 	struct code_region region;
 
 	if (!user->tried)
-		open_code(user);
-	maps = user->code ? maps_of(user, event->pid, event->time) : NULL;
+		user_code_open(user);
+	maps = user->code ? user_code_maps_of(user, event->pid, event->time) : NULL;
 	if (!maps || code_region(user->code, maps, event->time, address, &region))
 		return 0;
 	symbol = code_symbol_at(user->code, region.section, address, event->time);

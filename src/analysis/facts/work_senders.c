@@ -8,8 +8,8 @@
 #include "perfdata_read.h"
 #include "text.h"
 
-static void put_callers(struct sender *sender, struct tracepoints *tracepoints,
-			const struct perfdata_bytes *chain)
+static void sender_put_callers(struct sender *sender, struct tracepoints *tracepoints,
+			       const struct perfdata_bytes *chain)
 {
 	uint64_t at = 0, address;
 
@@ -23,7 +23,7 @@ static void put_callers(struct sender *sender, struct tracepoints *tracepoints,
 	}
 }
 
-static void put_task(struct senders *senders, int tid, const char *comm)
+static void senders_put_task(struct senders *senders, int tid, const char *comm)
 {
 	for (size_t i = 0; i < SENDERS_MAX && i < senders->nr; i++) {
 		struct sender *sender = &senders->rows[i];
@@ -53,13 +53,13 @@ void senders_name(struct senders *senders, const struct perfdata_file *file)
 		       record.size < sizeof(comm) ? record.size : sizeof(comm));
 		comm.comm[sizeof(comm.comm) - 1] = '\0';
 		if (comm.tid > 0)
-			put_task(senders, comm.tid, comm.comm);
+			senders_put_task(senders, comm.tid, comm.comm);
 	}
 }
 
 /* Whether the event targets this CPU, and how. The kernel's filter lets pass what targets any of
  * the watched CPUs. */
-static bool is_sent(const struct tracepoint_event *event, int cpu, enum sender_kind *kind)
+static bool event_targets_cpu(const struct tracepoint_event *event, int cpu, enum sender_kind *kind)
 {
 	static const struct {
 		const char *name;
@@ -97,7 +97,7 @@ void senders_take(struct senders *senders, struct tracepoints *tracepoints,
 	struct sender *sender;
 	uint64_t address;
 
-	if (!is_sent(event, cpu, &kind))
+	if (!event_targets_cpu(event, cpu, &kind))
 		return;
 	sender = &senders->rows[senders->nr++ % SENDERS_MAX];
 	*sender = (struct sender){
@@ -112,10 +112,10 @@ void senders_take(struct senders *senders, struct tracepoints *tracepoints,
 	    tracepoint_number(event, "function", &address))
 		function = tracepoints_function(tracepoints, address);
 	printable_copy(sender->function, sizeof(sender->function), function ?: "");
-	put_callers(sender, tracepoints, &event->callchain);
+	sender_put_callers(sender, tracepoints, &event->callchain);
 }
 
-static bool fits(const struct sender *sender, const struct senders_want *want)
+static bool sender_fits_want(const struct sender *sender, const struct senders_want *want)
 {
 	if (want->function)
 		return !strcmp(sender->function, want->function);
@@ -123,7 +123,7 @@ static bool fits(const struct sender *sender, const struct senders_want *want)
 	       (sender->kind == want->kind || sender->kind == SENDER_OF_INTERRUPT);
 }
 
-static bool are_one(const struct sender *a, const struct sender *b)
+static bool is_same_sender(const struct sender *a, const struct sender *b)
 {
 	return a->cpu == b->cpu && a->tid == b->tid && !strcmp(a->callers[0], b->callers[0]);
 }
@@ -135,7 +135,7 @@ const struct sender *senders_find(const struct senders *senders, const struct se
 	for (size_t i = 0; i < SENDERS_MAX && i < senders->nr; i++) {
 		const struct sender *sender = &senders->rows[i];
 
-		if (sender->time <= want->at && fits(sender, want) &&
+		if (sender->time <= want->at && sender_fits_want(sender, want) &&
 		    (!found || sender->time > found->time))
 			found = sender;
 	}
@@ -144,9 +144,9 @@ const struct sender *senders_find(const struct senders *senders, const struct se
 		const struct sender *sender = &senders->rows[i];
 
 		if (sender->time <= want->at || sender->time - want->at > want->step_ns ||
-		    !fits(sender, want))
+		    !sender_fits_want(sender, want))
 			continue;
-		if (found && !are_one(found, sender))
+		if (found && !is_same_sender(found, sender))
 			return NULL;
 		found = sender;
 	}

@@ -3,7 +3,7 @@
 
 #include "json_add.h"
 
-static json_object *new_spike(const struct account *account)
+static json_object *account_spike_json(const struct account *account)
 {
 	const struct facts *facts = &account->facts;
 	json_object *object = json_object_new_object();
@@ -28,7 +28,7 @@ static json_object *new_spike(const struct account *account)
 }
 
 /* Innermost first. */
-static json_object *new_path(const struct account *account, uint32_t span)
+static json_object *account_path_json(const struct account *account, uint32_t span)
 {
 	const struct lane *code = &account->spans->lanes[LANE_CODE];
 	json_object *list = json_object_new_array();
@@ -39,11 +39,11 @@ static json_object *new_path(const struct account *account, uint32_t span)
 }
 
 /* Includes callers from before the trace. */
-static json_object *new_whole_path(const struct account *account, uint32_t span)
+static json_object *account_whole_path_json(const struct account *account, uint32_t span)
 {
 	const struct lane *code = &account->spans->lanes[LANE_CODE];
 	const struct spike_stack *stack = &account->facts.stack;
-	json_object *list = new_path(account, span);
+	json_object *list = account_path_json(account, span);
 
 	if (span == SPAN_NONE)
 		return list;
@@ -55,7 +55,7 @@ static json_object *new_whole_path(const struct account *account, uint32_t span)
 }
 
 /* Innermost first: function names, or positions in files. */
-static json_object *new_stack(const struct spike_stack *stack)
+static json_object *spike_stack_json(const struct spike_stack *stack)
 {
 	json_object *list = json_object_new_array();
 
@@ -72,7 +72,7 @@ static json_object *new_stack(const struct spike_stack *stack)
 }
 
 /* The task that had the CPU when a late thread should have run; NULL: unknown. */
-static json_object *new_holder(const struct spike_stack *stack)
+static json_object *stack_holder_json(const struct spike_stack *stack)
 {
 	json_object *object;
 
@@ -81,12 +81,12 @@ static json_object *new_holder(const struct spike_stack *stack)
 	object = json_object_new_object();
 	json_add_int(object, "tid", stack->tid);
 	json_add_bool(object, "interrupted", stack->interrupted);
-	json_add(object, "stack", new_stack(stack));
+	json_add(object, "stack", spike_stack_json(stack));
 	return object;
 }
 
 /* The sender of the interrupt; NULL: unknown. */
-static json_object *new_sender(const struct sender *sender)
+static json_object *work_sender_json(const struct sender *sender)
 {
 	json_object *object, *callers;
 
@@ -107,7 +107,7 @@ static json_object *new_sender(const struct sender *sender)
 	return object;
 }
 
-static json_object *new_cause(const struct account *account)
+static json_object *account_cause_json(const struct account *account)
 {
 	const struct cause *cause = &account->cause;
 	const struct lane *code = &account->spans->lanes[LANE_CODE];
@@ -119,9 +119,10 @@ static json_object *new_cause(const struct account *account)
 	json_add_u64(object, "count", cause->count);
 	json_add_name(object, "mostly", account_name(account, cause->mostly));
 	json_add(object, "callers",
-		 new_path(account,
-			  cause->span == SPAN_NONE ? SPAN_NONE : code->spans[cause->span].parent));
-	json_add(object, "sender", new_sender(cause->sender));
+		 account_path_json(account, cause->span == SPAN_NONE
+						    ? SPAN_NONE
+						    : code->spans[cause->span].parent));
+	json_add(object, "sender", work_sender_json(cause->sender));
 	json_add_known(object, "instructions", cause->insns, 0);
 	json_add_known(object, "cycles", cause->cycles, 0);
 	json_add_name(object, "culprit",
@@ -131,7 +132,7 @@ static json_object *new_cause(const struct account *account)
 }
 
 /* As in rtla, with two digits. */
-static json_object *new_percent(uint64_t part, uint64_t whole)
+static json_object *analysis_percent_json(uint64_t part, uint64_t whole)
 {
 	double percent = whole ? 100.0 * (double)part / (double)whole : 0;
 	char text[32];
@@ -140,7 +141,7 @@ static json_object *new_percent(uint64_t part, uint64_t whole)
 	return json_object_new_double_s(percent, text);
 }
 
-static json_object *new_analysis(const struct account *account)
+static json_object *account_analysis_json(const struct account *account)
 {
 	const struct analysis *analysis = &account->analysis;
 	uint64_t latency_ns = account->facts.spike.latency_ns;
@@ -154,13 +155,14 @@ static json_object *new_analysis(const struct account *account)
 		json_add_name(object, "name",
 			      row->name ? account_name(account, row->name) : row->note);
 		json_add_u64(object, "time_ns", row->time_ns);
-		json_add(object, "percent", new_percent(row->time_ns, latency_ns));
+		json_add(object, "percent", analysis_percent_json(row->time_ns, latency_ns));
 		json_object_array_add(list, object);
 	}
 	return list;
 }
 
-static json_object *new_usages(const struct account *account, const struct usage *usages, size_t nr)
+static json_object *account_usages_json(const struct account *account, const struct usage *usages,
+					size_t nr)
 {
 	json_object *list = json_object_new_array();
 
@@ -178,7 +180,7 @@ static json_object *new_usages(const struct account *account, const struct usage
 	return list;
 }
 
-static json_object *new_functions(const struct account *account, size_t top)
+static json_object *account_functions_json(const struct account *account, size_t top)
 {
 	const struct findings *findings = &account->findings;
 	bool times = !account->facts.no_times;
@@ -201,7 +203,7 @@ static json_object *new_functions(const struct account *account, size_t top)
 }
 
 /* Without times in the trace, times are null. */
-static json_object *new_window(const struct account *account)
+static json_object *account_window_json(const struct account *account)
 {
 	const struct findings *findings = &account->findings;
 	const struct {
@@ -222,23 +224,24 @@ static json_object *new_window(const struct account *account)
 	return window;
 }
 
-static void add_tables(json_object *object, const struct account *account, size_t top)
+static void account_add_tables(json_object *object, const struct account *account, size_t top)
 {
 	const struct findings *findings = &account->findings;
 	bool times = !account->facts.no_times;
 
 	json_add(object, "budget",
-		 times ? new_usages(account, findings->budget, findings->nr_budget) : NULL);
+		 times ? account_usages_json(account, findings->budget, findings->nr_budget)
+		       : NULL);
 	json_add(object, "irqs_off",
 		 times && account->spans->has_irqs_off
-			 ? new_usages(account, findings->irqs_off, findings->nr_irqs_off)
+			 ? account_usages_json(account, findings->irqs_off, findings->nr_irqs_off)
 			 : NULL);
 	json_add(object, "functions",
-		 account->spans->has_functions ? new_functions(account, top) : NULL);
+		 account->spans->has_functions ? account_functions_json(account, top) : NULL);
 }
 
 /* NULL: not known. */
-static json_object *new_after(const struct account *account)
+static json_object *account_after_json(const struct account *account)
 {
 	json_object *object;
 
@@ -250,7 +253,7 @@ static json_object *new_after(const struct account *account)
 	return object;
 }
 
-static json_object *new_samples(const struct account *account)
+static json_object *account_samples_json(const struct account *account)
 {
 	const struct samples_mostly *mostly = &account->findings.samples;
 	json_object *object, *callers;
@@ -282,18 +285,18 @@ json_object *account_json(const struct account *account, size_t top)
 		      : account->facts.recorder == PERF_POKE_RECORDER_NONE ? "none"
 		      : facts_is_pt(&account->facts)			   ? "pt"
 									   : "events");
-	json_add(object, "spike", new_spike(account));
-	json_add(object, "cause", new_cause(account));
+	json_add(object, "spike", account_spike_json(account));
+	json_add(object, "cause", account_cause_json(account));
 	json_add(object, "thread", late_thread_json(account->thread, account->spans->names));
 	json_add(object, "fingerprint", fingerprint_json(&account->fingerprint));
-	json_add(object, "analysis", new_analysis(account));
-	json_add(object, "window", new_window(account));
-	json_add(object, "after_spike", new_after(account));
-	add_tables(object, account, top);
-	json_add(object, "path", new_whole_path(account, findings->path));
-	json_add(object, "stack", new_stack(&account->facts.stack));
-	json_add(object, "holder", new_holder(&account->facts.holder));
-	json_add(object, "samples", new_samples(account));
+	json_add(object, "analysis", account_analysis_json(account));
+	json_add(object, "window", account_window_json(account));
+	json_add(object, "after_spike", account_after_json(account));
+	account_add_tables(object, account, top);
+	json_add(object, "path", account_whole_path_json(account, findings->path));
+	json_add(object, "stack", spike_stack_json(&account->facts.stack));
+	json_add(object, "holder", stack_holder_json(&account->facts.holder));
+	json_add(object, "samples", account_samples_json(account));
 	json_add(object, "hardware",
 		 hardware_facts_json(&account->facts.hardware, &account->spans->power));
 	json_add_u64(object, "events_lost", account->facts.capture.lost);

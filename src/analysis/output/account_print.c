@@ -19,6 +19,7 @@
 #define TIME "%" PRIu64 ".%09" PRIu64
 #define INTERRUPTED "what the timer's interrupt hit"
 #define SPLIT(ns) (ns) / NSEC_PER_SEC, (ns) % NSEC_PER_SEC
+
 void account_print_wrapped(FILE *file, const char *text)
 {
 	size_t column = 0;
@@ -56,7 +57,7 @@ static size_t headline_length(const char *sentence)
 	return length > HEADLINE_MAX ? HEADLINE_MAX : length;
 }
 
-static void print_sentence(FILE *file, const struct account *account)
+static void account_print_sentence(FILE *file, const struct account *account)
 {
 	_cleanup_free_ char *text = strdup(account->sentence);
 	size_t length;
@@ -75,7 +76,7 @@ static void print_sentence(FILE *file, const struct account *account)
 		account_print_wrapped(file, rest);
 }
 
-static void print_source(FILE *file, const struct account *account)
+static void account_print_source(FILE *file, const struct account *account)
 {
 	const struct facts *facts = &account->facts;
 
@@ -113,13 +114,22 @@ static void print_source(FILE *file, const struct account *account)
 			CLEAN_TO(85, account->first_error), "", account->error_help);
 }
 
-/* Of a late thread, its timer's interrupt may be known, too. */
-static void print_actual(FILE *file, const struct facts *facts)
+static void account_print_latency(FILE *file, const struct facts *facts)
 {
 	const struct perf_poke_spike *spike = &facts->spike;
 	uint64_t expired =
 		facts_is_thread(facts) ? spike->expected_ns + spike->irq_ns : spike->actual_ns;
+	char task[96];
 
+	if (facts->trigger[0])
+		fprintf(file, "  %-12s %s%s%s\n", "trigger", facts->trigger,
+			spike->label[0] ? ", " : "", CLEAN_TO(70, spike->label));
+	fprintf(file, "  %-12s %s on CPU %d%s%s\n", "latency", FORMAT_TIME(spike->latency_ns),
+		spike->cpu, spike->threshold_ns ? ", threshold " : "",
+		spike->threshold_ns ? FORMAT_TIME(spike->threshold_ns) : "");
+	fprintf(file, "  %-12s " TIME " was when %s\n", "expected", SPLIT(spike->expected_ns),
+		facts_is_reported(facts) ? "it should have been" : "the timer was to expire");
+	/* Of a late thread, its timer's interrupt may be known, too. */
 	if (!facts_is_thread(facts) || spike->irq_ns)
 		fprintf(file, "  %-12s " TIME " was now of the timer's interrupt\n", "expired",
 			SPLIT(expired));
@@ -131,21 +141,6 @@ static void print_actual(FILE *file, const struct facts *facts)
 			SPLIT(spike->actual_ns),
 			spike->kind == PERF_POKE_TRIGGER_USER ? "was in user space" : "ran");
 	fprintf(file, "  %-12s " TIME "\n", "detected", SPLIT(spike->time_ns));
-}
-
-static void print_latency(FILE *file, const struct facts *facts)
-{
-	char task[96];
-
-	if (facts->trigger[0])
-		fprintf(file, "  %-12s %s%s%s\n", "trigger", facts->trigger,
-			facts->spike.label[0] ? ", " : "", CLEAN_TO(70, facts->spike.label));
-	fprintf(file, "  %-12s %s on CPU %d%s%s\n", "latency", FORMAT_TIME(facts->spike.latency_ns),
-		facts->spike.cpu, facts->spike.threshold_ns ? ", threshold " : "",
-		facts->spike.threshold_ns ? FORMAT_TIME(facts->spike.threshold_ns) : "");
-	fprintf(file, "  %-12s " TIME " was when %s\n", "expected", SPLIT(facts->spike.expected_ns),
-		facts_is_reported(facts) ? "it should have been" : "the timer was to expire");
-	print_actual(file, facts);
 	if (!facts_is_reported(facts) && facts->function[0])
 		fprintf(file, "  %-12s %s\n", "timer", CLEAN_TO(80, facts->function));
 	if (facts->spike.late_tid)
@@ -159,13 +154,13 @@ static void print_latency(FILE *file, const struct facts *facts)
 			CLEAN(facts_task(facts, task, sizeof(task))));
 }
 
-static void print_spike(FILE *file, const struct account *account)
+static void account_print_spike(FILE *file, const struct account *account)
 {
 	const struct facts *facts = &account->facts;
 
 	if (!facts->spike.poked)
-		print_latency(file, facts);
-	print_source(file, account);
+		account_print_latency(file, facts);
+	account_print_source(file, account);
 	if (facts->model[0] || facts->release[0])
 		fprintf(file, "  %-12s %s%s%s\n", "machine", CLEAN_TO(40, facts->model),
 			facts->model[0] && facts->release[0] ? ", Linux "
@@ -180,50 +175,46 @@ static void print_spike(FILE *file, const struct account *account)
 			CLEAN_TO(FINGERPRINT_ID_SIZE, account->fingerprint.id));
 }
 
-static double percent(uint64_t part, uint64_t whole)
+static double percent_of_whole(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-/* Interrupts during a task's turns are not counted for the task. */
-static bool is_of_task(const struct usage *usage)
-{
-	return usage->kind == SPAN_THREAD || usage->kind == SPAN_IDLE;
-}
-
-static void print_usage(FILE *file, const struct account *account, const struct usage *usage)
+static void print_usage_row(FILE *file, const struct account *account, const struct usage *usage)
 {
 	const struct findings *findings = &account->findings;
 	const char *name = usage->name ? account_name(account, usage->name) : "[not known]";
+	/* Interrupts during a task's turns are not counted for the task. */
+	bool is_task = usage->kind == SPAN_THREAD || usage->kind == SPAN_IDLE;
 
 	fprintf(file, "  %-11s %-37s %8s %5.1f%% %8s %5.1f%% %7" PRIu64 " %8s\n",
 		usage->kind == SPAN_IRQS_OFF ? "" : span_kind_name(usage->kind), CLEAN_TO(37, name),
 		FORMAT_TIME(usage->time_ns),
-		percent(usage->time_ns, findings->end - findings->begin),
+		percent_of_whole(usage->time_ns, findings->end - findings->begin),
 		FORMAT_TIME(usage->late_ns),
-		percent(usage->late_ns, findings->late_end - findings->late_begin), usage->count,
-		is_of_task(usage) ? "-" : FORMAT_TIME(usage->longest_ns));
+		percent_of_whole(usage->late_ns, findings->late_end - findings->late_begin),
+		usage->count, is_task ? "-" : FORMAT_TIME(usage->longest_ns));
 }
 
-static void print_more(FILE *file, size_t nr, size_t shown)
+static void print_rows_left(FILE *file, size_t nr, size_t shown)
 {
 	if (nr > shown)
 		fprintf(file, "  and %zu more\n", nr - shown);
 }
 
-static void print_usages(FILE *file, const struct account *account, const char *title,
-			 const struct usage *usages, size_t nr)
+static void print_usage_table(FILE *file, const struct account *account, const char *title,
+			      const struct usage *usages, size_t nr)
 {
 	fprintf(file, "\n%-51s %8s %6s %8s %6s %7s %8s\n", title, "time", "share", "late", "share",
 		"times", "longest");
 	for (size_t i = 0; i < nr && i < ROWS_MAX; i++)
-		print_usage(file, account, &usages[i]);
-	print_more(file, nr, ROWS_MAX);
+		print_usage_row(file, account, &usages[i]);
+	print_rows_left(file, nr, ROWS_MAX);
 	if (!nr)
 		fprintf(file, "  none\n");
 }
 
-static void print_window(FILE *file, const struct account *account)
+static void account_print_window(FILE *file, const struct account *account)
 {
 	const struct findings *findings = &account->findings;
 	uint64_t known_ns = findings->end - findings->begin;
@@ -235,7 +226,7 @@ static void print_window(FILE *file, const struct account *account)
 			FORMAT_TIME(account->window_ns));
 }
 
-static void print_analysis(FILE *file, const struct account *account)
+static void account_print_analysis(FILE *file, const struct account *account)
 {
 	const struct analysis *analysis = &account->analysis;
 
@@ -249,21 +240,21 @@ static void print_analysis(FILE *file, const struct account *account)
 		fprintf(file, "  %-26s %-38s %8s %5.1f%%\n", analysis_term(row->kind),
 			row->name ? CLEAN_TO(38, account_name(account, row->name)) : row->note,
 			FORMAT_TIME(row->time_ns),
-			percent(row->time_ns, account->facts.spike.latency_ns));
+			percent_of_whole(row->time_ns, account->facts.spike.latency_ns));
 	}
 }
 
-static void print_part(FILE *file, uint64_t part, uint64_t whole, bool times)
+static void print_part_of_whole(FILE *file, uint64_t part, uint64_t whole, bool times)
 {
 	if (times)
 		fprintf(file, "%8s", FORMAT_TIME(part));
 	else
 		fprintf(file, "%8" PRIu64, part);
-	fprintf(file, " %5.1f%% ", percent(part, whole));
+	fprintf(file, " %5.1f%% ", percent_of_whole(part, whole));
 }
 
 /* By time, or, without times, by instructions. */
-static void print_functions(FILE *file, const struct account *account, size_t top)
+static void print_function_table(FILE *file, const struct account *account, size_t top)
 {
 	const struct findings *findings = &account->findings;
 	uint64_t whole = findings->end - findings->begin;
@@ -279,35 +270,19 @@ static void print_functions(FILE *file, const struct account *account, size_t to
 		const struct function *function = &findings->functions[i];
 
 		fprintf(file, "  %-49s ", CLEAN_TO(49, account_name(account, function->name)));
-		print_part(file, function->self_ns, whole, times);
-		print_part(file, function->total_ns, whole, times);
+		print_part_of_whole(file, function->self_ns, whole, times);
+		print_part_of_whole(file, function->total_ns, whole, times);
 		if (times)
 			fprintf(file, "%8s ", FORMAT_TIME(function->late_ns));
 		fprintf(file, "%7" PRIu64 "\n", function->count);
 	}
-	print_more(file, findings->nr_functions, top);
+	print_rows_left(file, findings->nr_functions, top);
 }
 
-/* Returns the number of lines. */
-static size_t print_before(FILE *file, const struct account *account, const struct span *span,
-			   size_t max)
-{
-	const struct spike_stack *stack = &account->facts.stack;
-	size_t nr = 0;
-
-	for (size_t i = account_before(account, span); i < stack->nr && nr < max; i++) {
-		const struct spike_frame *frame = &stack->frames[i];
-
-		fprintf(file, "  < %s%s, called before the trace began\n",
-			CLEAN_TO(80, frame->name), frame->user ? ", user" : "");
-		nr++;
-	}
-	return nr;
-}
-
-static void print_path(FILE *file, const struct account *account, uint32_t task)
+static void account_print_path(FILE *file, const struct account *account, uint32_t task)
 {
 	const struct lane *code = &account->spans->lanes[LANE_CODE];
+	const struct spike_stack *stack = &account->facts.stack;
 	const struct span *span = NULL;
 	size_t nr = 0;
 
@@ -321,8 +296,10 @@ static void print_path(FILE *file, const struct account *account, uint32_t task)
 			CLEAN_TO(80, account_name(account, span->name)), plain ? "" : ", ",
 			plain ? "" : span_kind_name((enum span_kind)span->kind));
 	}
-	if (span)
-		nr += print_before(file, account, span, PATH_MAX_LINES - nr);
+	for (size_t i = span ? account_before(account, span) : stack->nr;
+	     i < stack->nr && nr < PATH_MAX_LINES; i++, nr++)
+		fprintf(file, "  < %s%s, called before the trace began\n",
+			CLEAN_TO(80, stack->frames[i].name), stack->frames[i].user ? ", user" : "");
 	if (task != SPAN_NONE)
 		fprintf(file, "  %sin %s\n", nr == PATH_MAX_LINES ? "... " : "",
 			CLEAN_TO(80,
@@ -332,7 +309,7 @@ static void print_path(FILE *file, const struct account *account, uint32_t task)
 		fprintf(file, "  not known\n");
 }
 
-static void print_stack(FILE *file, const char *title, const struct spike_stack *stack)
+static void print_spike_stack(FILE *file, const char *title, const struct spike_stack *stack)
 {
 	if (!stack->nr)
 		return;
@@ -349,45 +326,23 @@ static void print_stack(FILE *file, const char *title, const struct spike_stack 
 		fprintf(file, "  and %zu more\n", stack->nr - PATH_MAX_LINES);
 }
 
-static void print_stacks(FILE *file, const struct account *account)
+static void account_print_stacks(FILE *file, const struct account *account)
 {
 	const struct facts *facts = &account->facts;
 
-	print_stack(file,
-		    facts->holder.interrupted
-			    ? INTERRUPTED
-			    : "the task that delayed the thread, where it gave up the CPU",
-		    &facts->holder);
-	print_stack(file,
-		    facts_is_reported(facts) ? "where it was reported"
-		    : facts_is_thread(facts) ? "what was switched out when the thread ran"
-					     : INTERRUPTED,
-		    &facts->stack);
+	print_spike_stack(file,
+			  facts->holder.interrupted
+				  ? INTERRUPTED
+				  : "the task that delayed the thread, where it gave up the CPU",
+			  &facts->holder);
+	print_spike_stack(file,
+			  facts_is_reported(facts) ? "where it was reported"
+			  : facts_is_thread(facts) ? "what was switched out when the thread ran"
+						   : INTERRUPTED,
+			  &facts->stack);
 }
 
-static void print_expected(FILE *file, const struct account *account)
-{
-	const struct lane *tasks = &account->spans->lanes[LANE_TASKS];
-
-	if (account->facts.spike.poked)
-		return;
-	fprintf(file, "\nwhen %s\n",
-		facts_is_reported(&account->facts) ? "it should have been"
-						   : "the timer was to expire");
-	print_path(file, account, lane_at(tasks, account->facts.spike.expected_ns));
-}
-
-static void print_end(FILE *file, const struct account *account)
-{
-	fprintf(file, "\nwhere the trace ended, which is %s\n",
-		account->facts.spike.poked     ? "some time after the request"
-		: account->facts.ends_at_spike ? "at the spike"
-					       : "some time after the spike");
-	/* Only times tell which task it was. */
-	print_path(file, account, SPAN_NONE);
-}
-
-static void print_counts(FILE *file, const struct account *account)
+static void print_cause_counts(FILE *file, const struct account *account)
 {
 	const struct cause *cause = &account->cause;
 
@@ -402,31 +357,43 @@ static void print_counts(FILE *file, const struct account *account)
 
 void account_print(FILE *file, const struct account *account, size_t top)
 {
+	const struct lane *tasks = &account->spans->lanes[LANE_TASKS];
 	const struct findings *findings = &account->findings;
+	const struct facts *facts = &account->facts;
 
-	print_sentence(file, account);
+	account_print_sentence(file, account);
 	fputc('\n', file);
-	print_spike(file, account);
-	if (!facts_have_trace(&account->facts)) {
-		print_stacks(file, account);
+	account_print_spike(file, account);
+	if (!facts_have_trace(facts)) {
+		account_print_stacks(file, account);
 		return;
 	}
-	if (account->facts.no_times) {
-		print_end(file, account);
-		print_functions(file, account, top);
+	if (facts->no_times) {
+		fprintf(file, "\nwhere the trace ended, which is %s\n",
+			facts->spike.poked     ? "some time after the request"
+			: facts->ends_at_spike ? "at the spike"
+					       : "some time after the spike");
+		/* Only times show which task it was. */
+		account_print_path(file, account, SPAN_NONE);
+		print_function_table(file, account, top);
 		return;
 	}
-	print_counts(file, account);
-	print_window(file, account);
+	print_cause_counts(file, account);
+	account_print_window(file, account);
 	if (account->thread)
 		late_thread_print(file, account->thread, account->spans->names);
-	print_analysis(file, account);
-	print_usages(file, account, "what the CPU did", findings->budget, findings->nr_budget);
+	account_print_analysis(file, account);
+	print_usage_table(file, account, "what the CPU did", findings->budget, findings->nr_budget);
 	if (account->spans->has_irqs_off)
-		print_usages(file, account, "interrupts off, by", findings->irqs_off,
-			     findings->nr_irqs_off);
+		print_usage_table(file, account, "interrupts off, by", findings->irqs_off,
+				  findings->nr_irqs_off);
 	if (account->spans->has_functions)
-		print_functions(file, account, top);
-	print_expected(file, account);
-	print_stacks(file, account);
+		print_function_table(file, account, top);
+	if (!facts->spike.poked) {
+		fprintf(file, "\nwhen %s\n",
+			facts_is_reported(facts) ? "it should have been"
+						 : "the timer was to expire");
+		account_print_path(file, account, lane_at(tasks, facts->spike.expected_ns));
+	}
+	account_print_stacks(file, account);
 }

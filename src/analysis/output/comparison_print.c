@@ -12,12 +12,12 @@
 /* A kind and a name fit in their column. */
 #define NODE_MAX 64
 
-static const char *name_of(const struct comparison *comparison, uint32_t name)
+static const char *comparison_name_of(const struct comparison *comparison, uint32_t name)
 {
 	return account_name(&comparison->here, name);
 }
 
-static const char *step_name(enum comparison_step step)
+static const char *comparison_step_name(enum comparison_step step)
 {
 	static const char *const names[] = {
 		[COMPARISON_EXPIRY] = "expiry to interrupt",
@@ -32,7 +32,7 @@ static const char *step_name(enum comparison_step step)
 
 /* For traces without functions: the function of the late task in the spike's stack. NULL:
  * unknown. */
-static const char *stack_name(const struct account *account)
+static const char *stack_function_name(const struct account *account)
 {
 	const struct fingerprint *fingerprint = &account->fingerprint;
 	bool in_stack =
@@ -46,31 +46,31 @@ static const char *stack_name(const struct account *account)
 }
 
 /* Such as `acme_flush`, followed by `call`, or `thread stress`. Returns buf. */
-static const char *format_node(char *buf, const struct comparison *comparison,
-			       const struct call_node *node, const char *call)
+static const char *format_call_node(char *buf, const struct comparison *comparison,
+				    const struct call_node *node, const char *call)
 {
 	bool function = node->kind == SPAN_FUNCTION || node->kind == SPAN_SYSCALL;
 
 	snprintf(buf, NODE_MAX, "%s%s%s%s",
 		 function ? "" : span_kind_name((enum span_kind)node->kind), function ? "" : " ",
-		 CLEAN_TO(40, name_of(comparison, node->name)), function ? call : "");
+		 CLEAN_TO(40, comparison_name_of(comparison, node->name)), function ? call : "");
 	return buf;
 }
 
 /* Such as `acme_flush() < acme_write()`. */
-static void put_chain(FILE *file, const struct comparison *comparison, uint32_t at)
+static void put_call_chain(FILE *file, const struct comparison *comparison, uint32_t at)
 {
 	const struct call_node *nodes = comparison->tree.nodes;
 	char buf[NODE_MAX];
 
 	for (int nr = 0; at && nr < CALLERS_MAX; at = nodes[at].parent, nr++)
 		fprintf(file, "%s%s", nr ? " < " : "",
-			format_node(buf, comparison, &nodes[at], "()"));
+			format_call_node(buf, comparison, &nodes[at], "()"));
 	if (at)
 		fputs(" < ...", file);
 }
 
-static void put_most(FILE *file, const struct comparison *comparison)
+static void put_heaviest_chain(FILE *file, const struct comparison *comparison)
 {
 	const struct call_node *node = &comparison->tree.nodes[comparison->most];
 	const struct compared_node *compared = &comparison->nodes[comparison->most];
@@ -78,7 +78,7 @@ static void put_most(FILE *file, const struct comparison *comparison)
 	const char *expiry = facts_is_reported(&comparison->here.facts) ? "entry" : "expiry";
 
 	fprintf(file, ": %s in ", FORMAT_TIME(node->total_ns - compared->median_total_ns));
-	put_chain(file, comparison, comparison->most);
+	put_call_chain(file, comparison, comparison->most);
 	if (comparison->against)
 		fprintf(file, ", which %s there", compared->seen ? "is" : "is not");
 	else if (compared->seen)
@@ -93,12 +93,12 @@ static void put_most(FILE *file, const struct comparison *comparison)
 		fprintf(file, "; it ran already at the %s", expiry);
 }
 
-static void put_sentence(FILE *file, const struct comparison *comparison)
+static void put_whole_sentence(FILE *file, const struct comparison *comparison)
 {
 	const struct compared_time *whole = &comparison->steps[COMPARISON_WHOLE];
 	bool reported = facts_is_reported(&comparison->here.facts);
 	uint32_t thread = comparison->activations.thread;
-	const char *stack = stack_name(&comparison->here);
+	const char *stack = stack_function_name(&comparison->here);
 
 	fprintf(file, "%s %s from %s to %s", comparison->against ? "there" : "normally",
 		FORMAT_TIME(whole->median_ns),
@@ -106,7 +106,7 @@ static void put_sentence(FILE *file, const struct comparison *comparison)
 		: comparison->against || comparison->steps[COMPARISON_EXPIRY].known ? "expiry"
 										    : "interrupt",
 		reported ? "exit"
-		: thread ? CLEAN_TO(40, name_of(comparison, thread))
+		: thread ? CLEAN_TO(40, comparison_name_of(comparison, thread))
 			 : "its function");
 	if (!comparison->against)
 		fprintf(file, " (median of %zu, p99 %s)", comparison->activations.nr,
@@ -117,12 +117,12 @@ static void put_sentence(FILE *file, const struct comparison *comparison)
 	}
 	fprintf(file, "; here %s more", FORMAT_TIME(comparison->more_ns));
 	if (comparison->most)
-		put_most(file, comparison);
+		put_heaviest_chain(file, comparison);
 	if (stack)
 		fprintf(file, "; the stack at the spike names %s()", CLEAN_TO(80, stack));
 }
 
-static void put_few(FILE *file, const struct comparison *comparison)
+static void put_few_sentence(FILE *file, const struct comparison *comparison)
 {
 	const struct facts *facts = &comparison->here.facts;
 
@@ -138,7 +138,7 @@ static void put_few(FILE *file, const struct comparison *comparison)
 }
 
 /* One line without newline. NULL if out of memory. */
-static char *new_sentence(const struct comparison *comparison)
+static char *comparison_sentence(const struct comparison *comparison)
 {
 	char *text = NULL;
 	size_t size;
@@ -147,9 +147,9 @@ static char *new_sentence(const struct comparison *comparison)
 	if (!memory)
 		return NULL;
 	if (comparison_is_enough(comparison))
-		put_sentence(memory, comparison);
+		put_whole_sentence(memory, comparison);
 	else
-		put_few(memory, comparison);
+		put_few_sentence(memory, comparison);
 	if (fclose(memory)) {
 		free(text);
 		return NULL;
@@ -157,8 +157,8 @@ static char *new_sentence(const struct comparison *comparison)
 	return text;
 }
 
-static void print_head(FILE *file, const struct comparison *comparison, const char *what,
-		       const char *last)
+static void print_times_head(FILE *file, const struct comparison *comparison, const char *what,
+			     const char *last)
 {
 	fprintf(file, "\n%-51s %9s", what, comparison->against ? "there" : "normal");
 	if (!comparison->against)
@@ -166,8 +166,8 @@ static void print_head(FILE *file, const struct comparison *comparison, const ch
 	fprintf(file, " %9s %9s%s\n", "here", "more", last);
 }
 
-static void print_time(FILE *file, const struct comparison *comparison, const char *name,
-		       const struct compared_time *time)
+static void print_times_row(FILE *file, const struct comparison *comparison, const char *name,
+			    const struct compared_time *time)
 {
 	bool less = time->here_ns < time->median_ns;
 	char more[UNITS_MAX + 1] = NOT_KNOWN;
@@ -183,22 +183,22 @@ static void print_time(FILE *file, const struct comparison *comparison, const ch
 	fprintf(file, " %9s %9s", time->here_known ? FORMAT_TIME(time->here_ns) : NOT_KNOWN, more);
 }
 
-static void print_steps(FILE *file, const struct comparison *comparison)
+static void print_step_table(FILE *file, const struct comparison *comparison)
 {
-	print_head(file, comparison, "step", "");
+	print_times_head(file, comparison, "step", "");
 	for (enum comparison_step step = 0; step < COMPARISON_NR_STEPS; step++) {
 		const struct compared_time *time = &comparison->steps[step];
 
 		if (!time->known && !time->here_known)
 			continue;
-		print_time(file, comparison, step_name(step), time);
+		print_times_row(file, comparison, comparison_step_name(step), time);
 		fputc('\n', file);
 	}
 }
 
 static void print_differences(FILE *file, const struct comparison *comparison, size_t top)
 {
-	print_head(file, comparison, "what differs, by itself", "      in");
+	print_times_head(file, comparison, "what differs, by itself", "      in");
 	if (!comparison->nr_differences)
 		fputs("  nothing\n", file);
 	for (size_t i = 0; i < comparison->nr_differences && i < top; i++) {
@@ -207,8 +207,8 @@ static void print_differences(FILE *file, const struct comparison *comparison, s
 		char name[NODE_MAX], in[32];
 
 		snprintf(in, sizeof(in), "%u", compared->seen);
-		print_time(file, comparison, format_node(name, comparison, node, ""),
-			   &compared->self);
+		print_times_row(file, comparison, format_call_node(name, comparison, node, ""),
+				&compared->self);
 		fprintf(file, " %7s\n",
 			!compared->seen	      ? "new"
 			: !node->count	      ? "missing"
@@ -222,7 +222,7 @@ static void print_differences(FILE *file, const struct comparison *comparison, s
 void comparison_print(FILE *file, const struct comparison *comparison, size_t top)
 {
 	const struct facts *facts = &comparison->here.facts;
-	_cleanup_free_ char *sentence = new_sentence(comparison);
+	_cleanup_free_ char *sentence = comparison_sentence(comparison);
 
 	if (comparison->against)
 		fprintf(file, "\nagainst %s\n  %s\n", CLEAN(comparison->there.capture),
@@ -237,11 +237,11 @@ void comparison_print(FILE *file, const struct comparison *comparison, size_t to
 	account_print_wrapped(file, sentence ?: "?");
 	if (!comparison_is_enough(comparison))
 		return;
-	print_steps(file, comparison);
+	print_step_table(file, comparison);
 	print_differences(file, comparison, top);
 }
 
-static json_object *new_time(const struct compared_time *time)
+static json_object *compared_time_json(const struct compared_time *time)
 {
 	json_object *object = json_object_new_object();
 
@@ -252,11 +252,12 @@ static json_object *new_time(const struct compared_time *time)
 	return object;
 }
 
-static json_object *new_node(const struct comparison *comparison, const struct call_node *node,
-			     const struct compared_node *compared)
+static json_object *compared_node_json(const struct comparison *comparison,
+				       const struct call_node *node,
+				       const struct compared_node *compared)
 {
-	_cleanup_free_ char *name = strdup(name_of(comparison, node->name));
-	json_object *object = new_time(&compared->self);
+	_cleanup_free_ char *name = strdup(comparison_name_of(comparison, node->name));
+	json_object *object = compared_time_json(&compared->self);
 
 	json_add_text(object, "kind", span_kind_name((enum span_kind)node->kind));
 	json_add_text(object, "name", name ? printable(name) : NULL);
@@ -265,10 +266,10 @@ static json_object *new_node(const struct comparison *comparison, const struct c
 	return object;
 }
 
-static json_object *new_tree_node(const struct comparison *comparison, uint32_t i)
+static json_object *call_tree_node_json(const struct comparison *comparison, uint32_t i)
 {
 	const struct call_node *node = &comparison->tree.nodes[i];
-	json_object *object = new_node(comparison, node, &comparison->nodes[i]);
+	json_object *object = compared_node_json(comparison, node, &comparison->nodes[i]);
 
 	json_add_u64(object, "parent", node->parent);
 	json_add_u64(object, "total_ns", node->total_ns);
@@ -277,29 +278,29 @@ static json_object *new_tree_node(const struct comparison *comparison, uint32_t 
 	return object;
 }
 
-static json_object *new_most(const struct comparison *comparison)
+static json_object *heaviest_call_json(const struct comparison *comparison)
 {
 	const struct call_node *nodes = comparison->tree.nodes;
 	json_object *object, *callers;
 
 	if (!comparison->most)
 		return NULL;
-	object = new_tree_node(comparison, comparison->most);
+	object = call_tree_node_json(comparison, comparison->most);
 	callers = json_object_new_array();
 	for (uint32_t at = nodes[comparison->most].parent; at; at = nodes[at].parent)
-		json_push_text(callers, name_of(comparison, nodes[at].name));
+		json_push_text(callers, comparison_name_of(comparison, nodes[at].name));
 	json_add(object, "callers", callers);
 	return object;
 }
 
-static json_object *new_steps(const struct comparison *comparison)
+static json_object *comparison_steps_json(const struct comparison *comparison)
 {
 	json_object *list = json_object_new_array();
 
 	for (enum comparison_step step = 0; step < COMPARISON_NR_STEPS; step++) {
-		json_object *object = new_time(&comparison->steps[step]);
+		json_object *object = compared_time_json(&comparison->steps[step]);
 
-		json_add_text(object, "step", step_name(step));
+		json_add_text(object, "step", comparison_step_name(step));
 		json_object_array_add(list, object);
 	}
 	return list;
@@ -308,34 +309,34 @@ static json_object *new_steps(const struct comparison *comparison)
 json_object *comparison_json(const struct comparison *comparison, size_t top, bool nodes)
 {
 	uint32_t thread = comparison->activations.thread;
-	_cleanup_free_ char *sentence = new_sentence(comparison);
+	_cleanup_free_ char *sentence = comparison_sentence(comparison);
 	json_object *object = json_object_new_object(), *list;
 
 	json_add_text(object, "sentence", sentence ? printable(sentence) : NULL);
 	json_add_name(object, "there", comparison->there.capture);
 	json_add_name(object, "there_sentence", comparison->there.sentence);
 	json_add_bool(object, "same_timer", comparison->same_timer);
-	json_add_name(object, "thread", thread ? name_of(comparison, thread) : NULL);
+	json_add_name(object, "thread", thread ? comparison_name_of(comparison, thread) : NULL);
 	json_add_u64(object, "activations", comparison->activations.nr);
 	if (!comparison_is_enough(comparison))
 		return object;
-	json_add(object, "steps", new_steps(comparison));
+	json_add(object, "steps", comparison_steps_json(comparison));
 	json_add_u64(object, "more_ns", comparison->more_ns);
-	json_add(object, "most", new_most(comparison));
-	json_add_text(object, "stack", stack_name(&comparison->here));
+	json_add(object, "most", heaviest_call_json(comparison));
+	json_add_text(object, "stack", stack_function_name(&comparison->here));
 	list = json_object_new_array();
 	for (size_t i = 0; i < comparison->nr_differences && i < top; i++) {
 		const struct compared_node *compared = &comparison->differences[i];
 		const struct call_node *node = &comparison->functions.nodes[compared->node];
 
-		json_object_array_add(list, new_node(comparison, node, compared));
+		json_object_array_add(list, compared_node_json(comparison, node, compared));
 	}
 	json_add(object, "differences", list);
 	if (!nodes)
 		return object;
 	list = json_object_new_array();
 	for (uint32_t i = 0; i < comparison->tree.nr; i++)
-		json_object_array_add(list, new_tree_node(comparison, i));
+		json_object_array_add(list, call_tree_node_json(comparison, i));
 	json_add(object, "nodes", list);
 	return object;
 }

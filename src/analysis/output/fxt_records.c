@@ -101,7 +101,7 @@ void fxt_begin(struct fxt *fxt, FILE *file)
 	fxt->next_thread = 0;
 }
 
-static void write_words(struct fxt *fxt, const uint64_t *words, size_t nr)
+static void fxt_write_words(struct fxt *fxt, const uint64_t *words, size_t nr)
 {
 	if (nr > BUFFER_WORDS - fxt->nr_buffered)
 		fxt_flush(fxt);
@@ -109,7 +109,7 @@ static void write_words(struct fxt *fxt, const uint64_t *words, size_t nr)
 	fxt->nr_buffered += nr;
 }
 
-static void add_word(struct fxt *fxt, uint64_t word)
+static void fxt_add_word(struct fxt *fxt, uint64_t word)
 {
 	if (fxt->nr < FXT_WORDS_MAX)
 		fxt->words[fxt->nr++] = word;
@@ -117,7 +117,7 @@ static void add_word(struct fxt *fxt, uint64_t word)
 		fxt->r = -E2BIG;
 }
 
-static void add_bytes(struct fxt *fxt, const void *bytes, size_t length)
+static void fxt_add_bytes(struct fxt *fxt, const void *bytes, size_t length)
 {
 	size_t nr = (length + 7) / 8;
 
@@ -133,24 +133,24 @@ static void add_bytes(struct fxt *fxt, const void *bytes, size_t length)
 }
 
 /* The first word of a record or argument contains its size. */
-static void set_size(struct fxt *fxt, size_t begin)
+static void fxt_set_size(struct fxt *fxt, size_t begin)
 {
 	fxt->words[begin] |= (uint64_t)(fxt->nr - begin) << 4;
 }
 
-static void begin_record(struct fxt *fxt)
+static void fxt_begin_record(struct fxt *fxt)
 {
 	fxt->nr = 0;
 	fxt->nr_used = 0;
 }
 
-static void end_record(struct fxt *fxt)
+static void fxt_end_record(struct fxt *fxt)
 {
-	set_size(fxt, 0);
-	write_words(fxt, fxt->words, fxt->nr);
+	fxt_set_size(fxt, 0);
+	fxt_write_words(fxt, fxt->words, fxt->nr);
 }
 
-static bool is_used(const struct fxt *fxt, uint16_t index)
+static bool is_string_used(const struct fxt *fxt, uint16_t index)
 {
 	for (size_t i = 0; i < fxt->nr_used; i++) {
 		if (fxt->used[i] == index)
@@ -160,14 +160,14 @@ static bool is_used(const struct fxt *fxt, uint16_t index)
 }
 
 /* Replaces the oldest string that is not used by the same record. */
-static uint16_t take_index(struct fxt *fxt, uint32_t name)
+static uint16_t take_string_index(struct fxt *fxt, uint32_t name)
 {
 	uint16_t index;
 
 	do {
 		fxt->next_string = fxt->next_string % fxt->max_strings + 1;
 		index = fxt->next_string;
-	} while (is_used(fxt, index));
+	} while (is_string_used(fxt, index));
 	if (fxt->owners[index])
 		fxt->indices[fxt->owners[index]] = 0;
 	fxt->owners[index] = name;
@@ -175,7 +175,7 @@ static uint16_t take_index(struct fxt *fxt, uint32_t name)
 	return index;
 }
 
-static void write_string(struct fxt *fxt, uint16_t index, uint32_t name)
+static void fxt_write_string(struct fxt *fxt, uint16_t index, uint32_t name)
 {
 	size_t length = names_length(fxt->names, name);
 	uint64_t words[1 + (NAMES_LENGTH_MAX + 7) / 8] = { 0 };
@@ -184,10 +184,10 @@ static void write_string(struct fxt *fxt, uint16_t index, uint32_t name)
 	words[0] =
 		RECORD_STRING | (uint64_t)nr << 4 | (uint64_t)index << 16 | (uint64_t)length << 32;
 	memcpy(&words[1], names_get(fxt->names, name), length);
-	write_words(fxt, words, nr);
+	fxt_write_words(fxt, words, nr);
 }
 
-static bool has_room(struct fxt *fxt, uint32_t name)
+static bool has_string_room(struct fxt *fxt, uint32_t name)
 {
 	uint16_t *indices;
 	uint32_t nr;
@@ -207,22 +207,22 @@ static bool has_room(struct fxt *fxt, uint32_t name)
 }
 
 /* Writes the string's record first, unless it is in the table. */
-static uint64_t string_ref(struct fxt *fxt, uint32_t name)
+static uint64_t fxt_string_ref(struct fxt *fxt, uint32_t name)
 {
 	uint16_t index;
 
-	if (!name || !has_room(fxt, name))
+	if (!name || !has_string_room(fxt, name))
 		return 0;
 	index = fxt->indices[name];
 	if (!index) {
-		index = take_index(fxt, name);
-		write_string(fxt, index, name);
+		index = take_string_index(fxt, name);
+		fxt_write_string(fxt, index, name);
 	}
 	fxt->used[fxt->nr_used++] = index;
 	return index;
 }
 
-static uint64_t thread_ref(struct fxt *fxt, struct fxt_thread *thread)
+static uint64_t fxt_thread_ref(struct fxt *fxt, struct fxt_thread *thread)
 {
 	const struct fxt_thread *known = &fxt->threads[thread->index];
 	uint64_t words[3];
@@ -235,7 +235,7 @@ static uint64_t thread_ref(struct fxt *fxt, struct fxt_thread *thread)
 	words[0] = RECORD_THREAD | 3 << 4 | (uint64_t)thread->index << 16;
 	words[1] = thread->process;
 	words[2] = thread->thread;
-	write_words(fxt, words, 3);
+	fxt_write_words(fxt, words, 3);
 	return thread->index;
 }
 
@@ -243,33 +243,33 @@ void fxt_header(struct fxt *fxt, const char *provider)
 {
 	size_t length = strnlen(provider, 255);
 
-	write_words(fxt, &(uint64_t){ FXT_MAGIC }, 1);
-	begin_record(fxt);
-	add_word(fxt, RECORD_METADATA | METADATA_PROVIDER << 16 | PROVIDER_ID << 20 |
-			      (uint64_t)length << 52);
-	add_bytes(fxt, provider, length);
-	end_record(fxt);
-	begin_record(fxt);
-	add_word(fxt, RECORD_METADATA | METADATA_SECTION << 16 | PROVIDER_ID << 20);
-	end_record(fxt);
-	begin_record(fxt);
-	add_word(fxt, RECORD_INITIALIZATION);
-	add_word(fxt, NSEC_PER_SEC);
-	end_record(fxt);
+	fxt_write_words(fxt, &(uint64_t){ FXT_MAGIC }, 1);
+	fxt_begin_record(fxt);
+	fxt_add_word(fxt, RECORD_METADATA | METADATA_PROVIDER << 16 | PROVIDER_ID << 20 |
+				  (uint64_t)length << 52);
+	fxt_add_bytes(fxt, provider, length);
+	fxt_end_record(fxt);
+	fxt_begin_record(fxt);
+	fxt_add_word(fxt, RECORD_METADATA | METADATA_SECTION << 16 | PROVIDER_ID << 20);
+	fxt_end_record(fxt);
+	fxt_begin_record(fxt);
+	fxt_add_word(fxt, RECORD_INITIALIZATION);
+	fxt_add_word(fxt, NSEC_PER_SEC);
+	fxt_end_record(fxt);
 }
 
-static void add_number(struct fxt *fxt, uint64_t header, uint64_t value)
+static void fxt_add_number(struct fxt *fxt, uint64_t header, uint64_t value)
 {
 	if (value <= UINT32_MAX) {
-		add_word(fxt, header | ARGUMENT_U32 | value << 32);
+		fxt_add_word(fxt, header | ARGUMENT_U32 | value << 32);
 	} else {
-		add_word(fxt, header | ARGUMENT_U64);
-		add_word(fxt, value);
+		fxt_add_word(fxt, header | ARGUMENT_U64);
+		fxt_add_word(fxt, value);
 	}
 }
 
 /* Writes at least `min` digits. Returns their end. */
-static char *put_digits(char *to, uint64_t number, size_t min)
+static char *put_decimal_digits(char *to, uint64_t number, size_t min)
 {
 	char digits[20];
 	size_t nr = 0;
@@ -281,48 +281,48 @@ static char *put_digits(char *to, uint64_t number, size_t min)
 	return to;
 }
 
-static char *put_time(char *to, uint64_t time)
-{
-	to = put_digits(to, time / NSEC_PER_SEC, 1);
-	*to++ = '.';
-	return put_digits(to, time % NSEC_PER_SEC, 9);
-}
-
 /* Avoids printf(), which would dominate the run time. Inline text, because each is unique. */
-static void add_span(struct fxt *fxt, uint64_t header, uint64_t begin, uint64_t end)
+static void fxt_add_time_span(struct fxt *fxt, uint64_t header, uint64_t begin, uint64_t end)
 {
-	char text[64], *to = put_time(text, begin);
+	const uint64_t times[] = { begin, end };
+	char text[64], *to = text;
 	size_t length;
 
-	*to++ = ',';
-	length = (size_t)(put_time(to, end) - text);
-	add_word(fxt, header | ARGUMENT_STRING | (FXT_INLINE | (uint64_t)length) << 32);
-	add_bytes(fxt, text, length);
+	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
+		if (i)
+			*to++ = ',';
+		to = put_decimal_digits(to, times[i] / NSEC_PER_SEC, 1);
+		*to++ = '.';
+		to = put_decimal_digits(to, times[i] % NSEC_PER_SEC, 9);
+	}
+	length = (size_t)(to - text);
+	fxt_add_word(fxt, header | ARGUMENT_STRING | (FXT_INLINE | (uint64_t)length) << 32);
+	fxt_add_bytes(fxt, text, length);
 }
 
-static void add_argument(struct fxt *fxt, const struct track_arg *arg)
+static void fxt_add_argument(struct fxt *fxt, const struct track_arg *arg)
 {
-	uint64_t header = string_ref(fxt, arg->key) << 16;
+	uint64_t header = fxt_string_ref(fxt, arg->key) << 16;
 	size_t begin = fxt->nr;
 	uint64_t bits;
 
 	switch (arg->type) {
 	case TRACK_ARG_U64:
-		add_number(fxt, header, arg->u64);
+		fxt_add_number(fxt, header, arg->u64);
 		break;
 	case TRACK_ARG_DOUBLE:
 		memcpy(&bits, &arg->number, sizeof(bits));
-		add_word(fxt, header | ARGUMENT_DOUBLE);
-		add_word(fxt, bits);
+		fxt_add_word(fxt, header | ARGUMENT_DOUBLE);
+		fxt_add_word(fxt, bits);
 		break;
 	case TRACK_ARG_SPAN:
-		add_span(fxt, header, arg->span.begin, arg->span.end);
+		fxt_add_time_span(fxt, header, arg->span.begin, arg->span.end);
 		break;
 	case TRACK_ARG_BOOL:
-		add_word(fxt, header | ARGUMENT_BOOL | (uint64_t)arg->boolean << 32);
+		fxt_add_word(fxt, header | ARGUMENT_BOOL | (uint64_t)arg->boolean << 32);
 		break;
 	}
-	set_size(fxt, begin);
+	fxt_set_size(fxt, begin);
 }
 
 void fxt_event(struct fxt *fxt, struct fxt_thread *thread, const struct track_event *event)
@@ -334,46 +334,47 @@ void fxt_event(struct fxt *fxt, struct fxt_thread *thread, const struct track_ev
 	};
 	uint64_t header = RECORD_EVENT | types[event->type] << 16 | event->nr_args << 20;
 
-	begin_record(fxt);
-	header |= thread_ref(fxt, thread) << 24;
-	header |= string_ref(fxt, event->category) << 32;
-	header |= string_ref(fxt, event->name) << 48;
-	add_word(fxt, header);
-	add_word(fxt, event->at);
+	fxt_begin_record(fxt);
+	header |= fxt_thread_ref(fxt, thread) << 24;
+	header |= fxt_string_ref(fxt, event->category) << 32;
+	header |= fxt_string_ref(fxt, event->name) << 48;
+	fxt_add_word(fxt, header);
+	fxt_add_word(fxt, event->at);
 	for (size_t i = 0; i < event->nr_args; i++)
-		add_argument(fxt, &event->args[i]);
+		fxt_add_argument(fxt, &event->args[i]);
 	if (event->type == TRACK_FLOW_BEGIN || event->type == TRACK_FLOW_END)
-		add_word(fxt, event->flow);
-	end_record(fxt);
+		fxt_add_word(fxt, event->flow);
+	fxt_end_record(fxt);
 }
 
 void fxt_process(struct fxt *fxt, uint64_t process, uint32_t name)
 {
-	begin_record(fxt);
-	add_word(fxt, RECORD_KERNEL_OBJECT | OBJECT_PROCESS << 16 | string_ref(fxt, name) << 24);
-	add_word(fxt, process);
-	end_record(fxt);
+	fxt_begin_record(fxt);
+	fxt_add_word(fxt,
+		     RECORD_KERNEL_OBJECT | OBJECT_PROCESS << 16 | fxt_string_ref(fxt, name) << 24);
+	fxt_add_word(fxt, process);
+	fxt_end_record(fxt);
 }
 
 void fxt_thread(struct fxt *fxt, const struct fxt_thread *thread, uint32_t name,
 		uint32_t process_key)
 {
-	begin_record(fxt);
-	add_word(fxt, RECORD_KERNEL_OBJECT | OBJECT_THREAD << 16 | string_ref(fxt, name) << 24 |
-			      UINT64_C(1) << 40);
-	add_word(fxt, thread->thread);
-	add_word(fxt, ARGUMENT_KOID | 2 << 4 | string_ref(fxt, process_key) << 16);
-	add_word(fxt, thread->process);
-	end_record(fxt);
+	fxt_begin_record(fxt);
+	fxt_add_word(fxt, RECORD_KERNEL_OBJECT | OBJECT_THREAD << 16 |
+				  fxt_string_ref(fxt, name) << 24 | UINT64_C(1) << 40);
+	fxt_add_word(fxt, thread->thread);
+	fxt_add_word(fxt, ARGUMENT_KOID | 2 << 4 | fxt_string_ref(fxt, process_key) << 16);
+	fxt_add_word(fxt, thread->process);
+	fxt_end_record(fxt);
 }
 
 void fxt_switch(struct fxt *fxt, uint64_t at, uint16_t cpu, uint64_t from, uint64_t to)
 {
-	begin_record(fxt);
-	add_word(fxt, RECORD_SCHEDULING | (uint64_t)cpu << 20 | (uint64_t)STATE_SUSPENDED << 36 |
-			      (uint64_t)SWITCH_RECORD << 60);
-	add_word(fxt, at);
-	add_word(fxt, from);
-	add_word(fxt, to);
-	end_record(fxt);
+	fxt_begin_record(fxt);
+	fxt_add_word(fxt, RECORD_SCHEDULING | (uint64_t)cpu << 20 |
+				  (uint64_t)STATE_SUSPENDED << 36 | (uint64_t)SWITCH_RECORD << 60);
+	fxt_add_word(fxt, at);
+	fxt_add_word(fxt, from);
+	fxt_add_word(fxt, to);
+	fxt_end_record(fxt);
 }

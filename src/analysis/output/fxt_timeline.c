@@ -57,7 +57,7 @@ void fxt_timeline_free(struct fxt_timeline *sink)
 	free(sink);
 }
 
-static int open_body(struct fxt_timeline *sink)
+static int open_body_file(struct fxt_timeline *sink)
 {
 	_cleanup_close_ int fd = fcntl(sink->opts.body, F_DUPFD_CLOEXEC, 0);
 
@@ -83,7 +83,7 @@ int fxt_timeline_new(struct fxt_timeline **ret, const struct fxt_timeline_opts *
 	sink->process_key = names_add(names, "process");
 	r = fxt_new(&sink->fxt, names, opts->max_strings, opts->max_threads);
 	if (!r)
-		r = open_body(sink);
+		r = open_body_file(sink);
 	if (r) {
 		fxt_timeline_free(sink);
 		return r;
@@ -93,7 +93,7 @@ int fxt_timeline_new(struct fxt_timeline **ret, const struct fxt_timeline_opts *
 	return 0;
 }
 
-static void *add_track(void *arg, const struct track_id *id)
+static void *fxt_timeline_track(void *arg, const struct track_id *id)
 {
 	struct fxt_timeline *sink = arg;
 	struct fxt_track *track = calloc(1, sizeof(*track));
@@ -110,22 +110,22 @@ static void *add_track(void *arg, const struct track_id *id)
 	return track;
 }
 
-static void write_names(struct fxt_timeline *sink, const struct fxt_track *track)
+static void write_track_names(struct fxt_timeline *sink, const struct fxt_track *track)
 {
 	fxt_process(sink->fxt, track->thread.process, track->process_name);
 	fxt_thread(sink->fxt, &track->thread, track->thread_name, sink->process_key);
 }
 
 /* Names must precede the first event of a track. */
-static void need_names(struct fxt_timeline *sink, struct fxt_track *track)
+static void need_track_names(struct fxt_timeline *sink, struct fxt_track *track)
 {
 	if (!track->named)
-		write_names(sink, track);
+		write_track_names(sink, track);
 	track->named = true;
 }
 
 /* The last name in a file applies. */
-static void rename_track(void *arg, void *end, const struct track_id *id, bool open)
+static void fxt_timeline_rename(void *arg, void *end, const struct track_id *id, bool open)
 {
 	struct fxt_timeline *sink = arg;
 	struct fxt_track *track = end;
@@ -133,21 +133,21 @@ static void rename_track(void *arg, void *end, const struct track_id *id, bool o
 	track->process_name = id->process_name;
 	track->thread_name = id->thread_name;
 	if (open && track->named)
-		write_names(sink, track);
+		write_track_names(sink, track);
 }
 
-static void write_event(void *arg, void *end, const struct track_event *event)
+static void fxt_timeline_event(void *arg, void *end, const struct track_event *event)
 {
 	struct fxt_timeline *sink = arg;
 	struct fxt_track *track = end;
 
 	if (sink->r)
 		return;
-	need_names(sink, track);
+	need_track_names(sink, track);
 	fxt_event(sink->fxt, &track->thread, event);
 }
 
-static void add_late(void *arg, void *end, const struct track_late *late)
+static void fxt_timeline_late(void *arg, void *end, const struct track_late *late)
 {
 	struct fxt_timeline *sink = arg;
 
@@ -158,19 +158,19 @@ static void add_late(void *arg, void *end, const struct track_late *late)
 	sink->late[sink->nr_late++] = (struct late){ *late, end };
 }
 
-static void write_switch(void *arg, uint64_t at, int cpu, void *from, void *to)
+static void fxt_timeline_switch(void *arg, uint64_t at, int cpu, void *from, void *to)
 {
 	struct fxt_timeline *sink = arg;
 	struct fxt_track *before = from, *after = to;
 
 	if (sink->r)
 		return;
-	need_names(sink, before);
-	need_names(sink, after);
+	need_track_names(sink, before);
+	need_track_names(sink, after);
 	fxt_switch(sink->fxt, at, (uint16_t)cpu, before->thread.thread, after->thread.thread);
 }
 
-static void write_late(struct fxt_timeline *sink, const struct late *late, bool is_begin)
+static void write_late_event(struct fxt_timeline *sink, const struct late *late, bool is_begin)
 {
 	const struct track_event event = {
 		.type = is_begin ? TRACK_BEGIN : TRACK_END,
@@ -182,7 +182,7 @@ static void write_late(struct fxt_timeline *sink, const struct late *late, bool 
 	fxt_event(sink->fxt, &late->track->thread, &event);
 }
 
-static int write_bytes(struct fxt_timeline *sink, const void *bytes, size_t size)
+static int write_output_bytes(struct fxt_timeline *sink, const void *bytes, size_t size)
 {
 	if (!sink->gzip)
 		return write_all(sink->opts.fd, bytes, size);
@@ -194,7 +194,7 @@ static int write_bytes(struct fxt_timeline *sink, const void *bytes, size_t size
 
 /* Writes the front or the end of the file, each with its own tables. Outermost slices, which were
  * found last, come first. */
-static int write_ends(struct fxt_timeline *sink, bool in_front)
+static int write_front_or_end(struct fxt_timeline *sink, bool in_front)
 {
 	_cleanup_free_ char *text = NULL;
 	size_t size = 0;
@@ -210,21 +210,21 @@ static int write_ends(struct fxt_timeline *sink, bool in_front)
 		struct fxt_track *track = sink->late[i].track;
 
 		if (!track->named_in_front)
-			write_names(sink, track);
+			write_track_names(sink, track);
 		track->named_in_front = true;
-		write_late(sink, &sink->late[i], true);
+		write_late_event(sink, &sink->late[i], true);
 	}
 	for (size_t i = 0; !in_front && i < sink->nr_late; i++) {
 		if (sink->late[i].late.ends)
-			write_late(sink, &sink->late[i], false);
+			write_late_event(sink, &sink->late[i], false);
 	}
 	r = fxt_flush(sink->fxt);
 	if (fclose(file))
 		r = -ENOMEM;
-	return r ?: write_bytes(sink, text, size);
+	return r ?: write_output_bytes(sink, text, size);
 }
 
-static int copy_body(struct fxt_timeline *sink)
+static int copy_body_file(struct fxt_timeline *sink)
 {
 	const volatile sig_atomic_t *stop = sink->opts.stop;
 	char bytes[CHUNK];
@@ -238,14 +238,14 @@ static int copy_body(struct fxt_timeline *sink)
 			continue;
 		if (nr <= 0)
 			return nr ? -errno : 0;
-		r = write_bytes(sink, bytes, (size_t)nr);
+		r = write_output_bytes(sink, bytes, (size_t)nr);
 		if (r || (stop && *stop))
 			return r ?: -EINTR;
 		at += nr;
 	}
 }
 
-static int open_gzip(struct fxt_timeline *sink)
+static int open_gzip_output(struct fxt_timeline *sink)
 {
 	int fd = fcntl(sink->opts.fd, F_DUPFD_CLOEXEC, 0);
 
@@ -259,7 +259,7 @@ static int open_gzip(struct fxt_timeline *sink)
 	return gzbuffer(sink->gzip, CHUNK) ? -ENOMEM : 0;
 }
 
-static int finish(void *arg)
+static int fxt_timeline_finish(void *arg)
 {
 	struct fxt_timeline *sink = arg;
 	int r = sink->r ?: fxt_flush(sink->fxt) ?: names_error(sink->names);
@@ -267,13 +267,13 @@ static int finish(void *arg)
 	if (!r && fflush(sink->body))
 		r = -errno;
 	if (!r && has_suffix(sink->opts.path, ".gz"))
-		r = open_gzip(sink);
+		r = open_gzip_output(sink);
 	if (!r)
-		r = write_ends(sink, true);
+		r = write_front_or_end(sink, true);
 	if (!r)
-		r = copy_body(sink);
+		r = copy_body_file(sink);
 	if (!r)
-		r = write_ends(sink, false);
+		r = write_front_or_end(sink, false);
 	errno = 0;
 	if (!r && sink->gzip && gzclose(TAKE_PTR(sink->gzip)) != Z_OK)
 		r = errno ? -errno : -EIO;
@@ -281,10 +281,10 @@ static int finish(void *arg)
 }
 
 const struct timeline_ops fxt_timeline_ops = {
-	.track = add_track,
-	.rename = rename_track,
-	.event = write_event,
-	.late = add_late,
-	.change = write_switch,
-	.finish = finish,
+	.track = fxt_timeline_track,
+	.rename = fxt_timeline_rename,
+	.event = fxt_timeline_event,
+	.late = fxt_timeline_late,
+	.change = fxt_timeline_switch,
+	.finish = fxt_timeline_finish,
 };

@@ -17,7 +17,7 @@
 _Static_assert(SPAN_NR_KINDS <= FLAG_CUT, "kinds fit below the flags");
 
 /* Six numbers, of which chart.js reads the digits. */
-static void put_span(FILE *file, const struct span *span, uint64_t before)
+static void put_chart_span(FILE *file, const struct span *span, uint64_t before)
 {
 	uint32_t flags = span->kind | (span->cut ? FLAG_CUT : 0) | (span->user ? FLAG_USER : 0);
 
@@ -41,7 +41,8 @@ static json_object *new_chart_lane(const char *title, uint64_t spans, FILE *file
 	return object;
 }
 
-static json_object *new_lane(const struct spans *spans, enum lane_number number, const char *title)
+static json_object *new_lane_of_spans(const struct spans *spans, enum lane_number number,
+				      const char *title)
 {
 	const struct lane *lane = &spans->lanes[number];
 	_cleanup_free_ char *data = NULL;
@@ -55,14 +56,14 @@ static json_object *new_lane(const struct spans *spans, enum lane_number number,
 		/* Clip spans that began before the window. */
 		if (span.begin < spans->begin)
 			span.begin = spans->begin;
-		put_span(file, &span, before);
+		put_chart_span(file, &span, before);
 		before = span.begin;
 	}
 	return new_chart_lane(title, lane->nr, file, &data);
 }
 
 /* A stack for each sample, outermost frame on top, without duration. */
-static json_object *new_samples(const struct spans *spans)
+static json_object *new_samples_lane(const struct spans *spans)
 {
 	const struct samples *samples = &spans->samples;
 	_cleanup_free_ char *data = NULL;
@@ -84,7 +85,7 @@ static json_object *new_samples(const struct spans *spans)
 				.depth = depth,
 			};
 
-			put_span(file, &span, before);
+			put_chart_span(file, &span, before);
 			before = sample->at;
 		}
 	}
@@ -118,19 +119,20 @@ static json_object *new_thread_lane(const struct account *account)
 
 		if (span.begin >= span.end)
 			continue;
-		put_span(file, &span, before);
+		put_chart_span(file, &span, before);
 		before = span.begin;
 		nr++;
 	}
 	return new_chart_lane("late thread", nr, file, &data);
 }
 
-static int add_lane(json_object *list, json_object *lane)
+static int add_chart_lane(json_object *list, json_object *lane)
 {
 	return lane ? json_object_array_add(list, lane) : -ENOMEM;
 }
 
-static int add_lanes(json_object *object, const struct account *account)
+/* Returns 0 or -ENOMEM. */
+static int add_chart_lanes(json_object *list, const struct account *account)
 {
 	const struct spans *spans = account->spans;
 	const struct {
@@ -142,19 +144,17 @@ static int add_lanes(json_object *object, const struct account *account)
 		{ LANE_GAPS, "the trace" },
 		{ LANE_CODE, spans->has_functions ? "functions" : "interrupts" },
 	};
-	json_object *list = json_object_new_array();
 
-	json_add(object, "lanes", list);
-	if (account->thread && add_lane(list, new_thread_lane(account)))
+	if (account->thread && add_chart_lane(list, new_thread_lane(account)))
 		return -ENOMEM;
 	for (size_t i = 0; i < ARRAY_SIZE(lanes); i++) {
-		if (add_lane(list, new_lane(spans, lanes[i].number, lanes[i].title)))
+		if (add_chart_lane(list, new_lane_of_spans(spans, lanes[i].number, lanes[i].title)))
 			return -ENOMEM;
 	}
-	return add_lane(list, new_samples(spans));
+	return add_chart_lane(list, new_samples_lane(spans));
 }
 
-static void add_fact(json_object *list, const char *name, const char *value)
+static void add_page_fact(json_object *list, const char *name, const char *value)
 {
 	json_object *row = json_object_new_array();
 
@@ -165,38 +165,38 @@ static void add_fact(json_object *list, const char *name, const char *value)
 	json_object_array_add(list, row);
 }
 
-static json_object *new_facts(const struct account *account)
+static json_object *new_page_facts(const struct account *account)
 {
 	const struct facts *facts = &account->facts;
 	json_object *list = json_object_new_array();
 	char text[128];
 
-	add_fact(list, "capture", account->capture);
-	add_fact(list, "at", facts->wall_time);
+	add_page_fact(list, "capture", account->capture);
+	add_page_fact(list, "at", facts->wall_time);
 	if (!facts->spike.poked) {
 		snprintf(text, sizeof(text), "%s on CPU %d%s%s",
 			 FORMAT_TIME(facts->spike.latency_ns), facts->spike.cpu,
 			 facts->spike.threshold_ns ? ", threshold " : "",
 			 facts->spike.threshold_ns ? FORMAT_TIME(facts->spike.threshold_ns) : "");
-		add_fact(list, "latency", text);
+		add_page_fact(list, "latency", text);
 		if (!facts_is_reported(facts))
-			add_fact(list, "timer", facts->function);
-		add_fact(list, facts_is_reported(facts) ? "late" : "interrupted",
-			 facts_task(facts, text, sizeof(text)));
+			add_page_fact(list, "timer", facts->function);
+		add_page_fact(list, facts_is_reported(facts) ? "late" : "interrupted",
+			      facts_task(facts, text, sizeof(text)));
 	}
-	add_fact(list, "seen by",
-		 facts_is_pt(facts) ? "Intel PT" : "events (no functions, no interrupts off)");
+	add_page_fact(list, "seen by",
+		      facts_is_pt(facts) ? "Intel PT" : "events (no functions, no interrupts off)");
 	snprintf(text, sizeof(text), "%" PRIu64 " events lost, %" PRIu64 " decoding errors",
 		 facts->capture.lost, account->errors);
-	add_fact(list, "missing", text);
-	add_fact(list, "kernel", facts->release);
-	add_fact(list, "machine", facts->hostname);
-	add_fact(list, "processor", facts->model);
+	add_page_fact(list, "missing", text);
+	add_page_fact(list, "kernel", facts->release);
+	add_page_fact(list, "machine", facts->hostname);
+	add_page_fact(list, "processor", facts->model);
 	return list;
 }
 
 /* NULL if the capture has none. */
-static json_object *new_histogram(const struct account *account)
+static json_object *new_page_histogram(const struct account *account)
 {
 	const struct statistics *statistics = &account->statistics;
 	json_object *object, *rows;
@@ -228,7 +228,7 @@ static json_object *new_histogram(const struct account *account)
 	return object;
 }
 
-static uint64_t since(const struct spans *spans, uint64_t at)
+static uint64_t time_in_window(const struct spans *spans, uint64_t at)
 {
 	return at < spans->begin ? 0 : (at > spans->end ? spans->end : at) - spans->begin;
 }
@@ -239,9 +239,11 @@ static json_object *new_chart(const struct account *account)
 	json_object *object = json_object_new_object();
 	json_object *kinds = json_object_new_array();
 	json_object *names = json_object_new_array();
+	json_object *list = json_object_new_array();
 
+	json_add(object, "lanes", list);
 	/* The lanes add names. */
-	if (add_lanes(object, account)) {
+	if (add_chart_lanes(list, account)) {
 		json_object_put(object);
 		json_object_put(kinds);
 		json_object_put(names);
@@ -257,20 +259,20 @@ static json_object *new_chart(const struct account *account)
 	}
 	json_add(object, "kinds", kinds);
 	json_add(object, "names", names);
-	json_add(object, "facts", new_facts(account));
+	json_add(object, "facts", new_page_facts(account));
 	json_add_u64(object, "end", spans->end - spans->begin);
-	json_add_u64(object, "spike", since(spans, account->facts.spike.time_ns));
-	json_add_u64(object, "expected", since(spans, account->facts.spike.expected_ns));
+	json_add_u64(object, "spike", time_in_window(spans, account->facts.spike.time_ns));
+	json_add_u64(object, "expected", time_in_window(spans, account->facts.spike.expected_ns));
 	json_add_text(object, "late",
 		      facts_is_reported(&account->facts) ? "late"
 		      : facts_is_thread(&account->facts) ? "thread is late"
 							 : "timer is late");
-	json_add(object, "histogram", new_histogram(account));
+	json_add(object, "histogram", new_page_histogram(account));
 	return object;
 }
 
 /* Escapes '<', so that JSON cannot end its script element. */
-static void put_json(FILE *file, json_object *object)
+static void put_escaped_json(FILE *file, json_object *object)
 {
 	const char *text = json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN);
 
@@ -292,7 +294,7 @@ int html_page_write(FILE *file, const char *page, json_object *const *data)
 
 	for (; (mark = strstr(page, "@JSON@")); page = mark + strlen("@JSON@")) {
 		fwrite(page, 1, (size_t)(mark - page), file);
-		put_json(file, *data++);
+		put_escaped_json(file, *data++);
 	}
 	fputs(page, file);
 	return !ferror(file) ? 0 : errno ? -errno : -EIO;
