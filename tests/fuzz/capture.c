@@ -144,9 +144,14 @@ int fuzz_one(const uint8_t *data, size_t size)
 	must(saved && text);
 	memcpy(text, data, size);
 	text[size] = '\0';
+	saved->told.sz = sizeof(saved->told);
+	saved->spike.sz = sizeof(saved->spike);
+	saved->told.spike = &saved->spike;
 	r = json_file_parse(&saved->json, text, size, &why);
 	if (!r)
-		r = read_all(saved, &why);
+		r = fields_read(saved->json, &saved->told, &saved->spike, &why);
+	if (!r)
+		r = read_buckets(saved, &why);
 	must(r ? why && *why && is_plain(why) : !why);
 	if (!r) {
 		check_saved(saved);

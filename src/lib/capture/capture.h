@@ -76,7 +76,9 @@ struct capture {
 	struct hardware_counts hardware; /* up to the spike */
 	struct stats_snapshot stats;	 /* at the spike */
 	uint64_t floor_ns;		 /* minimum latency worth a capture; 0: none */
-	/* Set by capture_write(): */
+	bool named;			 /* the first call of spike_complete() was made */
+	uint64_t complete_by_ns; /* when it is published without the late thread's latency */
+	/* Set by capture_begin() and capture_finish(): */
 	int error;
 	char *path;
 	char *note; /* a note for the user, or NULL */
@@ -105,8 +107,13 @@ struct perf_poke_spike spike_of(const struct config *config, const struct trigge
 /* What is told of it, which refers to it. */
 struct perf_poke_capture capture_told(const struct capture_env *env, const struct capture *capture);
 
-/* Sets capture->error, and path on success. Any thread. */
-void capture_write(const struct capture_env *env, struct capture *capture);
+/* Writes the trace to the work folder. renews: the folder may be made again if it was moved, which
+ * removes all captures that have begun. Sets capture->error. */
+void capture_begin(const struct capture_env *env, struct capture *capture, bool renews);
+
+/* Writes the rest, and renames the capture to its name. Sets capture->error, and path on success.
+ * False: the late thread has not run yet. Call again. */
+bool capture_finish(const struct capture_env *env, struct capture *capture);
 
 /* Writes capture.json, see perf-poke-capture(5), into the folder dirfd. */
 int capture_json_write(const struct capture_env *env, const struct capture *capture, int dirfd);

@@ -312,35 +312,27 @@ static struct json_object *value_json(const struct field *field,
 	return NULL;
 }
 
-/* The object that the path's last member is in. is_there: or its place is null. */
-static struct json_object *find_parent(struct json_object *json, const char *path, bool is_there)
-{
-	size_t length;
-
-	for (; (length = strcspn(path, ".")), path[length]; path += length + 1) {
-		_cleanup_free_ char *name = strndup(path, length);
-		struct json_object *child = NULL;
-
-		if (!name)
-			return NULL;
-		if (!json_object_object_get_ex(json, name, &child)) {
-			child = is_there ? json_object_new_object() : NULL;
-			json_add(json, name, child);
-		}
-		json = child;
-	}
-	return json;
-}
-
 void fields_write(struct json_object *json, const struct perf_poke_capture *capture)
 {
 	for (const struct field *field = fields; field < fields + ARRAY_SIZE(fields); field++) {
 		bool is_there = !field->is_there || field->is_there(capture);
-		struct json_object *parent;
+		struct json_object *parent = json;
+		const char *path = field->path;
+		size_t length;
 
-		if (!field->path || field->elsewhere)
+		if (!path || field->elsewhere)
 			continue;
-		parent = find_parent(json, field->path, is_there);
+		/* Down to the object that the path's last member is in; or its place is null. */
+		for (; (length = strcspn(path, ".")), parent && path[length]; path += length + 1) {
+			_cleanup_free_ char *name = strndup(path, length);
+			struct json_object *child = NULL;
+
+			if (name && !json_object_object_get_ex(parent, name, &child)) {
+				child = is_there ? json_object_new_object() : NULL;
+				json_add(parent, name, child);
+			}
+			parent = child;
+		}
 		if (parent && is_there)
 			json_add(parent, last_of(field->path), value_json(field, capture, false));
 	}
@@ -379,21 +371,13 @@ static uint64_t address_of(struct json_object *json, const char *path)
 	return strncmp(text, "0x", 2) ? 0 : strtoull(text, NULL, 16);
 }
 
-static void read_build_id(const char *text, struct perf_poke_frame *frame)
-{
-	unsigned int byte;
-
-	while (frame->build_id_size < sizeof(frame->build_id) && sscanf(text, "%2x", &byte) == 1) {
-		frame->build_id[frame->build_id_size++] = (uint8_t)byte;
-		text += text[1] ? 2 : 1;
-	}
-}
-
 static bool read_frame(struct json_object *row, struct perf_poke_frame *frame)
 {
 	struct json_object *user = json_object_is_type(row, json_type_object)
 					   ? json_find_typed(row, "user", json_type_boolean)
 					   : NULL;
+	const char *id = json_text_of(row, "build_id");
+	unsigned int byte;
 
 	frame->address = address_of(row, "address");
 	frame->user = json_object_get_boolean(user);
@@ -401,7 +385,10 @@ static bool read_frame(struct json_object *row, struct perf_poke_frame *frame)
 	frame->file = name_of(row, frame->user ? "file" : "module");
 	if (!json_number(json_find(row, "offset"), &frame->offset))
 		frame->offset = 0;
-	read_build_id(json_text_of(row, "build_id"), frame);
+	while (frame->build_id_size < sizeof(frame->build_id) && sscanf(id, "%2x", &byte) == 1) {
+		frame->build_id[frame->build_id_size++] = (uint8_t)byte;
+		id += id[1] ? 2 : 1;
+	}
 	return user;
 }
 
@@ -552,6 +539,13 @@ static int read_value(struct json_object *json, const struct field *field, char 
 int fields_read(struct json_object *json, struct perf_poke_capture *capture,
 		struct perf_poke_spike *spike, char **why)
 {
+	struct json_object *schema = json_find_typed(json, "schema", json_type_int);
+
+	if (!schema)
+		return say_why(why, -EINVAL, "schema is missing or not a number");
+	if (json_object_get_int(schema) != CAPTURE_SCHEMA)
+		return say_why(why, -EINVAL, "schema %d: this version reads %d",
+			       json_object_get_int(schema), CAPTURE_SCHEMA);
 	for (const struct field *field = fields; field < fields + ARRAY_SIZE(fields); field++) {
 		char *base = field->of_spike ? (char *)spike : (char *)capture;
 		int err = field->path ? read_value(json, field, base, why) : 0;

@@ -14,8 +14,11 @@
 /* Adds them to the object of capture.json. */
 void fields_write(struct json_object *json, const struct perf_poke_capture *capture);
 
-/* Checks and bounds the values, for fields_release(), also on failure. Strings belong to json. *why
- * is the reason of -EINVAL and -ENOTSUP. */
+/* The version of capture.json that is written and read. */
+#define CAPTURE_SCHEMA 1
+
+/* Checks schema and values and bounds them, for fields_release(), also on failure. Strings belong
+ * to json. *why is the reason of -EINVAL and -ENOTSUP. */
 int fields_read(struct json_object *json, struct perf_poke_capture *capture,
 		struct perf_poke_spike *spike, char **why);
 void fields_release(struct perf_poke_spike *spike);
@@ -33,11 +36,13 @@ struct perf_poke_frame *stack_name_user(uint64_t address, uint32_t pid);
 int stack_held_off(const uint8_t code[TRIGGER_CODE_SIZE], const struct perf_poke_frame *hit);
 void stack_free(struct perf_poke_frame *frames, size_t nr);
 
-/* The stacks, which are named with the memory maps of their tasks. */
-void spike_take_stacks(const struct capture_env *env, struct capture *capture);
-
-/* The rest. Waits for the late thread. */
-void spike_complete(const struct capture_env *env, struct capture *capture);
+/*
+ * Completes a spike with what the record lacks. Call it before the trace is written, while the
+ * tasks of the stacks exist, and again afterwards, until it returns true: a late thread has run
+ * only then, and only then the noises before it are known. Both are read again by each call but the
+ * first.
+ */
+bool spike_complete(const struct capture_env *env, struct capture *capture);
 
 /* Stores the noises of a spike of the trigger noise, and the largest one as its label. */
 void spike_explain_noise(struct perf_poke_spike *spike, const struct trigger_noise_parts *parts);

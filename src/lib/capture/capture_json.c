@@ -13,7 +13,6 @@
 #include "text.h"
 #include "trigger/trigger.h"
 
-#define SCHEMA 1
 #define NAME_MAX_SIZE 256
 
 static void add_function(struct json_object *list, const char *prefix, const char *name)
@@ -38,36 +37,28 @@ static void add_symbol(struct json_object *list, const char *symbol)
 		add_function(list, "", text);
 }
 
-/* A tracepoint calls one of these functions, depending on what else is attached; that of a system
- * call is in the call's function. Returns whether it is at the return. */
-static bool add_tp(struct json_object *list, const struct span_point *point)
-{
-	static const char *const prefixes[] = { "__traceiter_", "__bpf_trace_", "perf_trace_",
-						"trace_event_raw_event_" };
-	static const char *const calls[] = { "sys_enter_", "sys_exit_" };
-	const char *name = point->parts[1];
-
-	for (size_t i = 0; i < ARRAY_SIZE(calls) && !strcmp(point->parts[0], "syscalls"); i++) {
-		if (has_prefix(name, calls[i])) {
-			add_function(list, "__x64_sys_", name + strlen(calls[i]));
-			return i;
-		}
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
-		add_function(list, prefixes[i], name);
-	return false;
-}
-
 static struct json_object *end_json(const struct span_point *point, bool is_exit)
 {
+	/* A tracepoint calls one of these functions, depending on what else is attached; that of a
+	 * system call is in the call's function. */
+	static const char *const prefixes[] = { "__traceiter_", "__bpf_trace_", "perf_trace_",
+						"trace_event_raw_event_" };
 	struct json_object *json = json_object_new_object();
 	struct json_object *list = json_object_new_array();
 	bool at_return = point->kind == SPAN_URETPROBE || (point->kind == SPAN_FN && is_exit);
+	const char *name = point->parts[1];
 	char event[NAME_MAX_SIZE];
 
 	switch (point->kind) {
 	case SPAN_TP:
-		at_return = add_tp(list, point);
+		at_return = !strcmp(point->parts[0], "syscalls") && has_prefix(name, "sys_exit_");
+		if (at_return)
+			add_function(list, "__x64_sys_", name + strlen("sys_exit_"));
+		else if (!strcmp(point->parts[0], "syscalls") && has_prefix(name, "sys_enter_"))
+			add_function(list, "__x64_sys_", name + strlen("sys_enter_"));
+		else
+			for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
+				add_function(list, prefixes[i], name);
 		snprintf(event, sizeof(event), "%s:%s", point->parts[0], point->parts[1]);
 		json_object_object_add(json, "event", json_object_new_string(event));
 		break;
@@ -156,57 +147,34 @@ static struct json_object *trigger_json(const struct config *config,
 		if (config->texts[kind])
 			json_add_text(json, trigger_kind_name(kind), config->texts[kind]);
 	}
-	if (spike->kind == PERF_POKE_TRIGGER_SPAN)
-		json_add(json, "ends", span_ends_json(config->texts[PERF_POKE_TRIGGER_SPAN]));
 	return json;
 }
 
-static struct json_object *workload_json(const struct capture_env *env)
-{
-	const struct config *config = env->config;
-	struct json_object *json = json_object_new_object();
-
-	json_add_text(json, "kind", env->workload);
-	if (config->opts.workload != PERF_POKE_WORKLOAD_NONE &&
-	    config->opts.workload != PERF_POKE_WORKLOAD_OSNOISE) {
-		json_add_u64(json, "period_ns", config->opts.period_ns);
-		json_add_int(json, "priority", config->opts.priority);
-	}
-	return json;
-}
-
-/* The processor's name, and whether a hypervisor says that it is one; not on all architectures. */
-static void put_processor(struct json_object *to)
-{
-	_cleanup_fclose_ FILE *file = fopen("/proc/cpuinfo", "re");
-	_cleanup_free_ char *line = NULL;
-	size_t size = 0;
-
-	while (file && getline(&line, &size, file) > 0) {
-		char *value = strchr(line, ':');
-
-		if (!value)
-			return;
-		value[strcspn(value, "\n")] = '\0';
-		if (!strncmp(line, "model name", 10))
-			json_add_text(to, "cpu", value + 1 + strspn(value + 1, " \t"));
-		else if (!strncmp(line, "flags", 5))
-			json_add_bool(to, "hypervisor", !!strstr(value, " hypervisor"));
-	}
-}
-
-static void put_system(struct json_object *json)
+/* The kernel and the machine. Not on all architectures are the processor's name known, and whether
+ * a hypervisor says that it is one. */
+static void add_system(struct json_object *json)
 {
 	struct json_object *kernel = json_object_new_object();
 	struct json_object *machine = json_object_new_object();
+	_cleanup_fclose_ FILE *file = fopen("/proc/cpuinfo", "re");
+	_cleanup_free_ char *line = NULL;
 	struct utsname names;
+	size_t size = 0;
+	char *value;
 
 	uname(&names);
 	json_add_text(kernel, "release", names.release);
 	json_add_text(kernel, "version", names.version);
 	json_add_text(machine, "hostname", names.nodename);
 	json_add_text(machine, "arch", names.machine);
-	put_processor(machine);
+	/* The block of the first CPU. */
+	while (file && getline(&line, &size, file) > 0 && (value = strchr(line, ':'))) {
+		value[strcspn(value, "\n")] = '\0';
+		if (!strncmp(line, "model name", 10))
+			json_add_text(machine, "cpu", value + 1 + strspn(value + 1, " \t"));
+		else if (!strncmp(line, "flags", 5))
+			json_add_bool(machine, "hypervisor", !!strstr(value, " hypervisor"));
+	}
 	json_add_int(machine, "cpus_online", sysconf(_SC_NPROCESSORS_ONLN));
 	json_add(json, "kernel", kernel);
 	json_add(json, "machine", machine);
@@ -265,21 +233,32 @@ static struct json_object *statistics_json(const struct capture *capture)
 	return json;
 }
 
-static struct json_object *capture_json(const struct capture_env *env,
-					const struct capture *capture)
+int capture_json_write(const struct capture_env *env, const struct capture *capture, int dirfd)
 {
-	_cleanup_close_ int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_close_ int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -1;
 	const struct perf_poke_capture told = capture_told(env, capture);
+	const struct config *config = env->config;
 	struct json_object *json = json_object_new_object();
+	struct json_object *trigger = trigger_json(config, &capture->spike);
+	struct json_object *workload = json_object_new_object();
 	struct json_object *recorder = json_object_new_object();
 	struct json_object *argv = json_object_new_array();
+	int err = 0;
 
-	json_add_int(json, "schema", SCHEMA);
+	json_add_int(json, "schema", CAPTURE_SCHEMA);
 	json_add_text(json, "version", perf_poke__version());
 	fields_write(json, &told);
-	json_add(json, "trigger", trigger_json(env->config, &capture->spike));
+	if (capture->spike.kind == PERF_POKE_TRIGGER_SPAN)
+		json_add(trigger, "ends", span_ends_json(config->texts[PERF_POKE_TRIGGER_SPAN]));
+	json_add(json, "trigger", trigger);
 	json_add(json, "statistics", statistics_json(capture));
-	json_add(json, "workload", workload_json(env));
+	json_add_text(workload, "kind", env->workload);
+	if (config->opts.workload != PERF_POKE_WORKLOAD_NONE &&
+	    config->opts.workload != PERF_POKE_WORKLOAD_OSNOISE) {
+		json_add_u64(workload, "period_ns", config->opts.period_ns);
+		json_add_int(workload, "priority", config->opts.priority);
+	}
+	json_add(json, "workload", workload);
 	json_add_text(recorder, "kind", env->recorder->ops->choice.name);
 	recorder_describe(env->recorder, capture->snapshot, recorder);
 	json_add(json, "recorder", recorder);
@@ -291,18 +270,10 @@ static struct json_object *capture_json(const struct capture_env *env,
 	}
 	json_add(json, "hardware", hardware_json(&capture->hardware, capture->spike.cpu));
 	json_add(json, "scheduling", scheduling_json(root_fd, capture->spike.late_tid));
-	put_system(json);
-	for (size_t i = 0; i < env->config->opts.argc; i++)
-		json_push_text(argv, env->config->opts.argv[i]);
+	add_system(json);
+	for (size_t i = 0; i < config->opts.argc; i++)
+		json_push_text(argv, config->opts.argv[i]);
 	json_add(json, "command_line", argv);
-	return json;
-}
-
-int capture_json_write(const struct capture_env *env, const struct capture *capture, int dirfd)
-{
-	struct json_object *json = capture_json(env, capture);
-	_cleanup_close_ int fd = -1;
-	int err = 0;
 
 	fd = openat(dirfd, "capture.json", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)

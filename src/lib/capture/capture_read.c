@@ -11,7 +11,6 @@
 #include "text.h"
 #include "tree.h"
 
-#define SCHEMA 1
 #define FILE_NAME "capture.json"
 
 /* `told` is returned to the caller; its strings belong to `json`. */
@@ -55,10 +54,10 @@ static bool read_bucket(json_object *row, uint64_t after, struct perf_poke_bucke
 
 /* Captures of earlier versions have no statistics. The rows are copied to an array: JSON objects
  * would dominate the size of a list of captures. */
-static int read_buckets(json_object *json, struct saved *saved, char **why)
+static int read_buckets(struct saved *saved, char **why)
 {
 	static const char path[] = "statistics.histogram";
-	json_object *list = json_find(json, path);
+	json_object *list = json_find(saved->json, path);
 	uint64_t after = 0;
 	size_t nr;
 
@@ -78,60 +77,38 @@ static int read_buckets(json_object *json, struct saved *saved, char **why)
 		after = saved->buckets[i].high_ns;
 	}
 	saved->told.nr_buckets = nr;
-	json_object_object_del(json_find(json, "statistics"), "histogram");
+	json_object_object_del(json_find(saved->json, "statistics"), "histogram");
 	return 0;
-}
-
-/* Set saved->json before. */
-static int read_all(struct saved *saved, char **why)
-{
-	json_object *json = saved->json;
-	json_object *schema = json_find_typed(json, "schema", json_type_int);
-	int r;
-
-	if (!schema)
-		return say_why(why, -EINVAL, "schema is missing or not a number");
-	if (json_object_get_int(schema) != SCHEMA)
-		return say_why(why, -EINVAL, "schema %d: this version reads %d",
-			       json_object_get_int(schema), SCHEMA);
-	saved->spike.sz = sizeof(saved->spike);
-	saved->told.sz = sizeof(saved->told);
-	saved->told.spike = &saved->spike;
-	r = fields_read(json, &saved->told, &saved->spike, why);
-	return r ? r : read_buckets(json, saved, why);
-}
-
-static int saved_read(struct saved *saved, const char *path, char **why)
-{
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int r;
-
-	if (fd < 0)
-		return -errno;
-	saved->told.path = saved->path = strdup(path);
-	if (!saved->path)
-		return -ENOMEM;
-	r = json_file_read(&saved->json, fd, FILE_NAME, why);
-	if (!r)
-		r = read_all(saved, why);
-	saved->told.size = tree_size(fd, "perf.data").all;
-	return r;
 }
 
 int perf_poke__capture_open(const struct perf_poke_capture **capture, const char *path)
 {
 	_cleanup_(saved_freep) struct saved *saved = calloc(1, sizeof(*saved));
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_free_ char *why = NULL;
 	const struct log log = {};
-	int r;
+	int r = fd < 0 ? -errno : 0;
 
 	log_enter();
-	r = saved ? saved_read(saved, path, &why) : -ENOMEM;
+	if (!saved || (!r && !(saved->told.path = saved->path = strdup(path))))
+		r = -ENOMEM;
 	if (!r)
-		*capture = &TAKE_PTR(saved)->told;
-	else
+		r = json_file_read(&saved->json, fd, FILE_NAME, &why);
+	if (!r) {
+		saved->spike.sz = sizeof(saved->spike);
+		saved->told.sz = sizeof(saved->told);
+		saved->told.spike = &saved->spike;
+		r = fields_read(saved->json, &saved->told, &saved->spike, &why);
+	}
+	if (!r)
+		r = read_buckets(saved, &why);
+	if (r) {
 		log_error(&log, r, "%s/" FILE_NAME ": %s", path, why ?: strerror(-r));
-	return log_leave(r);
+		return log_leave(r);
+	}
+	saved->told.size = tree_size(fd, "perf.data").all;
+	*capture = &TAKE_PTR(saved)->told;
+	return log_leave(0);
 }
 
 void perf_poke__capture_close(const struct perf_poke_capture *capture)

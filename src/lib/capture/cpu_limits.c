@@ -15,7 +15,7 @@
 
 /* The nearest cgroup with a CPU quota. */
 struct cpu_quota {
-	char *cgroup; /* below the hierarchy's root; NULL: none */
+	const char *cgroup; /* below the hierarchy's root; NULL: none */
 	int64_t quota_us, period_us;
 	uint64_t nr_throttled, throttled_us; /* since the cgroup exists */
 };
@@ -130,28 +130,6 @@ static void cgroup_read_throttling(int root_fd, const char *dir, bool is_v2,
 	}
 }
 
-/* From the thread's cgroup up to the root. */
-static void quota_find(int root_fd, int tid, struct cpu_quota *quota)
-{
-	_cleanup_free_ char *cgroup = NULL, *mount = NULL;
-	bool is_v2 = false;
-	char *slash;
-
-	cgroup = tid ? cgroup_of_thread(root_fd, tid, &is_v2) : NULL;
-	mount = cgroup ? hierarchy_mount(root_fd, is_v2) : NULL;
-	while (mount && (slash = strrchr(cgroup, '/')) && slash[1]) {
-		_cleanup_free_ char *dir = strfmt("%s%s", mount, cgroup);
-
-		if (dir && cgroup_read_quota(root_fd, dir, is_v2, quota)) {
-			cgroup_read_throttling(root_fd, dir, is_v2, quota);
-			quota->cgroup = TAKE_PTR(cgroup);
-			return;
-		}
-		/* The root has no quota. */
-		slash[slash == cgroup] = '\0';
-	}
-}
-
 /* null: unknown */
 static void add_number(struct json_object *json, const char *key, int root_fd, const char *path)
 {
@@ -163,30 +141,38 @@ static void add_number(struct json_object *json, const char *key, int root_fd, c
 			 : json_object_new_int64(strtoll(text, NULL, 10)));
 }
 
-/* Without debugfs it is not known. */
-static struct json_object *fair_server_json(int root_fd)
-{
-	if (faccessat(root_fd, DEBUG_SCHED, F_OK, 0))
-		return NULL;
-	return json_object_new_boolean(!faccessat(root_fd, DEBUG_SCHED "/fair_server", F_OK, 0));
-}
-
 struct json_object *scheduling_json(int root_fd, int tid)
 {
+	bool is_v2 = false, known, debugfs = !faccessat(root_fd, DEBUG_SCHED, F_OK, 0);
+	_cleanup_free_ char *cgroup = tid ? cgroup_of_thread(root_fd, tid, &is_v2) : NULL;
+	_cleanup_free_ char *mount = cgroup ? hierarchy_mount(root_fd, is_v2) : NULL;
 	struct json_object *json = json_object_new_object();
 	struct cpu_quota quota = {};
-	bool known;
+	char *slash;
 
-	quota_find(root_fd, tid, &quota);
+	/* From the thread's cgroup up to the root, which has no quota. */
+	while (mount && (slash = strrchr(cgroup, '/')) && slash[1]) {
+		_cleanup_free_ char *dir = strfmt("%s%s", mount, cgroup);
+
+		if (dir && cgroup_read_quota(root_fd, dir, is_v2, &quota)) {
+			cgroup_read_throttling(root_fd, dir, is_v2, &quota);
+			quota.cgroup = cgroup;
+			break;
+		}
+		slash[slash == cgroup] = '\0';
+	}
 	known = quota.cgroup;
 	add_number(json, "rt_runtime_us", root_fd, "proc/sys/kernel/sched_rt_runtime_us");
 	add_number(json, "rt_period_us", root_fd, "proc/sys/kernel/sched_rt_period_us");
-	json_add(json, "fair_server", fair_server_json(root_fd));
+	/* Without debugfs it is not known. */
+	json_add(json, "fair_server",
+		 debugfs ? json_object_new_boolean(
+				   !faccessat(root_fd, DEBUG_SCHED "/fair_server", F_OK, 0))
+			 : NULL);
 	json_add_text(json, "cgroup", quota.cgroup);
 	json_add(json, "quota_us", known ? json_object_new_int64(quota.quota_us) : NULL);
 	json_add(json, "quota_period_us", known ? json_object_new_int64(quota.period_us) : NULL);
 	json_add_known(json, "nr_throttled", known ? quota.nr_throttled : UINT64_MAX, UINT64_MAX);
 	json_add_known(json, "throttled_us", known ? quota.throttled_us : UINT64_MAX, UINT64_MAX);
-	free(quota.cgroup);
 	return json;
 }

@@ -57,21 +57,16 @@ static bool is_less(const struct kept *a, const struct kept *b)
 	return a->latency_ns <= b->latency_ns;
 }
 
-static uint64_t keep_size(const struct keep *keep)
-{
-	uint64_t shared = 0;
-
-	for (size_t i = 0; i < keep->nr; i++)
-		shared = keep->all[i].shared > shared ? keep->all[i].shared : shared;
-	return keep->size + shared;
-}
-
 /* The smallest latency of a kind over its limit, or of all kinds if over the disk limit. */
 static struct kept *find_least(const struct keep *keep)
 {
-	bool too_large = keep_size(keep) > keep->max_size;
 	struct kept *least = NULL;
+	uint64_t shared = 0;
+	bool too_large;
 
+	for (size_t i = 0; i < keep->nr; i++)
+		shared = keep->all[i].shared > shared ? keep->all[i].shared : shared;
+	too_large = keep->size + shared > keep->max_size;
 	for (size_t i = 0; i < keep->nr; i++) {
 		struct kept *kept = &keep->all[i];
 
@@ -121,48 +116,39 @@ void keep_free(struct keep *keep)
 	free(keep);
 }
 
-static int removal_open(struct removal *removal, const struct kept *kept)
+static bool is_kept(const struct stat *st, const struct kept *kept)
 {
-	struct stat st;
-
-	removal->fd = openat(removal->output->fd, kept->name,
-			     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (removal->fd < 0)
-		/* A link or a file. */
-		return errno == ELOOP || errno == ENOTDIR ? -ESTALE : -errno;
-	if (fstat(removal->fd, &st))
-		return -errno;
-	return st.st_dev == kept->dev && st.st_ino == kept->ino ? 0 : -ESTALE;
-}
-
-static int removal_rename(struct removal *removal, const struct kept *kept)
-{
-	const struct output *output = removal->output;
-	struct stat st;
-
-	snprintf(removal->partial, sizeof(removal->partial), "removed-%" PRIu64,
-		 (uint64_t)kept->ino);
-	if (renameat(output->fd, kept->name, output->work, removal->partial))
-		return -errno;
-	if (!fstatat(output->work, removal->partial, &st, AT_SYMLINK_NOFOLLOW) &&
-	    st.st_dev == kept->dev && st.st_ino == kept->ino)
-		return 0;
-	/* Another folder took its name in between. */
-	renameat(output->work, removal->partial, output->fd, kept->name);
-	return -ESTALE;
+	return st->st_dev == kept->dev && st->st_ino == kept->ino;
 }
 
 int removal_begin(struct removal **ret, const struct output *output, const struct kept *kept)
 {
 	struct removal *removal = calloc(1, sizeof(*removal));
-	int err;
+	struct stat st;
+	int err = 0;
 
 	if (!removal)
 		return -ENOMEM;
 	removal->output = output;
-	err = removal_open(removal, kept);
-	if (!err)
-		err = removal_rename(removal, kept);
+	removal->fd =
+		openat(output->fd, kept->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	/* -ESTALE: a link or a file. */
+	if (removal->fd < 0)
+		err = errno == ELOOP || errno == ENOTDIR ? -ESTALE : -errno;
+	else if (fstat(removal->fd, &st))
+		err = -errno;
+	else if (!is_kept(&st, kept))
+		err = -ESTALE;
+	snprintf(removal->partial, sizeof(removal->partial), "removed-%" PRIu64,
+		 (uint64_t)kept->ino);
+	if (!err && renameat(output->fd, kept->name, output->work, removal->partial))
+		err = -errno;
+	if (!err && (fstatat(output->work, removal->partial, &st, AT_SYMLINK_NOFOLLOW) ||
+		     !is_kept(&st, kept))) {
+		/* Another folder took its name in between. */
+		renameat(output->work, removal->partial, output->fd, kept->name);
+		err = -ESTALE;
+	}
 	if (err) {
 		closep(&removal->fd);
 		free(removal);

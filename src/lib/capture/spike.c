@@ -7,17 +7,6 @@
 #include "task.h"
 #include "trigger/trigger.h"
 
-#define LATENCY_TRIES 20
-#define LATENCY_PAUSE_US 5000
-
-/* rtla's is unknown; kinds with a text have none. */
-static uint64_t reached_ns(const struct config *config, const struct trigger_spike *seen)
-{
-	if (seen->by_rtla || trigger_row(seen->kind)->choice.argument)
-		return 0;
-	return config->thresholds[seen->kind] ?: config->opts.threshold_ns;
-}
-
 struct perf_poke_spike spike_of(const struct config *config, const struct trigger_spike *seen)
 {
 	bool poked = seen->what == TRIGGER_POKE;
@@ -37,7 +26,6 @@ struct perf_poke_spike spike_of(const struct config *config, const struct trigge
 		.poked = poked,
 		.rtla = seen->by_rtla,
 		.kind = (enum perf_poke_trigger_kind)seen->kind,
-		.threshold_ns = reached_ns(config, seen),
 		.irq_ns = seen->irq_ns,
 		.thread_ns = seen->thread_ns,
 		.user_ns = seen->user_ns,
@@ -53,6 +41,9 @@ struct perf_poke_spike spike_of(const struct config *config, const struct trigge
 		.overrun = seen->overrun,
 	};
 
+	/* rtla's is unknown; kinds with a text have none. */
+	if (!seen->by_rtla && !trigger_row(seen->kind)->choice.argument)
+		spike.threshold_ns = config->thresholds[seen->kind] ?: config->opts.threshold_ns;
 	memcpy(spike.comm, seen->comm, sizeof(spike.comm));
 	memcpy(spike.late_comm, seen->late.comm, sizeof(spike.late_comm));
 	snprintf(spike.label, sizeof(spike.label), "%.*s", TRIGGER_LABEL_SIZE - 1, seen->label);
@@ -60,7 +51,7 @@ struct perf_poke_spike spike_of(const struct config *config, const struct trigge
 }
 
 /* The trigger has only the TID of a thread that did not run there. */
-static void find_late(struct perf_poke_spike *spike)
+static void spike_find_late_thread(struct perf_poke_spike *spike)
 {
 	char comm[TASK_COMM_SIZE], tgid[16];
 	struct scheduling scheduling;
@@ -83,7 +74,7 @@ static void find_late(struct perf_poke_spike *spike)
 
 /* A pending timer fires right after the instruction that enables interrupts. Where the code does
  * not show it, and in the idle task, which waits with the same instruction, it is unknown. */
-static int irqs_off(const struct capture_env *env, const struct perf_poke_spike *spike)
+static int spike_irqs_off(const struct capture_env *env, const struct perf_poke_spike *spike)
 {
 	bool at_spike = spike->kind == PERF_POKE_TRIGGER_IRQ;
 	const struct perf_poke_frame *hit = NULL;
@@ -100,9 +91,9 @@ static int irqs_off(const struct capture_env *env, const struct perf_poke_spike 
 	return trigger_code(env->trigger, hit->address, code) ? -1 : stack_held_off(code, hit);
 }
 
-static const struct perf_poke_frame *const *name_stack(const struct capture_env *env,
-						       struct capture_stack *to,
-						       const struct trigger_stack *stack)
+static const struct perf_poke_frame *const *spike_name_stack(const struct capture_env *env,
+							     struct capture_stack *to,
+							     const struct trigger_stack *stack)
 {
 	to->frames = stack_name(stack, env->symbols, &to->nr);
 	for (size_t i = 0; i < to->nr; i++)
@@ -110,123 +101,51 @@ static const struct perf_poke_frame *const *name_stack(const struct capture_env 
 	return to->rows;
 }
 
-/* If the timer's interrupt hit the kernel, stores its frames, and the user frames of the system
- * call from the whole stack. If it hit user space, stores that frame. False: it is not known, or
- * the whole stack has it. */
-static bool name_interrupted(const struct capture_env *env, struct capture_stack *to,
-			     const struct trigger_holder *holder)
+/* For a late thread: the task that had the CPU before. If the timer's interrupt hit the kernel, its
+ * frames, and the user frames of the system call from the whole stack; if it hit user space, that
+ * frame. Otherwise, or if that is not known, the whole stack: of the interrupt, or of the time when
+ * the task gave up the CPU. */
+static void spike_take_holder(const struct capture_env *env, struct capture *capture,
+			      const struct trigger_stacks *stacks)
 {
-	struct trigger_stack stack = holder->stack;
-
-	if (!stack.kernel_size)
-		stack.user_size = stack.build_ids_size = 0;
-	stack.kernel_size = holder->interrupted_size;
-	memcpy(stack.kernel, holder->interrupted, sizeof(stack.kernel));
-	name_stack(env, to, &stack);
-	if (to->nr && !to->frames[0].user)
-		return true;
-	stack_free(to->frames, to->nr);
-	*to = (struct capture_stack){};
-	if (!holder->user_address || holder->at_interrupt)
-		return false;
-	to->rows[0] = to->frames = stack_name_user(holder->user_address, holder->pid);
-	to->nr = to->frames != NULL;
-	return to->nr;
-}
-
-/* For a late thread: the task that had the CPU before. */
-static void take_holder(const struct capture_env *env, struct capture *capture,
-			const struct trigger_stacks *stacks)
-{
-	const struct trigger_stack *stack = &stacks->holder.stack;
+	const struct trigger_holder *holder = &stacks->holder;
+	struct capture_stack *to = &capture->holder;
+	struct trigger_stack hit = holder->stack;
 	struct perf_poke_spike *spike = &capture->spike;
 
-	if (!stacks->holder.since_ns)
+	if (!holder->since_ns)
 		return;
-	spike->holder_interrupted = name_interrupted(env, &capture->holder, &stacks->holder);
+	if (!hit.kernel_size)
+		hit.user_size = hit.build_ids_size = 0;
+	hit.kernel_size = holder->interrupted_size;
+	memcpy(hit.kernel, holder->interrupted, sizeof(hit.kernel));
+	spike_name_stack(env, to, &hit);
+	if (!to->nr || to->frames[0].user) {
+		stack_free(to->frames, to->nr);
+		*to = (struct capture_stack){};
+		if (holder->user_address && !holder->at_interrupt)
+			to->frames = stack_name_user(holder->user_address, holder->pid);
+		to->rows[0] = to->frames;
+		to->nr = to->frames != NULL;
+	}
+	spike->holder_interrupted = to->nr;
 	/* Otherwise it was switched out once, at the spike. */
-	if (!spike->holder_interrupted && stack->kernel_size > 0 &&
-	    (stacks->holder.at_interrupt || stack->tid != stacks->spike.tid)) {
-		name_stack(env, &capture->holder, stack);
-		spike->holder_interrupted = stacks->holder.at_interrupt;
+	if (!to->nr && holder->stack.kernel_size > 0 &&
+	    (holder->at_interrupt || holder->stack.tid != stacks->spike.tid)) {
+		spike_name_stack(env, to, &holder->stack);
+		spike->holder_interrupted = holder->at_interrupt;
 	}
-	spike->holder = capture->holder.rows;
-	spike->nr_holder_frames = capture->holder.nr;
-	spike->holder_pid = (int)(stacks->holder.pid ?: stack->pid);
-	spike->holder_tid = (int)(stacks->holder.tid ?: stack->tid);
-}
-
-void spike_take_stacks(const struct capture_env *env, struct capture *capture)
-{
-	_cleanup_free_ struct trigger_stacks *stacks = malloc(sizeof(*stacks));
-	struct perf_poke_spike *spike = &capture->spike;
-
-	find_late(spike);
-	if (!stacks || !env->trigger || spike->poked ||
-	    !trigger_stacks(env->trigger, spike->sequence, stacks))
-		return;
-	spike->stack_pid = (int)stacks->spike.pid;
-	spike->stack_tid = (int)stacks->spike.tid;
-	spike->policy = (int)stacks->spike.policy;
-	spike->rt_priority = (int)stacks->spike.rt_priority;
-	spike->nice = stacks->spike.nice;
-	spike->stack = name_stack(env, &capture->stack, &stacks->spike);
-	spike->nr_frames = capture->stack.nr;
-	take_holder(env, capture, stacks);
-	spike->irqs_off = irqs_off(env, spike);
-	if (spike->kind == PERF_POKE_TRIGGER_IRQ)
-		hardware_narrow(&capture->hardware, stacks->steal_ns);
-}
-
-/* An unknown function does not fail the capture. */
-static void name_function(const struct capture_env *env, struct capture *capture)
-{
-	struct kallsyms_place place = { .address = capture->spike.function };
-
-	if (!place.address || capture_symbols_find(env->symbols, &place, 1) ||
-	    place.start != place.address)
-		return;
-	snprintf(capture->function_name, sizeof(capture->function_name), "%s", place.name);
-	capture->spike.function_name = capture->function_name;
-}
-
-/* A late thread may not have run before now. */
-static void take_latencies(const struct capture_env *env, struct perf_poke_spike *spike)
-{
-	bool wants_thread = env->config->thresholds[PERF_POKE_TRIGGER_THREAD];
-	bool wants_user = env->config->thresholds[PERF_POKE_TRIGGER_USER];
-	struct trigger_latencies seen;
-
-	if (!wants_thread && !wants_user)
-		return;
-	for (int i = 0; i < LATENCY_TRIES; i++) {
-		if (i)
-			usleep(LATENCY_PAUSE_US);
-		if (!trigger_latencies(env->trigger, spike->cpu, spike->sequence, &seen))
-			return;
-		spike->thread_ns = seen.thread_ns;
-		spike->user_ns = seen.user_ns;
-		spike->has_noise = trigger_has_noise(env->trigger);
-		spike->noise_irq_ns = seen.noise.irq_ns;
-		spike->noise_softirq_ns = seen.noise.softirq_ns;
-		spike->noise_thread_ns = seen.noise.thread_ns;
-		spike->noise_nmi_ns = seen.noise.nmi_ns;
-		if (seen.user_ns || (seen.thread_ns && !wants_user))
-			return;
-	}
-}
-
-static const char *softirq_name(int number)
-{
-	static const char *const names[] = { "HI",	 "TIMER",   "NET_TX", "NET_RX",	 "BLOCK",
-					     "IRQ_POLL", "TASKLET", "SCHED",  "HRTIMER", "RCU" };
-
-	return (size_t)number < ARRAY_SIZE(names) ? names[number] : "?";
+	spike->holder = to->rows;
+	spike->nr_holder_frames = to->nr;
+	spike->holder_pid = (int)(holder->pid ?: holder->stack.pid);
+	spike->holder_tid = (int)(holder->tid ?: holder->stack.tid);
 }
 
 /* As rtla's auto-analysis: name and number. */
-static void name_part(char *label, size_t size, const struct trigger_noise_part *part)
+static void noise_part_label(char *label, size_t size, const struct trigger_noise_part *part)
 {
+	static const char *const softirqs[] = { "HI",	    "TIMER",   "NET_TX", "NET_RX",  "BLOCK",
+						"IRQ_POLL", "TASKLET", "SCHED",	 "HRTIMER", "RCU" };
 	int length = (int)sizeof(part->name) - 1;
 
 	switch (part->class) {
@@ -234,7 +153,9 @@ static void name_part(char *label, size_t size, const struct trigger_noise_part 
 		snprintf(label, size, "irq %.*s:%d", length, part->name, part->number);
 		break;
 	case TRIGGER_NOISE_SOFTIRQ:
-		snprintf(label, size, "softirq %s:%d", softirq_name(part->number), part->number);
+		snprintf(label, size, "softirq %s:%d",
+			 (size_t)part->number < ARRAY_SIZE(softirqs) ? softirqs[part->number] : "?",
+			 part->number);
 		break;
 	case TRIGGER_NOISE_THREAD:
 		snprintf(label, size, "thread %.*s:%d", length, part->name, part->number);
@@ -268,19 +189,65 @@ void spike_explain_noise(struct perf_poke_spike *spike, const struct trigger_noi
 	/* Like osnoise, blame the hardware for unexplained noise. */
 	snprintf(spike->label, sizeof(spike->label), "hardware");
 	if (most)
-		name_part(spike->label, sizeof(spike->label), most);
+		noise_part_label(spike->label, sizeof(spike->label), most);
 }
 
-void spike_complete(const struct capture_env *env, struct capture *capture)
+/* The thread's latency, that of its return to user space, and what ran before, as far as they are
+ * known. False: the thread has not run yet. */
+static bool spike_take_latencies(const struct capture_env *env, struct perf_poke_spike *spike)
 {
-	struct perf_poke_spike *spike = &capture->spike;
-	struct trigger_noise_parts parts;
+	bool wants_thread = env->config->thresholds[PERF_POKE_TRIGGER_THREAD];
+	bool wants_user = env->config->thresholds[PERF_POKE_TRIGGER_USER];
+	struct trigger_latencies seen;
 
-	name_function(env, capture);
-	if (!env->trigger || spike->poked)
-		return;
-	take_latencies(env, spike);
-	if (spike->kind == PERF_POKE_TRIGGER_NOISE &&
+	if ((!wants_thread && !wants_user) ||
+	    !trigger_latencies(env->trigger, spike->cpu, spike->sequence, &seen))
+		return true;
+	spike->thread_ns = seen.thread_ns;
+	spike->user_ns = seen.user_ns;
+	spike->has_noise = trigger_has_noise(env->trigger);
+	spike->noise_irq_ns = seen.noise.irq_ns;
+	spike->noise_softirq_ns = seen.noise.softirq_ns;
+	spike->noise_thread_ns = seen.noise.thread_ns;
+	spike->noise_nmi_ns = seen.noise.nmi_ns;
+	return seen.user_ns || (seen.thread_ns && !wants_user);
+}
+
+bool spike_complete(const struct capture_env *env, struct capture *capture)
+{
+	_cleanup_free_ struct trigger_stacks *stacks = NULL;
+	struct perf_poke_spike *spike = &capture->spike;
+	struct kallsyms_place place = { .address = spike->function };
+	struct trigger_noise_parts parts;
+	bool has_more = env->trigger && !spike->poked;
+
+	if (capture->named)
+		return !has_more || spike_take_latencies(env, spike);
+	capture->named = true;
+	spike_find_late_thread(spike);
+	/* The stacks first: their tasks may end at any time. */
+	stacks = has_more ? malloc(sizeof(*stacks)) : NULL;
+	if (stacks && trigger_stacks(env->trigger, spike->sequence, stacks)) {
+		spike->stack_pid = (int)stacks->spike.pid;
+		spike->stack_tid = (int)stacks->spike.tid;
+		spike->policy = (int)stacks->spike.policy;
+		spike->rt_priority = (int)stacks->spike.rt_priority;
+		spike->nice = stacks->spike.nice;
+		spike->stack = spike_name_stack(env, &capture->stack, &stacks->spike);
+		spike->nr_frames = capture->stack.nr;
+		spike_take_holder(env, capture, stacks);
+		spike->irqs_off = spike_irqs_off(env, spike);
+		if (spike->kind == PERF_POKE_TRIGGER_IRQ)
+			hardware_narrow(&capture->hardware, stacks->steal_ns);
+	}
+	/* An unknown function does not fail the capture. */
+	if (place.address && !capture_symbols_find(env->symbols, &place, 1) &&
+	    place.start == place.address) {
+		snprintf(capture->function_name, sizeof(capture->function_name), "%s", place.name);
+		spike->function_name = capture->function_name;
+	}
+	if (has_more && spike->kind == PERF_POKE_TRIGGER_NOISE &&
 	    noise_parts(env->trigger, spike->sequence, &parts))
 		spike_explain_noise(spike, &parts);
+	return !has_more;
 }

@@ -14,36 +14,70 @@
 #include "cpulist.h"
 
 #define NAME_TRIES 1000
+/* How long a capture waits for the late thread, and how often it is looked for meanwhile. */
+#define LATENCY_WAIT_NS (100 * NSEC_PER_MSEC)
+#define LATENCY_PAUSE_NS (5 * NSEC_PER_MSEC)
 
-/* Sorts by time and states the spike: 20261121-093015.042-cpu3-83us */
-static void capture_name(const struct capture *capture, char *name, size_t size)
+/* Its folder in the work folder until it is complete. */
+static void capture_partial_name(const struct capture *capture, char name[32])
+{
+	snprintf(name, 32, "%" PRIu64, capture->still_ns);
+}
+
+void capture_begin(const struct capture_env *env, struct capture *capture, bool renews)
+{
+	const int work = env->output->work;
+	_cleanup_close_ int fd = -1;
+	char partial[32];
+	struct stat st;
+	int err = renews ? output_renew(env->output, &capture->note) : 0;
+
+	capture->error = err < 0 ? err : 0;
+	if (err < 0)
+		return;
+	capture_partial_name(capture, partial);
+	if (mkdirat(work, partial, 0700)) {
+		capture->error = -errno;
+		return;
+	}
+	fd = openat(work, partial, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	err = fd < 0 || fstat(fd, &st) ? -errno : 0;
+	if (!err) {
+		capture->dev = st.st_dev;
+		capture->ino = st.st_ino;
+		spike_complete(env, capture);
+		err = recorder_write(env->recorder, capture->snapshot, fd, &capture->spike,
+				     &capture->facts);
+	}
+	if (err)
+		tree_remove(work, partial);
+	capture->error = err;
+	capture->complete_by_ns = clock_ns(CLOCK_MONOTONIC) + LATENCY_WAIT_NS;
+}
+
+/* Renames the complete capture, unless the name is taken. Names sort by time and state the spike:
+ * 20261121-093015.042-cpu3-83us */
+static int capture_publish(const struct capture_env *env, const char *partial,
+			   struct capture *capture)
 {
 	const struct perf_poke_spike *spike = &capture->spike;
 	const char *kind = spike->kind ? trigger_kind_name(spike->kind) : "";
 	uint64_t wall_ns = clock_wall_ns(spike->time_ns);
 	time_t seconds = wall_ns / NSEC_PER_SEC;
+	const struct output *output = env->output;
+	char wanted[80], name[96];
 	struct tm tm;
 	size_t len;
 
 	localtime_r(&seconds, &tm);
-	len = strftime(name, size, "%Y%m%d-%H%M%S", &tm);
-	len += snprintf(name + len, size - len, ".%03u",
+	len = strftime(wanted, sizeof(wanted), "%Y%m%d-%H%M%S", &tm);
+	len += snprintf(wanted + len, sizeof(wanted) - len, ".%03u",
 			(unsigned int)(wall_ns % NSEC_PER_SEC / 1000000));
 	if (spike->poked)
-		snprintf(name + len, size - len, "-poke");
+		snprintf(wanted + len, sizeof(wanted) - len, "-poke");
 	else
-		snprintf(name + len, size - len, "-cpu%d-%s%s%" PRIu64 "us", spike->cpu, kind,
-			 *kind ? "-" : "", spike->latency_ns / 1000);
-}
-
-/* Renames the complete capture, unless the name is taken. */
-static int capture_publish(const struct capture_env *env, const char *partial,
-			   struct capture *capture)
-{
-	const struct output *output = env->output;
-	char wanted[80], name[96];
-
-	capture_name(capture, wanted, sizeof(wanted));
+		snprintf(wanted + len, sizeof(wanted) - len, "-cpu%d-%s%s%" PRIu64 "us", spike->cpu,
+			 kind, *kind ? "-" : "", spike->latency_ns / 1000);
 	for (int i = 1; i <= NAME_TRIES; i++) {
 		if (i == 1)
 			snprintf(name, sizeof(name), "%s", wanted);
@@ -60,61 +94,31 @@ static int capture_publish(const struct capture_env *env, const char *partial,
 	return -EEXIST;
 }
 
-static int capture_fill(const struct capture_env *env, int dirfd, struct capture *capture)
+bool capture_finish(const struct capture_env *env, struct capture *capture)
 {
-	struct perf_poke_spike *spike = &capture->spike;
-	int err;
-
-	/* While the task still exists. */
-	spike_take_stacks(env, capture);
-	err = recorder_write(env->recorder, capture->snapshot, dirfd, spike, &capture->facts);
-	if (err)
-		return err;
-	spike_complete(env, capture);
-	err = capture_json_write(env, capture, dirfd);
-	capture->size = tree_size(dirfd, ".");
-	return err;
-}
-
-static int capture_identify(struct capture *capture, int fd)
-{
-	struct stat st;
-
-	if (fstat(fd, &st))
-		return -errno;
-	capture->dev = st.st_dev;
-	capture->ino = st.st_ino;
-	return 0;
-}
-
-static int capture_try(const struct capture_env *env, struct capture *capture)
-{
+	const int work = env->output->work;
 	_cleanup_close_ int fd = -1;
 	char partial[32];
-	int err;
+	int err = capture->error;
 
-	err = output_renew(env->output, &capture->note);
-	if (err < 0)
-		return err;
-	snprintf(partial, sizeof(partial), "%" PRIu64, capture->still_ns);
-	if (mkdirat(env->output->work, partial, 0700))
-		return -errno;
-	fd = openat(env->output->work, partial, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	err = fd < 0 ? -errno : capture_identify(capture, fd);
-	if (!err)
-		err = capture_fill(env, fd, capture);
-	if (!err)
-		err = capture_publish(env, partial, capture);
-	if (err)
-		tree_remove(env->output->work, partial);
-	return err;
-}
-
-void capture_write(const struct capture_env *env, struct capture *capture)
-{
-	capture->error = capture_try(env, capture);
+	if (!err && !spike_complete(env, capture) &&
+	    clock_ns(CLOCK_MONOTONIC) < capture->complete_by_ns)
+		return false;
+	capture_partial_name(capture, partial);
+	if (!err) {
+		fd = openat(work, partial, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		err = fd < 0 ? -errno : capture_json_write(env, capture, fd);
+		if (fd >= 0)
+			capture->size = tree_size(fd, ".");
+		if (!err)
+			err = capture_publish(env, partial, capture);
+		if (err)
+			tree_remove(work, partial);
+	}
+	capture->error = err;
 	recorder_snapshot_free(env->recorder, capture->snapshot);
 	capture->snapshot = NULL;
+	return true;
 }
 
 void capture_free(const struct capture_env *env, struct capture *capture)
@@ -142,20 +146,17 @@ struct writer {
 	pthread_mutex_t lock; /* protects the fields below */
 	pthread_cond_t wake;
 	bool finish;
-	struct queue todo, done;
+	struct queue todo, begun, done;
 	struct removal *removals;
 };
-
-static void queue_init(struct queue *queue)
-{
-	queue->first = NULL;
-	queue->last = &queue->first;
-}
 
 static void queue_add(struct queue *queue, struct capture *capture)
 {
 	capture->next = NULL;
-	*queue->last = capture;
+	if (queue->first)
+		*queue->last = capture;
+	else
+		queue->first = capture;
 	queue->last = &capture->next;
 }
 
@@ -163,107 +164,105 @@ static struct capture *queue_pop(struct queue *queue)
 {
 	struct capture *capture = queue->first;
 
-	if (!capture)
-		return NULL;
-	queue->first = capture->next;
-	if (!queue->first)
-		queue->last = &queue->first;
+	if (capture)
+		queue->first = capture->next;
 	return capture;
 }
 
-static struct removal *removal_pop(struct writer *writer)
-{
-	struct removal *removal = writer->removals;
-
-	if (removal)
-		writer->removals = removal->next;
-	return removal;
-}
-
+/* The thread. While a capture waits for its late thread, the next one is begun.
+ *
+ * It has to look for the latency, since no event says that it is there: the program that measures
+ * it runs at the switch to the late thread. A wakeup from there would be one more interrupt on the
+ * watched CPU, at the very time that a further spike would be blamed on. */
 static void *writer_run(void *arg)
 {
 	struct writer *writer = arg;
-	struct removal *removal;
 	struct capture *capture;
+	struct removal *removal;
+	bool is_first, finished;
+	struct timespec until;
+	uint64_t again_ns;
 
 	pthread_setname_np(pthread_self(), "pp-writer");
 	affinity_leave(writer->env->config->cpus, writer->env->config->nr_cpus);
 	pthread_mutex_lock(&writer->lock);
 	for (;;) {
 		capture = queue_pop(&writer->todo);
-		removal = capture ? NULL : removal_pop(writer);
-		if (removal) {
+		if (capture) {
+			is_first = !writer->begun.first;
+			pthread_mutex_unlock(&writer->lock);
+			capture_begin(writer->env, capture, is_first);
+			pthread_mutex_lock(&writer->lock);
+			queue_add(&writer->begun, capture);
+		}
+		capture = writer->begun.first;
+		removal = capture ? NULL : writer->removals;
+		if (capture) {
+			pthread_mutex_unlock(&writer->lock);
+			finished = capture_finish(writer->env, capture);
+			pthread_mutex_lock(&writer->lock);
+			if (finished) {
+				queue_add(&writer->done, queue_pop(&writer->begun));
+				eventfd_write(writer->fd, 1);
+			} else if (!writer->todo.first) {
+				again_ns = clock_ns(CLOCK_MONOTONIC) + LATENCY_PAUSE_NS;
+				until.tv_sec = (time_t)(again_ns / NSEC_PER_SEC);
+				until.tv_nsec = (long)(again_ns % NSEC_PER_SEC);
+				pthread_cond_timedwait(&writer->wake, &writer->lock, &until);
+			}
+		} else if (removal) {
+			writer->removals = removal->next;
 			pthread_mutex_unlock(&writer->lock);
 			removal_end(removal);
 			pthread_mutex_lock(&writer->lock);
-			continue;
-		}
-		if (!capture && writer->finish)
+		} else if (writer->finish) {
 			break;
-		if (!capture) {
+		} else {
 			pthread_cond_wait(&writer->wake, &writer->lock);
-			continue;
 		}
-		pthread_mutex_unlock(&writer->lock);
-		capture_write(writer->env, capture);
-		pthread_mutex_lock(&writer->lock);
-		queue_add(&writer->done, capture);
-		eventfd_write(writer->fd, 1);
 	}
 	pthread_mutex_unlock(&writer->lock);
 	return NULL;
 }
 
-/* The thread must not inherit a real-time priority. Signals are left to the caller. */
-static int writer_create_thread(struct writer *writer)
-{
-	struct sched_param param = {};
-	sigset_t all, saved;
-	pthread_attr_t attr;
-	int err;
-
-	pthread_attr_init(&attr);
-	pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
-	pthread_attr_setschedpolicy(&attr, SCHED_OTHER);
-	pthread_attr_setschedparam(&attr, &param);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &saved);
-	err = pthread_create(&writer->thread, &attr, writer_run, writer);
-	pthread_sigmask(SIG_SETMASK, &saved, NULL);
-	pthread_attr_destroy(&attr);
-	writer->running = !err;
-	return -err;
-}
-
-/* The thread may wait for a CPU that tasks of others keep busy: while it has the lock, it runs with
- * the priority of who wants it. */
-static void writer_init_lock(struct writer *writer)
-{
-	pthread_mutexattr_t attr;
-
-	pthread_mutexattr_init(&attr);
-	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
-	pthread_mutex_init(&writer->lock, &attr);
-	pthread_mutexattr_destroy(&attr);
-}
-
 int writer_start(struct writer **ret, const struct capture_env *env)
 {
 	struct writer *writer = calloc(1, sizeof(*writer));
+	struct sched_param param = {};
+	pthread_mutexattr_t lock;
+	pthread_attr_t thread;
+	pthread_condattr_t wake;
+	sigset_t all, saved;
 	int err;
 
 	if (!writer)
 		return -ENOMEM;
 	writer->env = env;
-	queue_init(&writer->todo);
-	queue_init(&writer->done);
-	writer_init_lock(writer);
-	pthread_cond_init(&writer->wake, NULL);
+	/* The thread may wait for a CPU that tasks of others keep busy: while it has the lock, it
+	 * runs with the priority of who wants it. */
+	pthread_mutexattr_init(&lock);
+	pthread_mutexattr_setprotocol(&lock, PTHREAD_PRIO_INHERIT);
+	pthread_mutex_init(&writer->lock, &lock);
+	pthread_mutexattr_destroy(&lock);
+	pthread_condattr_init(&wake);
+	pthread_condattr_setclock(&wake, CLOCK_MONOTONIC);
+	pthread_cond_init(&writer->wake, &wake);
+	pthread_condattr_destroy(&wake);
+	/* The thread must not inherit a real-time priority. Signals are left to the caller. */
+	pthread_attr_init(&thread);
+	pthread_attr_setinheritsched(&thread, PTHREAD_EXPLICIT_SCHED);
+	pthread_attr_setschedpolicy(&thread, SCHED_OTHER);
+	pthread_attr_setschedparam(&thread, &param);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &saved);
 	writer->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
-	err = writer->fd < 0 ? -errno : writer_create_thread(writer);
+	err = writer->fd < 0 ? errno : pthread_create(&writer->thread, &thread, writer_run, writer);
+	pthread_sigmask(SIG_SETMASK, &saved, NULL);
+	pthread_attr_destroy(&thread);
+	writer->running = !err;
 	if (err) {
 		writer_free(writer);
-		return err;
+		return -err;
 	}
 	*ret = writer;
 	return 0;

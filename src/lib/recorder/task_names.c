@@ -70,29 +70,21 @@ int task_names_copy(const struct task_names *names, struct ring_copies **ret)
 	return ring_copies_new(names->rings, names->nr_cpus, ret);
 }
 
-static int put_maps(const struct task_names *names, struct perfdata_buf *buf, const int *maps_of)
-{
-	const struct perf_event_attr *attr = &names->event.attr;
-	int err = 0;
-
-	if (!maps_of)
-		return perfdata_put_task_maps(buf, attr, names->root_fd, -1);
-	for (; *maps_of && !err; maps_of++)
-		err = perfdata_put_task_maps(buf, attr, names->root_fd, *maps_of);
-	return err;
-}
-
 /* Maps of living tasks, and build ids of everything mapped so far. */
 static int write_maps(const struct task_names *names, struct perfdata *pd,
 		      const struct ring_copies *copy, const int *maps_of)
 {
 	_cleanup_free_ struct perfdata_records *records = calloc(copy->nr + 1, sizeof(*records));
+	const struct perf_event_attr *attr = &names->event.attr;
 	struct perfdata_buf buf = {};
-	int err;
+	int err = 0;
 
 	if (!records)
 		return -ENOMEM;
-	err = put_maps(names, &buf, maps_of);
+	if (!maps_of)
+		err = perfdata_put_task_maps(&buf, attr, names->root_fd, -1);
+	for (; maps_of && *maps_of && !err; maps_of++)
+		err = perfdata_put_task_maps(&buf, attr, names->root_fd, *maps_of);
 	if (!err)
 		err = perfdata_write(pd, buf.data, buf.len);
 	records[0] = (struct perfdata_records){ buf.data, buf.len };

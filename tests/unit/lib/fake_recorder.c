@@ -104,6 +104,13 @@ struct capture *fake_capture(unsigned int number)
 	return capture;
 }
 
+void write_capture(struct capture *capture)
+{
+	capture_begin(&env, capture, true);
+	while (!capture_finish(&env, capture))
+		continue;
+}
+
 static unsigned int count_entries(int dirfd)
 {
 	_cleanup_closedir_ DIR *dir = NULL;

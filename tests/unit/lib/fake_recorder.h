@@ -36,6 +36,9 @@ int remove_output(void **state);
 /* With a spike now, 83.5 us late on CPU 3. */
 struct capture *fake_capture(unsigned int number);
 
+/* Writes it as the writer's thread does. */
+void write_capture(struct capture *capture);
+
 /* Number of files and folders in the folder for captures and in the session's folder, without the
  * latter itself. */
 unsigned int fake_entries(const struct capture_env *env);

@@ -355,7 +355,9 @@ char *replay_capture(const struct replay *replay, const char *output, size_t rin
 
 	must(!output_open(&folder, output, 0, &(struct log){}));
 	replayed = replay;
-	capture_write(&env, &capture);
+	capture_begin(&env, &capture, true);
+	while (!capture_finish(&env, &capture))
+		continue;
 	output_close(&folder);
 	free_all(snapshot);
 	if (capture.error) {

@@ -223,23 +223,6 @@ int event_list_add_osnoise(struct event_list *list, int tracefs_fd)
 	return err;
 }
 
-static int event_list_add_sampled(struct event_list *list, int root_fd,
-				  const struct perf_poke_event *asked, const struct log *log)
-{
-	struct event event = {};
-	int err;
-
-	if (asked->filter)
-		return log_error(log, -EINVAL,
-				 "event '%s': not a tracepoint, so it takes no filter",
-				 asked->name);
-	err = pmu_event_parse(&event.sampled, root_fd, asked->name, log);
-	if (err)
-		return err;
-	event.name = strdup(asked->name);
-	return event.name ? event_list_append(list, event) : -ENOMEM;
-}
-
 /* By isolcpus= or nohz_full=, or by a partition of cpuset. */
 static bool any_is_isolated(int root_fd, const int *cpus, size_t nr_cpus)
 {
@@ -324,10 +307,24 @@ int event_list_open(struct event_list *list, const struct perf_poke_event *asked
 		nr_sampled += pmu_event_is(asked[i].name);
 	if (nr == nr_sampled)
 		err = event_list_add_default(&made, tracefs_fd, log);
-	for (size_t i = 0; i < nr && !err; i++)
-		err = pmu_event_is(asked[i].name)
-			      ? event_list_add_sampled(&made, root_fd, &asked[i], log)
-			      : event_list_add_tracepoints(&made, tracefs_fd, &asked[i], log);
+	for (size_t i = 0; i < nr && !err; i++) {
+		struct event event = {};
+
+		if (!pmu_event_is(asked[i].name)) {
+			err = event_list_add_tracepoints(&made, tracefs_fd, &asked[i], log);
+			continue;
+		}
+		if (asked[i].filter)
+			err = log_error(log, -EINVAL,
+					"event '%s': not a tracepoint, so it takes no filter",
+					asked[i].name);
+		else
+			err = pmu_event_parse(&event.sampled, root_fd, asked[i].name, log);
+		if (err)
+			break;
+		event.name = strdup(asked[i].name);
+		err = event.name ? event_list_append(&made, event) : -ENOMEM;
+	}
 	if (err) {
 		event_list_close(&made);
 		return err;

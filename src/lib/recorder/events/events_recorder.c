@@ -92,23 +92,26 @@ static struct perf_event_attr event_attr(const struct event *event, bool call_gr
 
 static int events_make_attrs(struct events_recorder *events, bool call_graph)
 {
-	events->ring_events = calloc(events->list.nr, sizeof(*events->ring_events));
+	const struct event_list *list = &events->list;
+
+	events->ring_events = calloc(list->nr, sizeof(*events->ring_events));
 	if (!events->ring_events)
 		return -ENOMEM;
-	for (size_t i = 0; i < events->list.nr; i++) {
+	for (size_t i = 0; i < list->nr; i++) {
 		struct ring_event *event = &events->ring_events[i];
 
-		event->attr = event_attr(&events->list.events[i], call_graph);
-		events->has_callchains |= call_graph || !events->list.events[i].id;
-		event->name = events->list.events[i].name;
-		event->filter = events->list.events[i].filter;
-		event->optional = events->list.events[i].optional;
+		event->attr = event_attr(&list->events[i], call_graph);
+		events->has_callchains |= call_graph || !list->events[i].id;
+		event->name = list->events[i].name;
+		event->filter = list->events[i].filter;
+		event->optional = list->events[i].optional;
 	}
 	return 0;
 }
 
 static int events_read_features(struct events_recorder *events,
-				const struct recorder_config *config, int tracefs_fd)
+				const struct recorder_config *config, int tracefs_fd,
+				const struct log *log)
 {
 	_cleanup_free_ const char **names =
 		calloc(events->list.nr + SENDERS_EVENTS_MAX, sizeof(*names));
@@ -127,72 +130,60 @@ static int events_read_features(struct events_recorder *events,
 		names[nr++] = senders[i].name;
 	err = perfdata_features_new(&events->features, events->root_fd, perf_poke__version(),
 				    config->opts->argv, config->opts->argc);
-	if (err)
-		return err;
-	return perfdata_features_add_tracing(events->features, tracefs_fd, names, nr);
+	if (!err)
+		err = perfdata_features_add_tracing(events->features, tracefs_fd, names, nr);
+	return err ? log_error(log, err, "cannot read the formats of the events: %s",
+			       strerror(-err))
+		   : 0;
 }
 
-static int events_open_all(struct events_recorder *events, const struct recorder_config *config,
-			   const struct log *log)
+static int events_open(struct recorder **ret, const struct recorder_config *config,
+		       const struct log *log)
 {
 	_cleanup_close_ int tracefs_fd = tracefs_open();
 	struct perf_event_attr attr = { .sample_type = PERF_SAMPLE_RAW, .sample_period = 1 };
-	size_t pages;
+	const struct perf_poke_opts *opts = config->opts;
+	struct events_recorder *events;
+	size_t pages = rings_pages(opts->buffer_size ? opts->buffer_size : BUFFER_DEFAULT);
 	int err;
 
 	if (tracefs_fd < 0)
 		return log_error(log, tracefs_fd,
 				 "no tracefs: mount -t tracefs tracefs /sys/kernel/tracing (%s)",
 				 tracefs_strerror(tracefs_fd));
-	events->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (events->root_fd < 0)
-		return -errno;
-	err = event_list_open(&events->list, config->opts->events, config->opts->nr_events,
-			      tracefs_fd, events->root_fd, log);
-	if (!err && config->osnoise && !config->opts->nr_events)
-		err = event_list_add_osnoise(&events->list, tracefs_fd);
-	if (!err && !config->opts->no_samples)
-		err = event_list_add_samples(&events->list, events->root_fd, config->cpus,
-					     config->nr_cpus);
-	if (!err)
-		err = events_make_attrs(events, config->opts->call_graph);
-	if (err)
-		return err;
-	events_attr(&attr);
-	err = senders_open(&events->senders, &attr, config, event_list_senders(&events->list),
-			   tracefs_fd, log);
-	if (err)
-		return err;
-	err = events_read_features(events, config, tracefs_fd);
-	if (err)
-		return log_error(log, err, "cannot read the formats of the events: %s",
-				 strerror(-err));
-	pages = rings_pages(config->opts->buffer_size ? config->opts->buffer_size : BUFFER_DEFAULT);
-	events->buffer_size = pages * sysconf(_SC_PAGESIZE);
-	events->nr_cpus = config->nr_cpus;
-	err = rings_open(&events->rings, events->ring_events, events->list.nr, config->cpus,
-			 config->nr_cpus, pages, log);
-	if (err)
-		return err;
-	attr.mmap = attr.mmap2 = events->has_callchains;
-	/* perf sched timehist shows callchains only if all events have them. */
-	if (config->opts->call_graph)
-		attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
-	return task_names_open(&events->names, &attr, events->root_fd, log);
-}
-
-static int events_open(struct recorder **ret, const struct recorder_config *config,
-		       const struct log *log)
-{
-	struct events_recorder *events = calloc(1, sizeof(*events));
-	int err;
-
+	events = calloc(1, sizeof(*events));
 	if (!events)
 		return -ENOMEM;
 	events->base.ops = &events_recorder;
-	events->root_fd = -1;
+	events->buffer_size = pages * sysconf(_SC_PAGESIZE);
+	events->nr_cpus = config->nr_cpus;
 	symbols_init(&events->symbols, config->work_fd);
-	err = events_open_all(events, config, log);
+	events->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	err = events->root_fd < 0 ? -errno
+				  : event_list_open(&events->list, opts->events, opts->nr_events,
+						    tracefs_fd, events->root_fd, log);
+	if (!err && config->osnoise && !opts->nr_events)
+		err = event_list_add_osnoise(&events->list, tracefs_fd);
+	if (!err && !opts->no_samples)
+		err = event_list_add_samples(&events->list, events->root_fd, config->cpus,
+					     config->nr_cpus);
+	if (!err)
+		err = events_make_attrs(events, opts->call_graph);
+	events_attr(&attr);
+	if (!err)
+		err = senders_open(&events->senders, &attr, config,
+				   event_list_senders(&events->list), tracefs_fd, log);
+	if (!err)
+		err = events_read_features(events, config, tracefs_fd, log);
+	if (!err)
+		err = rings_open(&events->rings, events->ring_events, events->list.nr, config->cpus,
+				 config->nr_cpus, pages, log);
+	attr.mmap = attr.mmap2 = events->has_callchains;
+	/* perf sched timehist shows callchains only if all events have them. */
+	if (opts->call_graph)
+		attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
+	if (!err)
+		err = task_names_open(&events->names, &attr, events->root_fd, log);
 	if (err) {
 		events_free(&events->base);
 		return err;

@@ -189,59 +189,47 @@ static int set_bits(struct perf_event_attr *attr, const char *format, uint64_t v
 	return value ? -ERANGE : 0;
 }
 
-/* UINT64_MAX: unknown */
-static uint64_t max_rate(int root_fd)
-{
-	char text[32];
-
-	return read_text_at(root_fd, MAX_RATE, text, sizeof(text)) ? UINT64_MAX
-								   : strtoull(text, NULL, 10);
-}
-
-static int set_rate(const struct parser *parser, bool freq, uint64_t value)
-{
-	uint64_t max = freq ? max_rate(parser->root_fd) : INT64_MAX;
-
-	if (!value || value > max)
-		return log_error(parser->log, -EINVAL,
-				 "event '%s': term '%s=%" PRIu64 "': must be 1 to %" PRIu64 "%s",
-				 parser->event, freq ? "freq" : "period", value, max,
-				 freq ? " (kernel.perf_event_max_sample_rate)" : "");
-	parser->attr->freq = freq;
-	parser->attr->sample_period = value;
-	return 0;
-}
-
-static int unknown_term(const struct parser *parser, const char *term)
-{
-	if (parser->pmu)
-		return log_error(parser->log, -EINVAL,
-				 "event '%s': term '%s' is unknown (period, freq, or see ls "
-				 "/" DEVICES "/%s/{format,events})",
-				 parser->event, term, parser->pmu);
-	return log_error(parser->log, -EINVAL, "event '%s': term '%s' is unknown (period or freq)",
-			 parser->event, term);
-}
-
 static int set_term(const struct parser *parser, const char *term, uint64_t value)
 {
 	uint64_t *word = parser->pmu ? find_word(parser->attr, term, strlen(term)) : NULL;
-	char format[128];
+	bool freq = !strcmp(term, "freq");
+	uint64_t max = INT64_MAX;
+	char text[128];
 	int err;
 
-	if (!strcmp(term, "freq") || !strcmp(term, "period"))
-		return set_rate(parser, term[0] == 'f', value);
+	if (freq && read_text_at(parser->root_fd, MAX_RATE, text, sizeof(text)))
+		max = UINT64_MAX;
+	else if (freq)
+		max = strtoull(text, NULL, 10);
+	if (freq || !strcmp(term, "period")) {
+		if (!value || value > max)
+			return log_error(parser->log, -EINVAL,
+					 "event '%s': term '%s=%" PRIu64 "': must be 1 to %" PRIu64
+					 "%s",
+					 parser->event, term, value, max,
+					 freq ? " (kernel.perf_event_max_sample_rate)" : "");
+		parser->attr->freq = freq;
+		parser->attr->sample_period = value;
+		return 0;
+	}
 	if (word) {
 		*word = value;
 		return 0;
 	}
-	if (!parser->pmu || read_of_pmu(parser, "format/", term, format, sizeof(format)))
-		return unknown_term(parser, term);
-	err = set_bits(parser->attr, format, value);
+	if (!parser->pmu)
+		return log_error(parser->log, -EINVAL,
+				 "event '%s': term '%s' is unknown (period or freq)", parser->event,
+				 term);
+	if (read_of_pmu(parser, "format/", term, text, sizeof(text)))
+		return log_error(parser->log, -EINVAL,
+				 "event '%s': term '%s' is unknown (period, freq, or see ls "
+				 "/" DEVICES "/%s/{format,events})",
+				 parser->event, term, parser->pmu);
+	err = set_bits(parser->attr, text, value);
 	if (err)
 		return log_error(parser->log, -EINVAL,
 				 "event '%s': term '%s=%#" PRIx64 "': does not fit (%s)",
-				 parser->event, term, value, format);
+				 parser->event, term, value, text);
 	return 0;
 }
 
@@ -275,22 +263,12 @@ static int parse_terms(const struct parser *parser, char *terms, bool aliases)
 	return err;
 }
 
-static unsigned int max_precise(const struct parser *parser)
-{
-	struct parser cpu = *parser;
-	char text[16];
-
-	if (!cpu.pmu)
-		cpu.pmu = "cpu";
-	return read_of_pmu(&cpu, "caps/", "max_precise", text, sizeof(text))
-		       ? 0
-		       : strtoul(text, NULL, 10);
-}
-
 static int parse_modifiers(const struct parser *parser, const char *modifiers)
 {
 	struct perf_event_attr *attr = parser->attr;
+	struct parser cpu = *parser;
 	unsigned int precise = 0;
+	char text[16];
 
 	if (modifiers[strcspn(modifiers, "ukh")])
 		attr->exclude_user = attr->exclude_kernel = attr->exclude_hv = 1;
@@ -310,30 +288,15 @@ static int parse_modifiers(const struct parser *parser, const char *modifiers)
 					 ", p at most three times",
 					 parser->event, modifiers);
 	}
-	attr->precise_ip = strchr(modifiers, 'P') ? max_precise(parser) & PRECISE_MAX : precise;
+	attr->precise_ip = precise;
+	if (!cpu.pmu)
+		cpu.pmu = "cpu";
+	/* As precise as the PMU can be. */
+	if (strchr(modifiers, 'P'))
+		attr->precise_ip = read_of_pmu(&cpu, "caps/", "max_precise", text, sizeof(text))
+					   ? 0
+					   : strtoul(text, NULL, 10) & PRECISE_MAX;
 	return 0;
-}
-
-static int find_pmu(const struct parser *parser)
-{
-	char text[16];
-
-	if (!*parser->pmu || *parser->pmu == '.' ||
-	    read_of_pmu(parser, "", "type", text, sizeof(text)))
-		return log_error(parser->log, -ENOENT,
-				 "event '%s': there is no PMU '%s' (ls /" DEVICES ")",
-				 parser->event, parser->pmu);
-	parser->attr->type = strtoul(text, NULL, 10);
-	return 0;
-}
-
-static uint64_t default_period(const struct perf_event_attr *attr)
-{
-	if (attr->type != PERF_TYPE_SOFTWARE)
-		return PERIOD_HARDWARE;
-	return attr->config == PERF_COUNT_SW_CPU_CLOCK || attr->config == PERF_COUNT_SW_TASK_CLOCK
-		       ? PERIOD_CLOCK_NS
-		       : 1;
 }
 
 /* NAME[/TERM,.../][:MODIFIERS]; NAME is a generic event or a PMU. */
@@ -342,9 +305,9 @@ int pmu_event_parse(struct perf_event_attr *attr, int root_fd, const char *name,
 {
 	struct parser parser = { attr, root_fd, name, NULL, log };
 	_cleanup_free_ char *copy = strdup(name);
-	char *terms = NULL, *rest = copy;
+	char *terms = NULL, *rest = copy, type[16];
 	bool has_terms;
-	int err = 0;
+	int err;
 
 	if (!copy)
 		return -ENOMEM;
@@ -362,11 +325,19 @@ int pmu_event_parse(struct perf_event_attr *attr, int root_fd, const char *name,
 	}
 	if (!find_symbol(attr, copy)) {
 		parser.pmu = copy;
-		err = find_pmu(&parser);
+		if (!*copy || *copy == '.' || read_of_pmu(&parser, "", "type", type, sizeof(type)))
+			return log_error(log, -ENOENT,
+					 "event '%s': there is no PMU '%s' (ls /" DEVICES ")", name,
+					 copy);
+		attr->type = strtoul(type, NULL, 10);
 	}
-	attr->sample_period = default_period(attr);
-	if (!err)
-		err = parse_terms(&parser, terms, true);
+	attr->sample_period = 1;
+	if (attr->type != PERF_TYPE_SOFTWARE)
+		attr->sample_period = PERIOD_HARDWARE;
+	else if (attr->config == PERF_COUNT_SW_CPU_CLOCK ||
+		 attr->config == PERF_COUNT_SW_TASK_CLOCK)
+		attr->sample_period = PERIOD_CLOCK_NS;
+	err = parse_terms(&parser, terms, true);
 	return err ? err : parse_modifiers(&parser, rest);
 }
 

@@ -67,39 +67,14 @@ static char *take_word(const char **at, const char *end)
 	return word;
 }
 
-static int parse_index(const struct filter *filter, const char **at, int *index)
+static int parse_place(const struct filter *filter, const char **at, struct place *place)
 {
 	unsigned long number;
 	char *end;
 
-	*index = ANY;
 	skip(at, " ");
-	if (**at != '#')
-		return 0;
-	++*at;
-	skip(at, " ");
-	if (**at == 'g' || **at == 'G') {
-		++*at;
-		*index = GLOBAL;
-		return 0;
-	}
 	errno = 0;
-	number = strtoul(*at, &end, 0);
-	if (!isdigit(**at) || errno || number > INT_MAX)
-		return fail(filter, -EINVAL,
-			    "# must be followed by a number, as in #1, or by g (the global one)");
-	*at = end;
-	*index = number;
-	return 0;
-}
-
-static int parse_place(const struct filter *filter, const char **at, struct place *place)
-{
-	char *end;
-
-	skip(at, " ");
 	if (isdigit(**at)) {
-		errno = 0;
 		place->number = strtoull(*at, &end, 0);
 		if (errno || (*end && !strchr(" ,/@", *end)))
 			return fail(filter, -EINVAL, "'%.*s' is not a number",
@@ -112,13 +87,36 @@ static int parse_place(const struct filter *filter, const char **at, struct plac
 		return -ENOMEM;
 	if (!*place->symbol)
 		return fail(filter, -EINVAL, "a symbol or address is missing: use " USAGE);
-	return parse_index(filter, at, &place->index);
+	place->index = ANY;
+	skip(at, " ");
+	if (**at != '#')
+		return 0;
+	++*at;
+	skip(at, " ");
+	if (**at == 'g' || **at == 'G') {
+		++*at;
+		place->index = GLOBAL;
+		return 0;
+	}
+	errno = 0;
+	number = strtoul(*at, &end, 0);
+	if (!isdigit(**at) || errno || number > INT_MAX)
+		return fail(filter, -EINVAL,
+			    "# must be followed by a number, as in #1, or by g (the global one)");
+	*at = end;
+	place->index = number;
+	return 0;
 }
 
-static int parse_action(struct filter *filter, const char **at)
+static int parse(struct filter *filter, const char **at)
 {
-	_cleanup_free_ char *word = take_word(at, " ,/@#");
+	_cleanup_free_ char *word = NULL;
+	int err;
 
+	/* All of the rest, until the end of this filter is known. */
+	filter->text = *at;
+	filter->len = strlen(*at);
+	word = take_word(at, " ,/@#");
 	if (!word)
 		return -ENOMEM;
 	if (!strcmp(word, "start"))
@@ -129,19 +127,7 @@ static int parse_action(struct filter *filter, const char **at)
 	/* The kernel calls perf's tracestop a stop with a range. */
 	filter->action = *word == 'f' ? "filter" : "stop";
 	filter->needs_end = !strcmp(word, "stop");
-	return 0;
-}
-
-static int parse(struct filter *filter, const char **at)
-{
-	int err;
-
-	/* All of the rest, until the end of this filter is known. */
-	filter->text = *at;
-	filter->len = strlen(*at);
-	err = parse_action(filter, at);
-	if (!err)
-		err = parse_place(filter, at, &filter->begin);
+	err = parse_place(filter, at, &filter->begin);
 	skip(at, " ");
 	if (!err && **at == '/') {
 		++*at;
@@ -226,22 +212,6 @@ static int find(const struct filter *filter, const struct place *place, struct s
 	return choose(filter, place, ranges, nr, range);
 }
 
-/* The symbol `*`: the whole kernel. */
-static int resolve_whole(struct filter *filter)
-{
-	struct symbol_range range;
-	int err;
-
-	if (filter->has_end)
-		return fail(filter, -EINVAL, "* is the whole kernel and takes no size");
-	err = kallsyms_whole(&range);
-	if (err)
-		return fail_find(filter, "*", err);
-	filter->address = range.start;
-	filter->size = range.size;
-	return 0;
-}
-
 /* As in perf, a function as the end is part of the range. */
 static int resolve_end(struct filter *filter)
 {
@@ -269,10 +239,15 @@ static int resolve(struct filter *filter)
 	struct symbol_range range = {};
 	int err;
 
-	if (filter->begin.symbol && !strcmp(filter->begin.symbol, "*"))
-		return resolve_whole(filter);
 	range.start = filter->begin.number;
-	if (filter->begin.symbol) {
+	if (filter->begin.symbol && !strcmp(filter->begin.symbol, "*")) {
+		/* The whole kernel. */
+		if (filter->has_end)
+			return fail(filter, -EINVAL, "* is the whole kernel and takes no size");
+		err = kallsyms_whole(&range);
+		if (err)
+			return fail_find(filter, "*", err);
+	} else if (filter->begin.symbol) {
 		err = find(filter, &filter->begin, &range);
 		if (err)
 			return err;
@@ -301,23 +276,6 @@ static int append(const struct filter *filter, char **resolved)
 	return -ENOMEM;
 }
 
-static int resolve_one(const char **at, unsigned int nr, unsigned int max, char **resolved,
-		       const struct log *log)
-{
-	_cleanup_(filter_close) struct filter filter = { .log = log };
-	int err = parse(&filter, at);
-
-	if (!err && nr > max)
-		err = fail(
-			&filter, -EINVAL,
-			max ? "the PMU has %u address ranges: remove this filter and those after it"
-			    : "the PMU has %u address ranges: this CPU cannot filter",
-			max);
-	if (!err)
-		err = resolve(&filter);
-	return err ?: append(&filter, resolved);
-}
-
 int addr_filter_resolve(char **ret, const char *text, unsigned int max, const struct log *log)
 {
 	_cleanup_free_ char *resolved = NULL;
@@ -328,7 +286,19 @@ int addr_filter_resolve(char **ret, const char *text, unsigned int max, const st
 	if (!*at)
 		return log_error(log, -EINVAL, "address filter '%s': empty: use " USAGE, text);
 	for (unsigned int nr = 1; *at; nr++) {
-		err = resolve_one(&at, nr, max, &resolved, log);
+		_cleanup_(filter_close) struct filter filter = { .log = log };
+
+		err = parse(&filter, &at);
+		if (!err && nr > max)
+			err = fail(&filter, -EINVAL,
+				   max ? "the PMU has %u address ranges: remove this filter and "
+					 "those after it"
+				       : "the PMU has %u address ranges: this CPU cannot filter",
+				   max);
+		if (!err)
+			err = resolve(&filter);
+		if (!err)
+			err = append(&filter, &resolved);
 		if (err)
 			return err;
 		skip(&at, " ,");

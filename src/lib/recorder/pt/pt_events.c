@@ -234,38 +234,26 @@ static int map_group(const struct pt_events *events, struct pt_group *group)
 	return err;
 }
 
-/* Bytes; UINT64_MAX if unknown. */
-static uint64_t available_memory(void)
-{
-	const char *const name = "MemAvailable:";
-	char text[512], *line;
-
-	if (read_text_at(AT_FDCWD, "/proc/meminfo", text, sizeof(text)))
-		return UINT64_MAX;
-	line = strstr(text, name);
-	return line ? strtoull(line + strlen(name), NULL, 10) << 10 : UINT64_MAX;
-}
-
-/* Otherwise the rings could take all memory and leave none for snapshots and other processes. */
-static int check_memory(const struct pt_events_config *config, const struct log *log)
-{
-	uint64_t available = available_memory();
-
-	if ((config->nr_cpus + config->nr_copies) * config->aux_size <= available)
-		return 0;
-	return log_error(log, -ENOMEM,
-			 "buffer %zu: AUX rings of this size on %zu CPUs, and copies of %zu, do "
-			 "not fit in the memory available, %llu MiB: use a smaller buffer",
-			 config->aux_size, config->nr_cpus, config->nr_copies,
-			 (unsigned long long)available >> 20);
-}
-
+/* Without the check the rings could take all memory and leave none for snapshots and other
+ * processes. */
 static int map_groups(struct pt_events *events, const struct log *log)
 {
-	int err = check_memory(&events->config, log);
+	const struct pt_events_config *config = &events->config;
+	const char *const name = "MemAvailable:";
+	uint64_t available = UINT64_MAX;
+	char text[512], *line;
+	int err = 0;
 
-	if (err)
-		return err;
+	if (!read_text_at(AT_FDCWD, "/proc/meminfo", text, sizeof(text)) &&
+	    (line = strstr(text, name)))
+		available = strtoull(line + strlen(name), NULL, 10) << 10;
+	if ((config->nr_cpus + config->nr_copies) * config->aux_size > available)
+		return log_error(log, -ENOMEM,
+				 "buffer %zu: AUX rings of this size on %zu CPUs, and copies of "
+				 "%zu, do not fit in the memory available, %llu MiB: use a "
+				 "smaller buffer",
+				 config->aux_size, config->nr_cpus, config->nr_copies,
+				 (unsigned long long)available >> 20);
 	for (size_t cpu = 0; cpu < events->nr_cpus && !err; cpu++)
 		err = map_group(events, &events->groups[cpu]);
 	if (err == -EPERM)
@@ -282,26 +270,12 @@ static int map_groups(struct pt_events *events, const struct log *log)
 	return 0;
 }
 
-static int open_groups(struct pt_events *events, const struct log *log)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < events->nr_cpus && !err; i++) {
-		struct pt_group *group = &events->groups[i];
-		char name[16];
-
-		snprintf(name, sizeof(name), "%d", events->config.cpus[i]);
-		group->cpus = perf_cpu_map__new(name);
-		err = group->cpus ? open_group(events, group, log) : -ENOMEM;
-	}
-	return err ? err : map_groups(events, log);
-}
-
 int pt_events_open(struct pt_events **ret, const struct pt_events_config *config,
 		   const struct log *log)
 {
 	struct pt_events *events =
 		calloc(1, sizeof(*events) + config->nr_cpus * sizeof(events->groups[0]));
+	char name[16];
 	int err;
 
 	if (!events)
@@ -318,7 +292,15 @@ int pt_events_open(struct pt_events **ret, const struct pt_events_config *config
 	events->sample_attr.sample_id_all = 1;
 	events->sample_attr.read_format = PERF_FORMAT_ID;
 	events->sample_attr.aux_sample_size = config->sample_size;
-	err = events->ids ? open_groups(events, log) : -ENOMEM;
+	err = events->ids ? 0 : -ENOMEM;
+	for (size_t i = 0; i < events->nr_cpus && !err; i++) {
+		snprintf(name, sizeof(name), "%d", config->cpus[i]);
+		events->groups[i].cpus = perf_cpu_map__new(name);
+		err = events->groups[i].cpus ? open_group(events, &events->groups[i], log)
+					     : -ENOMEM;
+	}
+	if (!err)
+		err = map_groups(events, log);
 	if (err) {
 		pt_events_free(events);
 		return err;

@@ -47,28 +47,12 @@ static void pt_attr(struct perf_event_attr *attr)
 	};
 }
 
-static int pt_read_filter(struct pt_recorder *pt, const struct recorder_config *config,
-			  const struct log *log)
-{
-	const char *text = config->opts->nr_events ? config->opts->events[0].filter : NULL;
-	int err;
-
-	if (!text)
-		return 0;
-	err = addr_filter_resolve(&pt->filter, text, pt->config.nr_addr_filters, log);
-	if (!err && pt->config.exclude_kernel)
-		return log_error(log, -EINVAL,
-				 "address filter '%s': filters the kernel, which event '%s' "
-				 "excludes: use the modifier k",
-				 text, config->opts->events[0].name);
-	return err;
-}
-
 static int pt_read_config(struct pt_recorder *pt, const struct recorder_config *config,
 			  const struct log *log)
 {
 	_cleanup_close_ int fd = open(PT_PMU_DIR, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	const char *event = config->opts->nr_events ? config->opts->events[0].name : NULL;
+	const struct perf_poke_event *event =
+		config->opts->nr_events ? &config->opts->events[0] : NULL;
 	int err;
 
 	if (config->opts->freeze_all && config->opts->freeze == PERF_POKE_FREEZE_SAMPLE)
@@ -87,11 +71,17 @@ static int pt_read_config(struct pt_recorder *pt, const struct recorder_config *
 	if (config->opts->nr_events > 1)
 		return log_error(log, -EINVAL, "event '%s': the recorder pt takes one event only",
 				 config->opts->events[1].name);
-	err = pt_config_parse(&pt->config, fd, event, log);
-	if (!err)
-		err = pt_read_filter(pt, config, log);
+	err = pt_config_parse(&pt->config, fd, event ? event->name : NULL, log);
+	if (!err && event && event->filter)
+		err = addr_filter_resolve(&pt->filter, event->filter, pt->config.nr_addr_filters,
+					  log);
 	if (err)
 		return err;
+	if (pt->filter && pt->config.exclude_kernel)
+		return log_error(log, -EINVAL,
+				 "address filter '%s': filters the kernel, which event '%s' "
+				 "excludes: use the modifier k",
+				 event->filter, event->name);
 	pt_attr(&pt->attr);
 	pt->attr.type = pt->config.type;
 	pt->attr.config = pt->config.config;
@@ -284,18 +274,26 @@ static int pt_open_task_names(struct pt_recorder *pt, const struct recorder_conf
 			  rings_pages(SWITCH_RING), log);
 }
 
-static int pt_open_all(struct pt_recorder *pt, const struct recorder_config *config,
-		       const struct log *log)
+static int pt_open(struct recorder **ret, const struct recorder_config *config,
+		   const struct log *log)
 {
+	struct pt_recorder *pt = calloc(1, sizeof(*pt) + config->nr_cpus * sizeof(pt->cpus[0]));
 	int err;
 
-	pt->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (pt->root_fd < 0)
-		return -errno;
+	if (!pt)
+		return -ENOMEM;
+	pt->base.ops = &pt_recorder;
+	pt->nr_cpus = config->nr_cpus;
+	pt->freeze_all = config->opts->freeze_all;
+	pt->raw_rings = config->opts->raw_rings;
 	pt->aux_size =
 		rings_pages(config->opts->buffer_size ? config->opts->buffer_size : AUX_DEFAULT) *
 		sysconf(_SC_PAGESIZE);
-	err = pt_read_config(pt, config, log);
+	symbols_init(&pt->symbols, config->work_fd);
+	for (size_t i = 0; i < pt->nr_cpus; i++)
+		pt->cpus[i].cpu = config->cpus[i];
+	pt->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	err = pt->root_fd < 0 ? -errno : pt_read_config(pt, config, log);
 	if (!err)
 		err = perfdata_features_new(&pt->features, pt->root_fd, perf_poke__version(),
 					    config->opts->argv, config->opts->argc);
@@ -307,26 +305,8 @@ static int pt_open_all(struct pt_recorder *pt, const struct recorder_config *con
 		err = pt_open_pool(pt, log);
 	if (!err)
 		err = pt_open_tracepoints(pt, config, log);
-	return err ? err : pt_open_task_names(pt, config, log);
-}
-
-static int pt_open(struct recorder **ret, const struct recorder_config *config,
-		   const struct log *log)
-{
-	struct pt_recorder *pt = calloc(1, sizeof(*pt) + config->nr_cpus * sizeof(pt->cpus[0]));
-	int err;
-
-	if (!pt)
-		return -ENOMEM;
-	pt->base.ops = &pt_recorder;
-	pt->root_fd = -1;
-	pt->nr_cpus = config->nr_cpus;
-	pt->freeze_all = config->opts->freeze_all;
-	pt->raw_rings = config->opts->raw_rings;
-	symbols_init(&pt->symbols, config->work_fd);
-	for (size_t i = 0; i < pt->nr_cpus; i++)
-		pt->cpus[i].cpu = config->cpus[i];
-	err = pt_open_all(pt, config, log);
+	if (!err)
+		err = pt_open_task_names(pt, config, log);
 	if (err) {
 		pt_free(&pt->base);
 		return err;

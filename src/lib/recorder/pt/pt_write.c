@@ -155,30 +155,26 @@ static int write_traces(const struct pt_recorder *pt, struct perfdata *pd,
 	return err;
 }
 
-/* The task at the start of the trace: the oldest context switch left it. Without a switch: the
+/* The task at the start of each trace: the oldest context switch left it. Without a switch: the
  * interrupted task, or the one that ran before the woken thread. */
-static int put_first_task(struct perfdata_buf *buf, const struct snapshot *snapshot,
-			  const struct pt_trace *trace, const struct perf_poke_spike *spike)
-{
-	int task_cpu = spike->kind == PERF_POKE_TRIGGER_WAKEUP ? spike->ran_cpu : spike->cpu;
-	int cpu = snapshot->pt->cpus[trace->index].cpu;
-	struct records_task task = {};
-
-	if (snapshot->switches && records_first_task(&snapshot->switches[trace->index], &task))
-		return perfdata_put_itrace_start(buf, cpu, task.pid, task.tid);
-	if (cpu == task_cpu)
-		return perfdata_put_itrace_start(buf, cpu, spike->pid, spike->tid);
-	return 0;
-}
-
 static int write_first_tasks(struct perfdata *pd, const struct snapshot *snapshot,
 			     const struct perf_poke_spike *spike)
 {
+	int task_cpu = spike->kind == PERF_POKE_TRIGGER_WAKEUP ? spike->ran_cpu : spike->cpu;
 	struct perfdata_buf buf = {};
 	int err = 0;
 
-	for (size_t i = 0; i < snapshot->nr && !err; i++)
-		err = put_first_task(&buf, snapshot, &snapshot->traces[i], spike);
+	for (size_t i = 0; i < snapshot->nr && !err; i++) {
+		const struct pt_trace *trace = &snapshot->traces[i];
+		int cpu = snapshot->pt->cpus[trace->index].cpu;
+		struct records_task task = {};
+
+		if (snapshot->switches &&
+		    records_first_task(&snapshot->switches[trace->index], &task))
+			err = perfdata_put_itrace_start(&buf, cpu, task.pid, task.tid);
+		else if (cpu == task_cpu)
+			err = perfdata_put_itrace_start(&buf, cpu, spike->pid, spike->tid);
+	}
 	return records_flush(pd, &buf, err);
 }
 

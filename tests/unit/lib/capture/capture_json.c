@@ -53,7 +53,7 @@ static struct json_object *written(struct capture *capture)
 	_cleanup_free_ char *path = NULL;
 	struct json_object *json;
 
-	capture_write(&env, capture);
+	write_capture(capture);
 	assert_int_equal(capture->error, 0);
 	assert_true(asprintf(&path, "%s/capture.json", capture->path) > 0);
 	json = json_object_from_file(path);
@@ -281,7 +281,7 @@ TEST_WITH(is_read_as_it_was_written, set_up, remove_output)
 	capture->spike.expected_ns = 18;
 	capture->spike.kind = PERF_POKE_TRIGGER_NOISE;
 	capture->spike.ran_watched = capture->spike.overrun = true;
-	capture_write(&env, capture);
+	write_capture(capture);
 	told = capture_told(&env, capture);
 	assert_int_equal(perf_poke__capture_open(&found, capture->path), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(json); i++) {

@@ -140,7 +140,7 @@ static void check_latencies(enum perf_poke_trigger_kind wanted, bool poked, int 
 	config.thresholds[wanted] = 1;
 	env.trigger = (struct trigger *)&looks;
 	capture->spike.poked = poked;
-	capture_write(&env, capture);
+	write_capture(capture);
 	assert_int_equal(looks, expected_looks);
 	assert_int_equal(capture->spike.thread_ns, looks > 1 ? 90000 : 0);
 	assert_int_equal(capture->spike.user_ns, looks > 2 ? 95000 : 0);
@@ -170,7 +170,7 @@ static int irqs_off(enum perf_poke_trigger_kind kind, bool idle,
 	env.trigger = (struct trigger *)&seen;
 	capture->spike.kind = kind;
 	capture->spike.idle = idle;
-	capture_write(&env, capture);
+	write_capture(capture);
 	irqs_off = capture->spike.irqs_off;
 	capture_free(&env, capture);
 	return irqs_off;
@@ -213,7 +213,7 @@ static uint64_t holder_at(const struct trigger_holder *holder, int last_tid)
 	seen = (struct trigger_stacks){ .spike.tid = (uint32_t)last_tid, .holder = *holder };
 	env.trigger = (struct trigger *)&seen;
 	capture->spike.kind = PERF_POKE_TRIGGER_THREAD;
-	capture_write(&env, capture);
+	write_capture(capture);
 	if (spike->nr_holder_frames) {
 		address = spike->holder[0]->address;
 		assert_int_equal(spike->holder_tid, TASK_TID);
@@ -271,7 +271,7 @@ TEST_WITH(finds_the_late_thread, make_output, remove_output)
 	spike->pid = 0;
 	spike->late_policy = -1;
 	spike->late_nice = 77;
-	capture_write(&env, capture);
+	write_capture(capture);
 	assert_int_equal(spike->late_pid, getpid());
 	assert_int_equal(spike->pid, getpid());
 	assert_string_equal(spike->late_comm, comm);

@@ -46,7 +46,7 @@ TEST_WITH(appears_under_its_name, make_output, remove_output)
 {
 	struct capture *capture = fake_capture(17);
 
-	capture_write(&env, capture);
+	write_capture(capture);
 	check_name(capture, "^/[0-9]{8}-[0-9]{6}\\.[0-9]{3}-cpu3-83us$");
 	check_content(capture, "17");
 	assert_int_equal(fake_entries(&env), 1);
@@ -70,7 +70,7 @@ TEST_WITH(a_poke_has_no_cpu, make_output, remove_output)
 	capture->spike.poked = true;
 	capture->spike.cpu = -1;
 	capture->spike.latency_ns = 0;
-	capture_write(&env, capture);
+	write_capture(capture);
 	check_name(capture, "^/[0-9]{8}-[0-9]{6}\\.[0-9]{3}-poke$");
 	assert_int_equal(fake.spike_cpu, -1);
 	capture_free(&env, capture);
@@ -89,7 +89,7 @@ TEST_WITH(is_named_after_the_spike, make_output, remove_output)
 	strftime(minute, sizeof(minute), "%Y%m%d-%H%M", localtime_r(&before, &tm));
 	strftime(next, sizeof(next), "%Y%m%d-%H%M", localtime_r(&later, &tm));
 	snprintf(pattern, sizeof(pattern), "^/(%s|%s)", minute, next);
-	capture_write(&env, capture);
+	write_capture(capture);
 	check_name(capture, pattern);
 	capture_free(&env, capture);
 }
@@ -111,7 +111,7 @@ TEST_WITH(a_taken_name_is_left_alone, make_output, remove_output)
 	for (unsigned int i = 0; i < 3; i++) {
 		captures[i] = fake_capture(i);
 		captures[i]->spike.time_ns = time_ns;
-		capture_write(&env, captures[i]);
+		write_capture(captures[i]);
 	}
 	check_name(captures[0], "-cpu3-83us$");
 	check_name(captures[1], "-cpu3-83us-2$");
@@ -133,14 +133,14 @@ TEST_WITH(names_run_out, make_output, remove_output)
 
 	first->spike.time_ns = same_time_ns();
 	thousandth->spike.time_ns = last->spike.time_ns = first->spike.time_ns;
-	capture_write(&env, first);
+	write_capture(first);
 	for (int i = 2; i < 1000; i++) {
 		snprintf(name, sizeof(name), "%s-%d", strrchr(first->path, '/') + 1, i);
 		put_file(captures.fd, name, "mine");
 	}
-	capture_write(&env, thousandth);
+	write_capture(thousandth);
 	check_name(thousandth, "-1000$");
-	capture_write(&env, last);
+	write_capture(last);
 	assert_int_equal(last->error, -EEXIST);
 	assert_null(last->path);
 	assert_int_equal(fake_entries(&env), 1000);
@@ -155,7 +155,7 @@ TEST_WITH(a_failure_leaves_nothing, make_output, remove_output)
 	struct capture *capture = fake_capture(1), *next = fake_capture(2);
 
 	fake.error = -ENOSPC;
-	capture_write(&env, capture);
+	write_capture(capture);
 	assert_int_equal(capture->error, -ENOSPC);
 	assert_null(capture->path);
 	assert_null(capture->snapshot);
@@ -164,7 +164,7 @@ TEST_WITH(a_failure_leaves_nothing, make_output, remove_output)
 	capture_free(&env, capture);
 
 	fake.error = 0;
-	capture_write(&env, next);
+	write_capture(next);
 	check_content(next, "2");
 	assert_int_equal(fake_entries(&env), 1);
 	capture_free(&env, next);
@@ -176,7 +176,7 @@ TEST_WITH(a_late_failure_leaves_nothing, make_output, remove_output)
 	struct capture *capture = fake_capture(1);
 
 	fake.also = "capture.json";
-	capture_write(&env, capture);
+	write_capture(capture);
 	assert_int_equal(capture->error, -EEXIST);
 	assert_null(capture->path);
 	assert_int_equal(fake.written, 1);
@@ -192,13 +192,13 @@ TEST_WITH(the_folder_is_made_again, make_output, remove_output)
 
 	snprintf(moved, sizeof(moved), "%s/moved", folder->path);
 	assert_int_equal(rename(config.opts.output, moved), 0);
-	capture_write(&env, first);
+	write_capture(first);
 	check_content(first, "1");
 	assert_non_null(strstr(first->note, config.opts.output));
 	assert_non_null(strstr(first->note, moved));
 	/* The session's files in it are gone. */
 	assert_int_equal(rmdir(moved), 0);
-	capture_write(&env, second);
+	write_capture(second);
 	check_content(second, "2");
 	assert_null(second->note);
 	assert_int_equal(fake_entries(&env), 2);
@@ -213,12 +213,12 @@ TEST_WITH(the_folder_cannot_be_made_again, make_output, remove_output)
 	assert_int_equal(tree_remove(captures.fd, captures.work_name), 0);
 	assert_int_equal(rmdir(config.opts.output), 0);
 	put_file(folder->fd, "captures", "in the way");
-	capture_write(&env, capture);
+	write_capture(capture);
 	assert_int_equal(capture->error, -ENOTDIR);
 	assert_int_equal(fake.written, 0);
 	assert_int_equal(fake.freed, 1);
 	assert_int_equal(unlinkat(folder->fd, "captures", 0), 0);
-	capture_write(&env, next);
+	write_capture(next);
 	check_content(next, "2");
 	capture_free(&env, capture);
 	capture_free(&env, next);
@@ -232,7 +232,7 @@ TEST_WITH(is_for_its_owner_alone, make_output, remove_output)
 	char path[4200];
 	struct stat st;
 
-	capture_write(&env, capture);
+	write_capture(capture);
 	umask(mask);
 	assert_int_equal(capture->error, 0);
 	assert_int_equal(stat(capture->path, &st), 0);
@@ -246,6 +246,29 @@ TEST_WITH(is_for_its_owner_alone, make_output, remove_output)
 #define MANY 200
 
 static struct writer *writer;
+
+/* Replaces the trigger's: the late thread runs once this capture is written. */
+#define SECOND 2
+
+static bool thread_ran;
+
+bool __wrap_trigger_latencies(const struct trigger *trigger, int cpu, uint64_t sequence,
+			      struct trigger_latencies *latencies)
+{
+	*latencies = (struct trigger_latencies){ .thread_ns = thread_ran ? 90000 : 0 };
+	return true;
+}
+
+bool __wrap_trigger_stacks(const struct trigger *trigger, uint64_t sequence,
+			   struct trigger_stacks *stacks)
+{
+	return false;
+}
+
+bool __wrap_trigger_has_noise(const struct trigger *trigger)
+{
+	return false;
+}
 
 /* Set by the writer's thread; read after it has ended. */
 static unsigned int order[MANY], nr_order;
@@ -262,6 +285,7 @@ static void note_write(unsigned int number)
 
 	pthread_mutex_lock(&gate);
 	pthread_mutex_unlock(&gate);
+	thread_ran = number == SECOND;
 	if (nr_order < MANY)
 		order[nr_order++] = number;
 	thread = pthread_self();
@@ -339,6 +363,28 @@ TEST_WITH(keeps_the_order, start, stop)
 		assert_int_equal(order[i], i);
 	assert_int_equal(fake_entries(&env), MANY);
 	assert_int_equal(fake.freed, MANY);
+}
+
+/* The first capture's thread runs only when the second one is written. */
+TEST_WITH(begins_the_next_while_one_waits, start, stop)
+{
+	config.thresholds[PERF_POKE_TRIGGER_THREAD] = 1;
+	env.trigger = (struct trigger *)&thread_ran;
+	pthread_mutex_lock(&gate);
+	writer_give(writer, fake_capture(1));
+	writer_give(writer, fake_capture(SECOND));
+	pthread_mutex_unlock(&gate);
+	writer_finish(writer);
+	for (unsigned int i = 1; i <= SECOND; i++) {
+		struct capture *capture = writer_take(writer);
+
+		assert_non_null(capture);
+		assert_int_equal(capture->spike.sequence, i);
+		assert_int_equal(capture->error, 0);
+		assert_int_equal(capture->spike.thread_ns, 90000);
+		capture_free(&env, capture);
+	}
+	assert_int_equal(fake_entries(&env), 2);
 }
 
 TEST_WITH(finish_waits, start, stop)
