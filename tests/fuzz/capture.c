@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A capture.json as the library reads it, for perf_poke__capture_open(), and what a report takes.
  */
-#include "capture/capture_file.h"
+#include "facts/captures.h"
 #include "fuzz.h"
 
 /* What is below perf_poke__capture_open(), without a folder for each input. */
 #include "capture/capture_fields.c"
 #include "capture/capture_read.c"
 
-#include "capture/capture_file.c"
+#include "facts/capture_file.c"
 #include "text.h"
 
 /* Tables of the library, of which the rest is not needed. */
@@ -22,18 +22,6 @@ const struct trigger_row *trigger_row(size_t kind)
 	};
 
 	return kind < ARRAY_SIZE(rows) ? &rows[kind] : NULL;
-}
-
-const struct perf_poke_choice *perf_poke__choice(enum perf_poke_axis axis, size_t i)
-{
-	static const struct perf_poke_choice rows[] = {
-		{ "auto", PERF_POKE_RECORDER_AUTO, NULL },
-		{ "pt", PERF_POKE_RECORDER_PT, NULL },
-		{ "events", PERF_POKE_RECORDER_EVENTS, NULL },
-	};
-
-	must(axis == PERF_POKE_AXIS_RECORDER);
-	return i < ARRAY_SIZE(rows) ? &rows[i] : NULL;
 }
 
 /* Reads all of the text, and it has some. */

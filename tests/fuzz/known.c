@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "causes/known.h"
+#include "causes/causes.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "bundle/bundle.h"
+#include "archive/archive.h"
 
 #include <string.h>
 

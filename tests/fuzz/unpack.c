@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "bundle/bundle.h"
+#include "archive/archive.h"
 
 #include <limits.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "capture/layout.h"
 #include "fuzz.h"
 #include "tree.h"
 

@@ -11,6 +11,7 @@
 #include "cause/findings.h"
 #include "cause/fingerprint.h"
 #include "cause/late_thread.h"
+#include "facts/captures.h"
 
 /* In rtla's order. For an interrupt, all parts but the delay and the latencies add up to the
  * latency. For a thread, the delay and the parts after it do. */
@@ -72,6 +73,17 @@ struct account {
 	struct fingerprint fingerprint;
 	char *sentence;
 };
+
+struct account_want {
+	uint64_t window_ns; /* before the spike; 0: default */
+	uint64_t after_ns;  /* after the spike */
+	const char *symfs;  /* see struct decode_opts */
+};
+
+/* Reads a capture. Returns 0, or a negative errno with *why: -EINTR if it was stopped. `folder` is
+ * not copied. */
+int account_load(struct account *account, const struct analysis_hooks *hooks, const char *folder,
+		 const struct account_want *want, char **why) _must_check_;
 
 /* Computes the rest; set capture, facts, window and spans before. Returns 0 or -ENOMEM. */
 int account_finish(struct account *account) _must_check_;

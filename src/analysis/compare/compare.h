@@ -157,4 +157,19 @@ int comparison_make(struct comparison *comparison, const struct watched *watched
 		    size_t max) _must_check_;
 void comparison_release(struct comparison *comparison);
 
+/* Default of `activations`. */
+#define NORMAL_ACTIVATIONS 100
+
+struct comparison_want {
+	const char *folder;
+	const char *against; /* another capture; NULL: normal activations of the same one */
+	const char *symfs;   /* see struct decode_opts */
+	size_t activations;  /* normal ones */
+};
+
+/* Reads the capture or both. The strings must stay valid. Call comparison_release() even on
+ * failure. Returns 0, or a negative errno with *why: -EXDEV if the captures cannot be compared. */
+int comparison_load(struct comparison *comparison, const struct analysis_hooks *hooks,
+		    const struct comparison_want *want, char **why) _must_check_;
+
 #endif

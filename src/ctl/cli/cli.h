@@ -15,6 +15,7 @@
 
 #include "json_add.h"
 #include "option_value.h"
+#include "output_file.h"
 #include "util.h"
 
 /* The target of --log: a file to append to, or the journal. */
@@ -197,90 +198,30 @@ void ending_release(const struct ending *ending);
 
 /* -- Commands that read files of strangers, and do no more than read and write files */
 
-/* The default of --max-size: half of the memory of a small machine, which is what a file system in
- * memory takes. */
-#define READER_BUDGET (UINT64_C(2) << 30)
 #define READER_MAX_SIZE .min = 1, .max = UINT64_C(1) << 50, .metavar = "SIZE"
 #define READER_MAX_SIZE_HELP "limit of memory, and of the unpacked size of an archive (2G)"
 
 /*
- * From now on the process takes no more memory than max_size (0: READER_BUDGET), and one of the
+ * From now on the process takes no more memory than max_size (0: CAPTURE_MAX_SIZE), and one of the
  * signals above ends it at once, whatever it is doing or waiting for: what is incomplete is
  * removed, and standard error gets "interrupted" and what is `said`. Call it before threads are
  * made. Returns 0, or a negative errno after printing the error.
  */
 int reader_begin(struct console *con, uint64_t max_size, const char *said) _must_check_;
 
-/* Whether a file that is mapped has become shorter since the last call: zeros were read. */
-bool reader_was_truncated(void);
-
 /* Does not return once a signal has come: for loops that make files. */
 void reader_hold(void);
 
-/* How much may be unpacked into a folder: max_size, or by default READER_BUDGET, and no more than
- * half of what is free there. */
-uint64_t reader_unpacked_max(int dirfd);
+struct analysis_hooks;
+
+/* For what reads a capture: messages and progress go to the console, the signals of ending_catch()
+ * stop it, and the limits of reader_begin() hold. `con` must outlive the hooks. */
+void reader_hooks(struct console *con, struct analysis_hooks *hooks);
 
 /* Message for an error, which may be of the limit. */
 const char *reader_strerror(int err);
 
-/* An incomplete file or folder, in a hidden folder of its own. It stays where it is: others refer
- * to it. */
-struct partial {
-	char *path; /* of the file or folder */
-	int fd;
-	bool is_folder;
-	char name[32];	 /* of the hidden folder */
-	int work, place; /* the hidden folder, which is locked, and its parent */
-	struct partial *next;
-};
-
-extern const struct partial partial_none;
-
-/*
- * Creates a file or folder, to be published next to `beside`. Removes leftovers of killed processes
- * there first. Never waits for others. Returns 0 or a negative errno. Call partial_release() even
- * on failure.
- */
-int partial_file(struct partial *partial, const char *beside) _must_check_;
-int partial_folder(struct partial *partial, const char *beside) _must_check_;
-
-/* Moves it to its path. Without `force` it replaces nothing: -EEXIST. */
-int partial_publish(struct partial *partial, const char *path, bool force) _must_check_;
-
-/* Removes it unless it was published. */
-void partial_release(struct partial *partial);
-
-/* Removes all that is incomplete, and keeps other threads from publishing any: before _exit().
- * Returns whether any was published before. */
-bool partial_abandon(void);
-
-/* An output file, published by rename once it is complete. It replaces an existing file only with
- * --force. */
-struct output_file {
-	const char *path;	/* not a copy */
-	struct partial partial; /* until published */
-	int fd;
-	bool force;
-};
-
 #define OUTPUT_FORCE_HELP "overwrite an existing file"
-
-/* All return 0 or a negative errno: -EEXIST if the file exists and `force` is not set. Call
- * output_file_close() after output_file_open(), even if that failed. */
-int output_file_open(struct output_file *file, const char *path, bool force) _must_check_;
-int output_file_publish(struct output_file *file) _must_check_;
-
-/* Opens an empty file without a name, beside it. Returns a descriptor or a negative errno. */
-int output_file_scratch(const struct output_file *file) _must_check_;
-
-/* Removes the file unless it was published. */
-void output_file_close(struct output_file *file);
-
-bool output_file_exists(const char *path);
-
-/* Message for an error of these functions. */
-const char *output_file_strerror(int err);
 
 /* Options of a command: one table row each, for parsing, --help and completion. */
 

@@ -15,8 +15,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/statvfs.h>
 
+#include "facts/captures.h"
 #include "io.h"
 
 /* What decoding with a thread or two takes in any case. */
@@ -42,7 +42,7 @@ static uint64_t used_memory(void)
 
 static void bound_memory(void)
 {
-	uint64_t wanted = budget ?: READER_BUDGET, used = used_memory();
+	uint64_t wanted = budget ?: CAPTURE_MAX_SIZE, used = used_memory();
 	struct rlimit limit;
 
 	wanted = (wanted > MEMORY_MIN ? wanted : MEMORY_MIN) + used +
@@ -85,11 +85,6 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
 		signal(number, SIG_DFL);
 }
 
-bool reader_was_truncated(void)
-{
-	return atomic_exchange(&is_truncated, false);
-}
-
 int reader_begin(struct console *con, uint64_t max_size, const char *said)
 {
 	const struct sigaction catch = { .sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO };
@@ -115,15 +110,31 @@ void reader_hold(void)
 		pause();
 }
 
-uint64_t reader_unpacked_max(int dirfd)
+static void show_message(void *con, enum perf_poke_log_level level, const char *text)
 {
-	struct statvfs fs;
-	uint64_t half;
+	console_log_message(con, level, text);
+}
 
-	if (budget || fstatvfs(dirfd, &fs))
-		return budget ?: READER_BUDGET;
-	half = (uint64_t)fs.f_bavail * fs.f_frsize / 2;
-	return half < READER_BUDGET ? half : READER_BUDGET;
+static void show_progress(void *con, const char *text)
+{
+	if (text)
+		console_status(con, text);
+	else
+		console_clear_status(con);
+}
+
+void reader_hooks(struct console *con, struct analysis_hooks *hooks)
+{
+	*hooks = (struct analysis_hooks){
+		.ctx = con,
+		.message = show_message,
+		.progress = console_has_status(con) ? show_progress : NULL,
+		.hold = reader_hold,
+		.stop = &ending_asked,
+		.is_truncated = &is_truncated,
+		.no_memory = reader_strerror(-ENOMEM),
+		.max_size = budget,
+	};
 }
 
 const char *reader_strerror(int err)

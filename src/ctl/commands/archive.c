@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "bundle/bundle.h"
+#include "archive/archive.h"
 
 #include <string.h>
 #include <sys/stat.h>
 
-#include "capture/captures.h"
-#include "cli/cli.h"
 #include "commands/commands.h"
 #include "text.h"
+#include "units.h"
 
-#define TARGET(member) .offset = offsetof(struct archiving_args, member)
+#define TARGET(member) .offset = offsetof(struct archive_args, member)
 
 static int parse_word(void *target, const char *value, char **why)
 {
-	struct archiving_args *args = target;
+	struct archive_args *args = target;
 
 	if (!strcmp(value, "-"))
 		args->output = value;
@@ -42,11 +41,11 @@ static const char notes[] =
 	"\n"
 	"Exit codes: 0 archive written, 1 failed (no file), 2 usage.\n";
 
-int archiving_parse(struct archiving_args *args, struct console *con, int argc, char **argv)
+int archive_parse(struct archive_args *args, struct console *con, int argc, char **argv)
 {
 	int r;
 
-	*args = (struct archiving_args){ 0 };
+	*args = (struct archive_args){ 0 };
 	r = command_options(&command_archive, con, argc, argv, args);
 	if (!r && !args->output) {
 		console_error(con, "--output FILE is required");
@@ -56,7 +55,7 @@ int archiving_parse(struct archiving_args *args, struct console *con, int argc, 
 }
 
 /* Of a folder: the archive in it. Prints errors. */
-static int choose_output(struct console *con, struct archiving_args *args, char **output)
+static int choose_output(struct console *con, struct archive_args *args, char **output)
 {
 	_cleanup_free_ char *name = NULL;
 	struct stat st;
@@ -76,12 +75,62 @@ static int choose_output(struct console *con, struct archiving_args *args, char 
 	return r;
 }
 
+static void print_archive(struct console *con, const struct archive_args *args,
+			  const struct capture_pack *pack, uint64_t size)
+{
+	if (args->quiet)
+		return;
+	if (pack->nr_binaries)
+		console_info(con, "%s: %s, with %zu traced files", args->output, FORMAT_SIZE(size),
+			     pack->nr_binaries);
+	else
+		console_info(con, "%s: %s", args->output, FORMAT_SIZE(size));
+}
+
+static int write_archive(struct console *con, const struct archive_args *args,
+			 struct capture_pack *pack, char **why)
+{
+	struct progress progress;
+	struct pack_sink sink = {
+		.fd = STDOUT_FILENO,
+		.progress = progress_add,
+		.ctx = &progress,
+	};
+	struct output_file file;
+	struct stat st = { 0 };
+	int r;
+
+	progress_begin(&progress, con, "archiving", pack->size);
+	if (!strcmp(args->output, "-")) {
+		r = capture_pack_write(pack, &sink, why);
+		progress_end(&progress);
+		return r;
+	}
+	r = output_file_open(&file, args->output, args->force);
+	sink.fd = file.fd;
+	if (!r)
+		r = capture_pack_write(pack, &sink, why);
+	if (!r) {
+		fstat(file.fd, &st);
+		r = output_file_publish(&file);
+	}
+	progress_end(&progress);
+	if (r && !*why)
+		r = failure_explain(why, r, "--output '%s': %s", args->output,
+				    output_file_strerror(r));
+	if (!r)
+		print_archive(con, args, pack, (uint64_t)st.st_size);
+	output_file_close(&file);
+	return r;
+}
+
 static enum exit_code run(struct console *con, int argc, char **argv)
 {
-	_cleanup_free_ char *folder = NULL;
-	_cleanup_free_ char *output = NULL;
-	struct archiving_args args;
-	int r = archiving_parse(&args, con, argc, argv);
+	_cleanup_free_ char *folder = NULL, *output = NULL, *why = NULL;
+	struct analysis_hooks hooks;
+	struct archive_args args;
+	struct capture_pack pack = { .hooks = &hooks };
+	int r = archive_parse(&args, con, argc, argv);
 
 	if (r)
 		return command_options_exit(r);
@@ -92,13 +141,25 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	}
 	if (reader_begin(con, 0,
 			 strcmp(args.output, "-") ? ": nothing is written"
-						  : ": the archive is incomplete") ||
-	    folder_choose(con, args.capture, &folder))
+						  : ": the archive is incomplete"))
 		return EXIT_FAILED;
+	reader_hooks(con, &hooks);
+	r = folder_choose(args.capture, &folder, &why);
 	args.capture = folder;
-	if (choose_output(con, &args, &output))
+	if (!r && choose_output(con, &args, &output))
 		return EXIT_FAILED;
-	return archiving_run(con, &args);
+	pack.folder = folder;
+	pack.no_binaries = args.no_binaries;
+	if (!r) {
+		r = capture_pack_open(&pack, &why);
+		if (!r)
+			r = write_archive(con, &args, &pack, &why);
+		capture_pack_close(&pack);
+	}
+	if (!r)
+		return EXIT_FINE;
+	console_error(con, "%s", why ?: strerror(ENOMEM));
+	return EXIT_FAILED;
 }
 
 const struct command command_archive = {

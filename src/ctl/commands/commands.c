@@ -1,11 +1,138 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "commands/commands.h"
 
-#include <stddef.h>
+#include <string.h>
+
+#include "session/session.h"
+
+static const struct command command_complete;
 
 const struct command *const commands[] = {
 	&command_start,	      &command_status,	 &command_stop,	    &command_poke,
 	&command_report_late, &command_list,	 &command_report,   &command_causes,
 	&command_script,      &command_export,	 &command_archive,  &command_open,
 	&command_check,	      &command_selftest, &command_complete, NULL,
+};
+
+static void offer(struct console *con, const char *word, const char *name, const char *help)
+{
+	if (!strncmp(name, word, strlen(word)))
+		fprintf(con->out, "%s\t%.*s\n", name, (int)strcspn(help, "\n"), help);
+}
+
+static void offer_sessions(struct console *con, const char *word)
+{
+	_cleanup_(session_list_release) struct session_list list = { 0 };
+
+	if (session_list_read(&list, con))
+		return;
+	for (size_t i = 0; i < list.nr; i++)
+		offer(con, word, list.entries[i].name, list.entries[i].alive ? "" : "dead");
+}
+
+static void offer_values(struct console *con, const char *word, const struct option_spec *spec)
+{
+	const struct perf_poke_choice *choice;
+
+	for (size_t i = 0; (choice = options_get_choice(spec, i)); i++)
+		offer(con, word, choice->name, choice->help ?: "");
+	if (!spec->metavar)
+		return;
+	if (!strcmp(spec->metavar, "SESSION"))
+		offer_sessions(con, word);
+	else if (!strcmp(spec->metavar, "FILE") || !strcmp(spec->metavar, "DIR|ARCHIVE"))
+		fputs(":files\n", con->out);
+	else if (!strcmp(spec->metavar, "DIR") || !strcmp(spec->metavar, "CAPTURE"))
+		fputs(":folders\n", con->out);
+}
+
+static void offer_options(struct console *con, const char *word, const struct command *cmd)
+{
+	for (size_t i = 0; i < cmd->nr_options; i++) {
+		char name[64];
+
+		if (!cmd->options[i].name)
+			continue;
+		snprintf(name, sizeof(name), "--%s", cmd->options[i].name);
+		offer(con, word, name, cmd->options[i].help);
+	}
+	offer(con, word, "--help", "print the help");
+}
+
+/* The option whose value is the word after this one. */
+static const struct option_spec *find_option(const struct command *cmd, const char *word)
+{
+	for (size_t i = 0; i < cmd->nr_options; i++) {
+		const struct option_spec *spec = &cmd->options[i];
+		bool is_long =
+			spec->name && !strncmp(word, "--", 2) && !strcmp(word + 2, spec->name);
+		bool is_short = spec->short_name && word[0] == '-' && word[1] == spec->short_name &&
+				!word[2];
+
+		if ((is_long || is_short) && spec->metavar)
+			return spec;
+	}
+	return NULL;
+}
+
+static void offer_arguments(struct console *con, const char *word, const struct command *cmd)
+{
+	for (size_t i = 0; i < cmd->nr_options; i++) {
+		if (cmd->options[i].kind == OPTION_WORD)
+			offer_values(con, word, &cmd->options[i]);
+	}
+}
+
+static void offer_with(struct console *con, const struct command *cmd, int nr, char **words)
+{
+	const char *word = words[nr - 1];
+	const struct option_spec *option = nr > 1 ? find_option(cmd, words[nr - 2]) : NULL;
+
+	for (int i = 0; i < nr - 1; i++) {
+		if (!strcmp(words[i], "--")) {
+			fputs(":files\n", con->out);
+			return;
+		}
+	}
+	if (option)
+		offer_values(con, word, option);
+	else if (word[0] == '-')
+		offer_options(con, word, cmd);
+	else
+		offer_arguments(con, word, cmd);
+}
+
+static void offer_for(struct console *con, const struct command *cmd, int nr, char **words)
+{
+	struct command all = *cmd;
+	_cleanup_free_ struct option_spec *options =
+		options_expand_rows(cmd->options, cmd->nr_options, &all.nr_options);
+
+	all.options = options;
+	if (options)
+		offer_with(con, &all, nr, words);
+}
+
+/*
+ * Prints the completions of the last word, one a line, each with a tab and its description. For the
+ * lines `:files` and `:folders` the shell completes names itself. See completion/.
+ */
+static enum exit_code run(struct console *con, int argc, char **argv)
+{
+	if (argc < 3)
+		return EXIT_USAGE;
+	for (const struct command *const *cmd = commands; *cmd; cmd++) {
+		if (!(*cmd)->summary)
+			continue;
+		if (argc == 3)
+			offer(con, argv[2], (*cmd)->name, (*cmd)->summary);
+		else if (!strcmp(argv[2], (*cmd)->name))
+			offer_for(con, *cmd, argc - 3, argv + 3);
+	}
+	return EXIT_FINE;
+}
+
+static const struct command command_complete = {
+	.name = "complete",
+	.run = run,
 };

@@ -11,9 +11,10 @@
 #include <perf_poke.h>
 #include <stdio.h>
 
-#include "bundle/bundle.h"
-#include "capture/captures.h"
+#include "causes/causes.h"
 #include "cli/cli.h"
+#include "cli/perf_script.h"
+#include "facts/captures.h"
 #include "session/session.h"
 
 extern const struct command command_start;
@@ -30,10 +31,14 @@ extern const struct command command_status;
 extern const struct command command_stop;
 extern const struct command command_poke;
 extern const struct command command_report_late;
-extern const struct command command_complete;
 
 /* NULL-terminated. */
 extern const struct command *const commands[];
+
+/* Help of options that several commands have. */
+#define FOLDER_CAPTURE_HELP                                                                        \
+	"folder of a capture, or of captures: the newest one\n(" FOLDER_DEFAULT ")"
+#define DECODING_SYMFS_HELP "look for traced files under this folder"
 
 /* The command `start`: from its command line to the options of a session. */
 struct start_args {
@@ -118,7 +123,35 @@ struct open_args {
 /* Returns as command_options(). Strings are not copied. */
 int open_parse(struct open_args *args, struct console *con, int argc, char **argv) _must_check_;
 
-int archiving_parse(struct archiving_args *args, struct console *con, int argc,
-		    char **argv) _must_check_;
+/* The command `archive`. */
+struct archive_args {
+	const char *capture;
+	const char *output;
+	bool force;
+	bool no_binaries;
+	bool quiet;
+};
+
+/* Returns as command_options(). Strings are not copied. */
+int archive_parse(struct archive_args *args, struct console *con, int argc,
+		  char **argv) _must_check_;
+
+/* The command `export`. */
+struct export_args {
+	const char *capture;
+	const char *output; /* NULL: `html` is set */
+	const char *html;
+	const char *time;  /* or NULL */
+	const char *symfs; /* or NULL */
+	int axis;	   /* enum calls_axis */
+	uint64_t jobs;	   /* 0: one for each CPU */
+	uint64_t max_size; /* 0: default */
+	bool normal;	   /* with `html` */
+	bool force;
+	bool quiet;
+};
+
+/* Returns as command_options(). Strings are not copied. */
+int export_parse(struct export_args *args, struct console *con, int argc, char **argv) _must_check_;
 
 #endif

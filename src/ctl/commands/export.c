@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "commands/commands.h"
+
+#include <inttypes.h>
 #include <string.h>
 
-#include "capture/captures.h"
-#include "cli/cli.h"
-#include "commands/commands.h"
-#include "export/export.h"
+#include "output/output.h"
+#include "output/timeline_export.h"
+#include "text.h"
+#include "units.h"
 
 #define TARGET(member) .offset = offsetof(struct export_args, member)
 #define JOBS_MAX 256
+/* Default time after the spike: the time before it, divided by this. */
+#define AFTER_PART 4
 
 static const struct perf_poke_choice axes[] = {
 	{ "time", CALLS_TIME, NULL },
@@ -89,11 +94,168 @@ int export_parse(struct export_args *args, struct console *con, int argc, char *
 	return r;
 }
 
+static void print_exported(struct console *con, const struct export_args *args,
+			   const struct decoding_result *result)
+{
+	const struct decode_stats *stats = &result->stats;
+
+	if (result->errors)
+		console_warn(con, "%s, first: %s; %s",
+			     FORMAT_COUNT(result->errors, "decoding error", "decoding errors"),
+			     result->first_error, result->error_help);
+	if (stats->overflows)
+		console_warn(con, "%s of Intel PT: trace was lost",
+			     FORMAT_COUNT(stats->overflows, "overflow", "overflows"));
+	if (stats->truncated)
+		console_warn(con, "full buffer %s: trace was lost",
+			     FORMAT_COUNT(stats->truncated, "time", "times"));
+	if (stats->lost_records)
+		console_warn(con, "%s lost by the kernel: names of tasks and files may be wrong",
+			     FORMAT_COUNT(stats->lost_records, "record", "records"));
+	if (args->quiet)
+		return;
+	console_info(con, "%s: %s", args->output, FORMAT_COUNT(result->slices, "slice", "slices"));
+	if (result->gaps)
+		console_info(con, "%s in the trace", FORMAT_COUNT(result->gaps, "gap", "gaps"));
+}
+
+static int export_timeline(struct console *con, const struct export_args *args,
+			   const struct timeline_export *export, char **why)
+{
+	struct fxt_timeline_opts file = { .path = args->output, .body = -1 };
+	struct decoding_result result = { 0 };
+	struct output_file output;
+	struct unchanged unchanged;
+	int r;
+
+	unchanged_begin(&unchanged, export->hooks, args->capture);
+	r = output_file_open(&output, args->output, args->force);
+	if (!r) {
+		file.fd = output.fd;
+		file.body = output_file_scratch(&output);
+		r = file.body < 0 ? file.body : 0;
+	}
+	if (!r) {
+		r = timeline_export(export, &file, &result, why);
+		r = unchanged_end(&unchanged, r, why);
+		if (!r)
+			r = output_file_publish(&output);
+	}
+	if (r && !*why)
+		r = failure_explain(why, -EIO, "--output '%s': %s", args->output,
+				    output_file_strerror(r));
+	if (!r)
+		print_exported(con, args, &result);
+	closep(&file.body);
+	output_file_close(&output);
+	return r;
+}
+
+/* Gets the window of --time around the spike; a *before_ns of 0 means the default. */
+static int find_window(const struct export_args *args, const struct facts *facts,
+		       uint64_t *before_ns, uint64_t *after_ns)
+{
+	uint64_t spike = facts->spike.time_ns, begin, end;
+	int r;
+
+	*before_ns = 0;
+	*after_ns = (facts->spike.latency_ns > VIEW_WINDOW_PT_NS ? facts->spike.latency_ns
+								 : VIEW_WINDOW_PT_NS) /
+		    AFTER_PART;
+	if (!args->time)
+		return 0;
+	r = window_parse(args->time, spike, &begin, &end);
+	if (r)
+		return r;
+	if (begin >= spike || end < spike)
+		return -ERANGE;
+	*before_ns = spike - begin;
+	/* The end of the trace. */
+	if (end == UINT64_MAX)
+		end = spike + *before_ns;
+	*after_ns = end - spike;
+	return 0;
+}
+
+/* Without leaving a file on failure. */
+static int export_html(struct console *con, const struct export_args *args,
+		       const struct analysis_hooks *hooks, const struct facts *facts, char **why)
+{
+	_cleanup_(account_release) struct account account = { 0 };
+	_cleanup_(comparison_release) struct comparison comparison = { 0 };
+	const struct comparison_want normal = { .folder = args->capture,
+						.symfs = args->symfs,
+						.activations = NORMAL_ACTIVATIONS };
+	struct account_want want = { .symfs = args->symfs };
+	struct output_file output;
+	FILE *file = NULL;
+	int r = find_window(args, facts, &want.window_ns, &want.after_ns);
+
+	if (r)
+		return failure_explain(why, -EXDEV,
+				       "--time '%s': must begin before the spike and end at it or "
+				       "after, as -1ms,200us",
+				       args->time);
+	r = account_load(&account, hooks, args->capture, &want, why);
+	if (!r && args->normal)
+		r = comparison_load(&comparison, hooks, &normal, why);
+	if (r)
+		return r;
+	r = output_file_open(&output, args->html, args->force);
+	if (!r) {
+		file = fdopen(dup(output.fd), "w");
+		r = file ? html_write(file, &account, args->normal ? &comparison : NULL) : -errno;
+	}
+	if (file && fclose(file))
+		r = r ?: -errno;
+	if (!r)
+		r = output_file_publish(&output);
+	output_file_close(&output);
+	if (r)
+		return failure_explain(why, -EIO, "--html '%s': %s", args->html,
+				       output_file_strerror(r));
+	if (!args->quiet)
+		console_info(con, "%s: %" PRIu32 " slices", args->html,
+			     account.spans->lanes[LANE_CODE].nr);
+	return 0;
+}
+
+/* Returns 0, or a negative errno with *why: -EXDEV for bad usage. */
+static int export_capture(struct console *con, const struct export_args *args,
+			  const struct analysis_hooks *hooks, char **why)
+{
+	_cleanup_(capture_file_close) struct capture_file capture = { 0 };
+	_cleanup_free_ char *data = NULL;
+	const struct facts *facts = &capture.facts;
+	int r = capture_trace_need(hooks, args->capture, &capture, &data, why);
+
+	if (r)
+		return r == -EXDEV ? -EIO : r;
+	if ((!args->axis || args->time) && capture_trace_need_times(args->capture, facts, why))
+		return -EXDEV;
+	if (args->html)
+		return export_html(con, args, hooks, facts, why);
+	if (facts->recorder == PERF_POKE_RECORDER_EVENTS && args->axis)
+		return failure_explain(why, -EXDEV, "--axis %s: '%s' has events, not Intel PT",
+				       axes[args->axis].name, args->capture);
+	return export_timeline(con, args,
+			       &(struct timeline_export){
+				       .hooks = hooks,
+				       .folder = args->capture,
+				       .data = data,
+				       .facts = facts,
+				       .time = args->time,
+				       .symfs = args->symfs,
+				       .axis = (enum calls_axis)args->axis,
+				       .threads = (unsigned int)args->jobs,
+			       },
+			       why);
+}
+
 static enum exit_code run(struct console *con, int argc, char **argv)
 {
-	_cleanup_free_ char *folder = NULL;
-	_cleanup_free_ char *data = NULL;
-	_cleanup_(capture_file_close) struct capture_file capture = { 0 };
+	_cleanup_free_ char *folder = NULL, *why = NULL;
+	struct analysis_hooks hooks;
 	struct export_args args;
 	int r;
 
@@ -105,23 +267,19 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 			      args.output ?: args.html, output_file_strerror(-EEXIST));
 		return EXIT_FAILED;
 	}
-	if (reader_begin(con, args.max_size, ": nothing is written") ||
-	    folder_choose(con, args.capture, &folder))
+	if (reader_begin(con, args.max_size, ": nothing is written"))
 		return EXIT_FAILED;
+	reader_hooks(con, &hooks);
+	r = folder_choose(args.capture, &folder, &why);
 	args.capture = folder;
-	if (capture_trace_need(con, args.capture, &capture, &data))
-		return EXIT_FAILED;
-	if ((!args.axis || args.time) &&
-	    capture_trace_lacks_times(con, args.capture, &capture.facts))
-		return EXIT_USAGE;
-	if (args.html)
-		return export_html(con, &args, &capture.facts);
-	if (capture.facts.recorder == PERF_POKE_RECORDER_EVENTS && args.axis) {
-		console_error(con, "--axis %s: '%s' has events, not Intel PT", axes[args.axis].name,
-			      args.capture);
-		return EXIT_USAGE;
-	}
-	return export_fxt(con, &args, &capture.facts, data);
+	if (r)
+		r = -ENOENT;
+	else
+		r = export_capture(con, &args, &hooks, &why);
+	if (!r)
+		return EXIT_FINE;
+	console_error(con, "%s", why ?: strerror(ENOMEM));
+	return r == -EXDEV ? EXIT_USAGE : EXIT_FAILED;
 }
 
 const struct command command_export = {

@@ -5,8 +5,6 @@
 #include <time.h>
 
 #include "array.h"
-#include "capture/captures.h"
-#include "cli/cli.h"
 #include "clock.h"
 #include "cpulist.h"
 #include "json_file.h"
@@ -187,7 +185,7 @@ static void add_capture(struct list *list, const struct perf_poke_capture *captu
 	_cleanup_close_ int fd = open(capture->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct list_entry entry = { .capture = capture };
 
-	if (recorder_has_trace(view_recorder(capture->recorder)) &&
+	if (recorder_has_trace(capture_recorder(capture->recorder)) &&
 	    faccessat(fd, "perf.data", F_OK, 0)) {
 		_cleanup_free_ char *why = strfmt("%s: no perf.data in it", capture->path);
 
@@ -256,12 +254,18 @@ static void print_entry(FILE *out, const struct list_entry *entry, bool why)
 /* Failures are reported like unreadable captures. */
 static void explain(struct list *list)
 {
+	struct analysis_hooks hooks;
+
+	reader_hooks(list->con, &hooks);
 	for (size_t i = 0; i < list->nr; i++) {
 		struct list_entry *entry = &list->entries[i];
+		_cleanup_free_ char *why = NULL;
 		int r = entry->verdict.json
 				? 0
-				: verdict_load(&entry->verdict, list->con, entry->capture->path);
+				: verdict_load(&entry->verdict, &hooks, entry->capture->path, &why);
 
+		if (r && why)
+			console_error(list->con, "%s", why);
 		list->failed |= r != 0;
 	}
 }

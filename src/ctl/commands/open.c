@@ -3,10 +3,7 @@
 
 #include <string.h>
 
-#include "bundle/bundle.h"
-#include "capture/captures.h"
-#include "capture/layout.h"
-#include "cli/cli.h"
+#include "archive/archive.h"
 #include "text.h"
 #include "units.h"
 #include "util.h"
@@ -91,7 +88,7 @@ static bool is_selftest(const struct opening *o)
 static int unpack_all(struct opening *o)
 {
 	const struct unpack_limits limits = {
-		.max_size = reader_unpacked_max(o->partial.fd),
+		.max_size = o->args->max_size,
 		.max_entries = UNPACK_ENTRIES_MAX,
 	};
 	const struct unpack_source source = {

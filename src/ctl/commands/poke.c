@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <string.h>
 
-#include "capture/captures.h"
 #include "commands/commands.h"
 #include "session/session.h"
 

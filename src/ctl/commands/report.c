@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <string.h>
 
-#include "bundle/bundle.h"
-#include "capture/captures.h"
-#include "cli/cli.h"
+#include "archive/archive.h"
 #include "clock.h"
 #include "commands/commands.h"
 #include "io.h"
@@ -68,26 +66,26 @@ static void input_close(struct input *input)
 	free(input->folder);
 }
 
-/* Prints errors. Call input_close() also on failure. */
-static int input_open(struct console *con, struct input *input, const char *word)
+/* Call input_close() also on failure. Returns 0, or a negative errno with *why. */
+static int input_open(const struct analysis_hooks *hooks, struct input *input, const char *word,
+		      char **why)
 {
 	_cleanup_close_ int fd = word ? regular_open(AT_FDCWD, word) : -1;
-	_cleanup_free_ char *why = NULL;
 	int r;
 
 	input->name = word;
 	if (fd < 0) {
-		r = folder_choose(con, word, &input->folder);
+		r = folder_choose(word, &input->folder, why);
 		input->name = input->folder;
 		return r;
 	}
 	input->archive = true;
-	r = unpack_temporary(&input->unpacked, fd, &why);
+	r = unpack_temporary(&input->unpacked, fd, hooks, why);
 	if (!r && !(input->folder = strdup(input->unpacked.path)))
 		r = -ENOMEM;
-	if (r)
-		console_error(con, "'%s' cannot be opened: %s", word, why ?: reader_strerror(r));
-	return r;
+	return r ? failure_explain(why, r, "'%s' cannot be opened: %s", word,
+				   *why ?: hooks_strerror(hooks, r))
+		 : 0;
 }
 
 static void print(struct console *con, const struct report_args *args,
@@ -109,7 +107,8 @@ static void print(struct console *con, const struct report_args *args,
 }
 
 static enum exit_code report(struct console *con, const struct report_args *args,
-			     const struct input *here, const struct input *there)
+			     const struct analysis_hooks *hooks, const struct input *here,
+			     const struct input *there, char **why)
 {
 	_cleanup_(account_release) struct account account = {};
 	_cleanup_(comparison_release) struct comparison comparison = {};
@@ -123,17 +122,21 @@ static enum exit_code report(struct console *con, const struct report_args *args
 	bool compared = args->normal || args->against;
 	int r = 0;
 
-	if (account_load(&account, con, here->folder, &want))
+	if (account_load(&account, hooks, here->folder, &want, why))
 		return EXIT_FAILED;
+	if (!args->window_ns && !args->symfs)
+		verdict_keep(&account);
 	if (args->window_ns && account.facts.no_times) {
-		console_error(con,
-			      "--window: the trace of '%s' has no times, because TSC was not "
-			      "perf's clock",
-			      here->name);
+		(void)failure_explain(why, 0,
+				      "--window: the trace of '%s' has no times, because TSC was "
+				      "not perf's clock",
+				      here->name);
 		return EXIT_USAGE;
 	}
 	if (compared)
-		r = comparison_load(&comparison, con, &both);
+		r = comparison_load(&comparison, hooks, &both, why);
+	if (args->against && !r && !args->symfs)
+		verdict_keep(&comparison.there);
 	if (r)
 		return r == -EXDEV ? EXIT_USAGE : EXIT_FAILED;
 	account.capture = here->name;
@@ -148,6 +151,9 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	_cleanup_(input_close) struct input here = {};
 	_cleanup_(input_close) struct input there = {};
 	struct report_args args = { .top = TOP, .activations = NORMAL_ACTIVATIONS };
+	_cleanup_free_ char *why = NULL;
+	enum exit_code code = EXIT_FAILED;
+	struct analysis_hooks hooks;
 	int r = command_options(&command_report, con, argc, argv, &args);
 
 	if (r)
@@ -157,10 +163,17 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 		console_error(con, "--normal and --against '%s': give one of them", args.against);
 		return EXIT_USAGE;
 	}
-	if (reader_begin(con, args.max_size, "") || input_open(con, &here, args.capture) ||
-	    (args.against && input_open(con, &there, args.against)))
+	if (reader_begin(con, args.max_size, ""))
 		return EXIT_FAILED;
-	return report(con, &args, &here, &there);
+	reader_hooks(con, &hooks);
+	r = input_open(&hooks, &here, args.capture, &why);
+	if (!r && args.against)
+		r = input_open(&hooks, &there, args.against, &why);
+	if (!r)
+		code = report(con, &args, &hooks, &here, &there, &why);
+	if (code != EXIT_FINE)
+		console_error(con, "%s", why ?: strerror(ENOMEM));
+	return code;
 }
 
 const struct command command_report = {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "commands/commands.h"
+
 #include <signal.h>
 #include <string.h>
 
-#include "capture/captures.h"
-#include "cli/cli.h"
 #include "clock.h"
-#include "commands/commands.h"
 
 #define TARGET(member) .offset = offsetof(struct script_args, member)
 
@@ -125,27 +124,32 @@ static enum exit_code show(struct console *con, const struct script_args *args,
 
 static enum exit_code run(struct console *con, int argc, char **argv)
 {
-	_cleanup_free_ char *folder = NULL;
-	_cleanup_free_ char *data = NULL;
+	_cleanup_free_ char *folder = NULL, *data = NULL, *why = NULL;
 	_cleanup_(capture_file_close) struct capture_file capture = { 0 };
+	struct analysis_hooks hooks;
 	struct script_args args;
 	int r;
 
 	r = script_parse(&args, con, argc, argv);
 	if (r)
 		return command_options_exit(r);
-	if (folder_choose(con, args.capture, &folder))
-		return EXIT_FAILED;
+	reader_hooks(con, &hooks);
+	r = folder_choose(args.capture, &folder, &why);
 	args.capture = folder;
-	r = capture_trace_need(con, args.capture, &capture, &data);
-	if (r)
+	if (!r)
+		r = capture_trace_need(&hooks, args.capture, &capture, &data, &why);
+	if (r) {
+		console_error(con, "%s", why ?: strerror(ENOMEM));
 		return EXIT_FAILED;
+	}
 	if (args.insns && capture.facts.recorder != PERF_POKE_RECORDER_PT) {
 		console_error(con, "--insns: '%s' has events, not Intel PT", args.capture);
 		return EXIT_USAGE;
 	}
-	if (args.view.window_ns && capture_trace_lacks_times(con, args.capture, &capture.facts))
+	if (args.view.window_ns && capture_trace_need_times(args.capture, &capture.facts, &why)) {
+		console_error(con, "%s", why ?: strerror(ENOMEM));
 		return EXIT_USAGE;
+	}
 	if (capture.facts.no_times && !args.quiet)
 		console_info(con, "the trace has no times: showing all of it, up to the spike");
 	return show(con, &args, &capture.facts, data);

@@ -5,8 +5,6 @@
 #include <time.h>
 
 #include "array.h"
-#include "capture/captures.h"
-#include "capture/layout.h"
 #include "cli/cli.h"
 #include "commands/commands.h"
 #include "selftest/selftest.h"

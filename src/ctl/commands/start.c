@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "causes/known.h"
+#include "causes/causes.h"
 #include "cli/cli.h"
 #include "clock.h"
 #include "session/session.h"

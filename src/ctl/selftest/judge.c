@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "capture/captures.h"
+#include "cause/account.h"
 #include "cli/cli.h"
 #include "text.h"
 #include "units.h"
@@ -263,11 +263,16 @@ void decode_by_report(struct row_capture *capture, struct console *con)
 {
 	_cleanup_(account_release) struct account account = { 0 };
 	const struct account_want want = { .after_ns = capture->told.skid_ns + AFTER_NS };
+	_cleanup_free_ char *why = NULL;
+	struct analysis_hooks hooks;
 	const char *name;
 
 	capture->after_insns = UINT64_MAX;
-	if (account_load(&account, con, capture->path, &want))
+	reader_hooks(con, &hooks);
+	if (account_load(&account, &hooks, capture->path, &want, &why)) {
+		console_error(con, "%s", why ?: strerror(ENOMEM));
 		return;
+	}
 	capture->sentence = strdup(account.sentence);
 	capture->errors = account.errors;
 	capture->no_times = account.facts.no_times;
@@ -312,13 +317,18 @@ static int run_perf(struct row_capture *capture, char *const *argv, const char *
 void decode_by_perf(struct row_capture *capture, const struct perf_tool *perf, struct console *con)
 {
 	_cleanup_(argv_free_words) char **argv = NULL;
-	_cleanup_free_ char *data = NULL;
+	_cleanup_free_ char *data = NULL, *why = NULL;
+	struct analysis_hooks hooks;
 	struct view_options options = { .window_ns = capture->told.spike->latency_ns };
 	_cleanup_(capture_file_close) struct capture_file file = { 0 };
-	int r = capture_trace_need(con, capture->path, &file, &data);
+	int r;
 
-	if (r)
+	reader_hooks(con, &hooks);
+	r = capture_trace_need(&hooks, capture->path, &file, &data, &why);
+	if (r) {
+		console_error(con, "%s", why ?: strerror(ENOMEM));
 		return;
+	}
 	r = view_argv(&file.facts, &options, perf->path, data, &argv);
 	if (!r)
 		r = run_perf(capture, argv,

@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-#include "bundle/bundle.h"
-#include "capture/layout.h"
+#include "archive/archive.h"
 #include "selftest/selftest.h"
 #include "text.h"
 
@@ -113,7 +112,7 @@ static int pack_capture(struct pack *pack, const char *folder, char **why)
 	if (fd < 0 || !top)
 		return -errno;
 	r = pack_begin(pack, top, why);
-	return r ? r : pack_tree(pack, fd, NULL, why);
+	return r ? r : pack_tree(pack, fd, NULL, NULL, why);
 }
 
 static int pack_all(const struct bundle *bundle, int fd, char **why)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 
 /*
- * Runs sessions against a load of its own and judges them. It may include session/, bundle/ and
- * capture/.
+ * Runs sessions against a load of its own and judges them. It may include session/ and
+ * src/analysis.
  */
 #ifndef CTL_SELFTEST_SELFTEST_H
 #define CTL_SELFTEST_SELFTEST_H
@@ -14,8 +14,8 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#include "capture/captures.h"
 #include "cli/cli.h"
+#include "cli/perf_script.h"
 #include "util.h"
 
 /* A row: observations of a combination of recorder, freeze and delivery, and the verdicts. */

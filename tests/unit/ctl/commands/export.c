@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "export/export.h"
+#include "commands/commands.h"
 
 #include "parsed.h"
 

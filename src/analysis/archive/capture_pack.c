@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "archive/archive.h"
+
+#include <string.h>
+#include <sys/utsname.h>
+#include <zlib.h>
+
+#include "clock.h"
+#include "io.h"
+#include "json_add.h"
+#include "text.h"
+#include "tree.h"
+
+/* Limits the warnings about missing files: after an upgrade, all are missing. */
+#define NAMED_MAX 8
+#define CPU "sys/devices/system/cpu/"
+
+/* What decides on latencies, and is not in the capture. */
+static const struct {
+	const char *object, *key, *path;
+} rows[] = {
+	{ "kernel", "cmdline", "proc/cmdline" },
+	{ "machine", "product", "sys/class/dmi/id/product_name" },
+	{ "machine", "bios", "sys/class/dmi/id/bios_version" },
+	{ "cpus", "online", CPU "online" },
+	{ "cpus", "isolated", CPU "isolated" },
+	{ "cpus", "nohz_full", CPU "nohz_full" },
+	{ "cpus", "smt", CPU "smt/control" },
+	{ "tuning", "clocksource",
+	  "sys/devices/system/clocksource/clocksource0/current_clocksource" },
+	{ "tuning", "cpufreq_driver", CPU "cpu0/cpufreq/scaling_driver" },
+	{ "tuning", "cpufreq_governor", CPU "cpu0/cpufreq/scaling_governor" },
+	{ "tuning", "cpuidle_driver", CPU "cpuidle/current_driver" },
+	{ "tuning", "cpuidle_governor", CPU "cpuidle/current_governor" },
+	{ "tuning", "nmi_watchdog", "proc/sys/kernel/nmi_watchdog" },
+	{ "tuning", "no_turbo", CPU "intel_pstate/no_turbo" },
+	{ "tuning", "preempt", "sys/kernel/debug/sched/preempt" },
+	{ "tuning", "sched_rt_runtime_us", "proc/sys/kernel/sched_rt_runtime_us" },
+	{ "tuning", "timer_migration", "proc/sys/kernel/timer_migration" },
+	{ "tuning", "workqueue_cpus", "sys/devices/virtual/workqueue/cpumask" },
+};
+
+/* The first processor of cpuinfo stands for all. */
+static void add_processor(json_object *machine, int rootfd)
+{
+	static const struct {
+		const char *key, *name;
+	} fields[] = {
+		{ "cpu", "model name" },    { "family", "cpu family" },	  { "model", "model" },
+		{ "stepping", "stepping" }, { "microcode", "microcode" },
+	};
+	char text[4096], *line = text, *end;
+
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+		json_add(machine, fields[i].key, NULL);
+	if (read_text_at(rootfd, "proc/cpuinfo", text, sizeof(text)))
+		return;
+	for (; (end = strchr(line, '\n')) && end > line; line = end + 1) {
+		size_t length = strcspn(line, "\t:");
+		char *value = line + strcspn(line, ":\n");
+
+		*end = '\0';
+		value += strspn(value, ": ");
+		for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+			if (strlen(fields[i].name) == length &&
+			    !strncmp(line, fields[i].name, length))
+				json_add_text(machine, fields[i].key, value);
+		}
+	}
+}
+
+json_object *host_facts(int rootfd, const struct perf_poke_capture *capture)
+{
+	json_object *facts = json_object_new_object(), *object = NULL;
+	char text[4096], now[CLOCK_UTC_SIZE];
+	struct utsname names;
+
+	uname(&names);
+	clock_format_utc(now, clock_ns(CLOCK_REALTIME));
+	json_add_text(facts, "wall_time", now);
+	json_add_bool(facts, "of_capture",
+		      capture && !strcmp(names.nodename, capture->hostname ?: "") &&
+			      !strcmp(names.release, capture->kernel ?: "") &&
+			      !strcmp(names.version,
+				      perf_poke__capture_text(capture, "kernel.version") ?: ""));
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (!i || strcmp(rows[i].object, rows[i - 1].object)) {
+			object = json_object_new_object();
+			json_add(facts, rows[i].object, object);
+		}
+		if (read_text_at(rootfd, rows[i].path, text, sizeof(text)))
+			*text = '\0';
+		text[strcspn(text, "\n")] = '\0';
+		json_add_name(object, rows[i].key, text);
+	}
+	object = json_object_object_get(facts, "kernel");
+	json_add_text(object, "release", names.release);
+	json_add_text(object, "version", names.version);
+	object = json_object_object_get(facts, "machine");
+	json_add_text(object, "hostname", names.nodename);
+	json_add_text(object, "arch", names.machine);
+	add_processor(object, rootfd);
+	return facts;
+}
+
+int host_pack(struct pack *pack, const struct perf_poke_capture *capture, bool *same, char **why)
+{
+	const int flags = JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE;
+	_cleanup_close_ int rootfd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	json_object *facts = rootfd < 0 ? NULL : host_facts(rootfd, capture);
+	const char *text = facts ? json_object_to_json_string_ext(facts, flags) : NULL;
+	int r = -ENOMEM;
+
+	if (text)
+		r = pack_text(pack, LAYOUT_HOST, text, strlen(text), why);
+	*same = json_object_get_boolean(json_object_object_get(facts, "of_capture"));
+	json_object_put(facts);
+	return r;
+}
+
+int archiving_top(const char *folder, char **top)
+{
+	_cleanup_free_ char *path = realpath(folder, NULL);
+	const char *name;
+
+	if (!path)
+		return -errno;
+	name = strrchr(path, '/') + 1;
+	*top = strdup(layout_is_name(name) ? name : LAYOUT_ANY_NAME);
+	return *top ? 0 : -ENOMEM;
+}
+
+static bool has(const struct capture_pack *c, const char *name)
+{
+	return !faccessat(c->dirfd, name, F_OK, AT_SYMLINK_NOFOLLOW);
+}
+
+/* perf looks for a file by its build id, then by its kind. */
+static int part_name(const struct traced_file *file, const char *part, char *name, size_t size)
+{
+	char hex[FILES_HEX_SIZE];
+
+	files_hex(&file->id, hex);
+	return snprintf(name, size, LAYOUT_BUILDID "/.build-id/%.2s/%s%s%s", hex, hex + 2,
+			*part ? "/" : "", part);
+}
+
+static int pack_part(struct capture_pack *c, const struct traced_file *file, const char *part,
+		     int fd, char **why)
+{
+	char folder[128], name[128];
+	int r;
+
+	part_name(file, "", folder, sizeof(folder));
+	part_name(file, part, name, sizeof(name));
+	r = pack_folder(c->pack, folder, why);
+	return r ? r : pack_file(c->pack, name, fd, why);
+}
+
+/* -ENOENT and -ESTALE mean that the file is missing, which is no failure. */
+static int pack_traced(struct capture_pack *c, const struct traced_file *file, char **why)
+{
+	_cleanup_close_ int fd = -1, debug = -1;
+	char vdso[128];
+	int r;
+
+	/* The recorder may have put the vDSO into the capture. */
+	part_name(file, "vdso", vdso, sizeof(vdso));
+	if (file->is_vdso && has(c, vdso))
+		return 0;
+	fd = traced_open(file);
+	if (fd < 0)
+		return fd;
+	r = pack_part(c, file, file->is_vdso ? "vdso" : "elf", fd, why);
+	debug = r ? -1 : traced_open_debug(file, fd);
+	return debug < 0 ? r : pack_part(c, file, "debug", debug, why);
+}
+
+static bool was_executed(const struct capture_pack *c, const struct build_id *id)
+{
+	for (size_t i = 0; i < c->nr_executed; i++) {
+		if (!memcmp(&c->executed[i], id, sizeof(*id)))
+			return true;
+	}
+	return !c->executed;
+}
+
+static int pack_binaries(struct capture_pack *c, char **why)
+{
+	struct traced_file *files = NULL;
+	size_t nr = 0, missing = 0;
+	int r = traced_read(c->data, &files, &nr, why);
+
+	for (size_t i = 0; i < nr && !r; i++) {
+		if (!was_executed(c, &files[i].id))
+			continue;
+		r = pack_traced(c, &files[i], why);
+		if (r == -ENOENT || r == -ESTALE) {
+			if (missing++ < NAMED_MAX)
+				hooks_message(c->hooks, PERF_POKE_LOG_WARN, "left out %s: %s",
+					      files[i].name,
+					      r == -ESTALE ? "has changed since it was traced"
+							   : "not found");
+			r = 0;
+		} else if (!r) {
+			c->nr_binaries++;
+		}
+	}
+	if (missing > NAMED_MAX)
+		hooks_message(c->hooks, PERF_POKE_LOG_WARN, "left out %zu more traced files",
+			      missing - NAMED_MAX);
+	traced_free(files, nr);
+	return r;
+}
+
+static void warn_skipped(void *ctx, const char *name)
+{
+	const struct capture_pack *c = ctx;
+
+	hooks_message(c->hooks, PERF_POKE_LOG_WARN, "left out %s: not part of a capture", name);
+}
+
+static int cannot_archive(const struct capture_pack *c, int r, char **why)
+{
+	return failure_explain(why, r, "'%s' cannot be archived: %s", c->folder,
+			       *why ?: hooks_strerror(c->hooks, r));
+}
+
+static bool has_files(int data)
+{
+	_cleanup_free_ char *why = NULL;
+	struct traced_file *files = NULL;
+	size_t nr = 0;
+	int r = traced_read(data, &files, &nr, &why);
+
+	traced_free(files, nr);
+	return !r && nr;
+}
+
+/* A capture of Intel PT names all files that any task had mapped; only those in the trace matter.
+ */
+static int find_executed(struct capture_pack *c)
+{
+	_cleanup_free_ char *data = strfmt("%s/perf.data", c->folder);
+	const struct decoding decoding = {
+		.hooks = c->hooks,
+		.folder = c->folder,
+		.data = data,
+		.facts = &c->file.facts,
+		.doing = "decoding",
+		.cpu = -1,
+		.threads = decoding_threads(),
+		.end = UINT64_MAX,
+	};
+	_cleanup_free_ char *why = NULL;
+
+	if (!data)
+		return -ENOMEM;
+	if (!decoding_files(&decoding, &c->executed, &c->nr_executed, &why))
+		return 0;
+	hooks_message(c->hooks, PERF_POKE_LOG_ERROR, "%s", why ?: strerror(ENOMEM));
+	hooks_message(c->hooks, PERF_POKE_LOG_WARN,
+		      "'%s': including all mapped files, executed or not", c->folder);
+	return 0;
+}
+
+int capture_pack_open(struct capture_pack *c, char **why)
+{
+	int r;
+
+	c->dirfd = c->data = -1;
+	unchanged_begin(&c->unchanged, c->hooks, c->folder);
+	r = capture_trace_open(c->folder, &c->file, why);
+	if (r)
+		return r;
+	c->dirfd = open(c->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (c->dirfd < 0)
+		return cannot_archive(c, -errno, why);
+	if (facts_have_trace(&c->file.facts)) {
+		c->data = regular_open(c->dirfd, "perf.data/data");
+		if (c->data < 0)
+			return failure_explain(why, c->data,
+					       "'%s' is not a capture: %s/perf.data/data: %s",
+					       c->folder, c->folder, regular_strerror(c->data));
+	}
+	if (!has(c, LAYOUT_HOST) && !c->no_binaries && facts_is_pt(&c->file.facts) &&
+	    has_files(c->data))
+		r = find_executed(c);
+	if (r)
+		return cannot_archive(c, r, why);
+	c->size = tree_size(c->dirfd, ".").all;
+	return 0;
+}
+
+static int pack_host(struct capture_pack *c, char **why)
+{
+	bool same;
+	const struct perf_poke_capture *capture = c->file.capture;
+	int r = host_pack(c->pack, capture, &same, why);
+
+	if (!r && !same)
+		hooks_message(c->hooks, PERF_POKE_LOG_WARN,
+			      "'%s' was taken on %s with Linux %s; " LAYOUT_HOST
+			      " and traced files are of this machine",
+			      c->folder, capture->hostname ?: "?", capture->kernel ?: "?");
+	return r;
+}
+
+int capture_pack_write(struct capture_pack *c, const struct pack_sink *sink, char **why)
+{
+	_cleanup_free_ char *top = NULL;
+	/* A capture from an archive has these already, of its own machine. */
+	bool opened = has(c, LAYOUT_HOST);
+	int r = archiving_top(c->folder, &top);
+
+	if (!r)
+		r = pack_new(&c->pack, sink, top, why);
+	if (!r)
+		r = pack_tree(c->pack, c->dirfd, warn_skipped, c, why);
+	if (!r && !opened)
+		r = pack_host(c, why);
+	if (!r && !opened && !c->no_binaries && c->data >= 0)
+		r = pack_binaries(c, why);
+	if (r)
+		r = cannot_archive(c, r, why);
+	r = unchanged_end(&c->unchanged, r, why);
+	if (!r) {
+		r = pack_finish(c->pack, why);
+		if (r)
+			r = cannot_archive(c, r, why);
+	}
+	return r;
+}
+
+void capture_pack_close(struct capture_pack *c)
+{
+	pack_free(c->pack);
+	free(c->executed);
+	closep(&c->data);
+	closep(&c->dirfd);
+	capture_file_close(&c->file);
+}
+
+static int add_file(uLong *sum, int dirfd, const char *name)
+{
+	_cleanup_close_ int fd = regular_open(dirfd, name);
+	unsigned char buf[65536];
+	ssize_t size;
+
+	if (fd < 0)
+		return fd;
+	while ((size = read(fd, buf, sizeof(buf))) > 0)
+		*sum = crc32(*sum, buf, (uInt)size);
+	return size < 0 ? -errno : 0;
+}
+
+/* Removes all but letters that are safe in file names: captures are not trusted. */
+static void make_safe(char *host)
+{
+	for (char *c = host; *c; c++) {
+		if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", *c))
+			*c = '_';
+	}
+}
+
+int archive_name(const char *folder, char **name)
+{
+	_cleanup_close_ int dirfd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_(capture_file_close) struct capture_file file = { 0 };
+	_cleanup_free_ char *top = NULL, *why = NULL, *host = NULL;
+	uLong sum = 0;
+	int r = dirfd < 0 ? -errno : archiving_top(folder, &top);
+
+	r = r ?: capture_file_open(&file, folder, &why);
+	r = r ?: add_file(&sum, dirfd, CAPTURE_FILE_NAME);
+	/* A capture of a poked perf has no trace. */
+	if (!r && facts_have_trace(&file.facts))
+		r = add_file(&sum, dirfd, "perf.data/data");
+	if (r)
+		return r;
+	host = strfmt("%.127s", file.capture->hostname ?: "unknown");
+	if (!host)
+		return -ENOMEM;
+	make_safe(host);
+	*name = strfmt("%s-%s-%08lx.tar.zst", host, top, sum);
+	return *name ? 0 : -ENOMEM;
+}

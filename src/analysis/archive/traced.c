@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "archive/archive.h"
+
+#include <linux/perf_event.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "array.h"
+#include "perfdata_read.h"
+#include "text.h"
+
+struct found {
+	struct traced_file *files;
+	size_t nr;
+};
+
+static int compare_files(const void *a, const void *b)
+{
+	const struct traced_file *one = a, *other = b;
+	int r = memcmp(one->id.bytes, other->id.bytes, sizeof(one->id.bytes));
+
+	return r ? r : one->id.size - other->id.size;
+}
+
+static void sort_files(struct traced_file *files, size_t *nr)
+{
+	size_t kept = 0;
+
+	if (!*nr)
+		return;
+	qsort(files, *nr, sizeof(*files), compare_files);
+	for (size_t i = 1; i < *nr; i++) {
+		if (compare_files(&files[kept], &files[i]))
+			files[++kept] = files[i];
+		else
+			free(files[i].name);
+	}
+	*nr = kept + 1;
+}
+
+/* Skips kernel files and names that are not paths. */
+static int add_file(struct found *found, uint16_t misc, struct perfdata_bytes build_id,
+		    const char *name)
+{
+	struct build_id id = { .size = (uint8_t)build_id.size };
+
+	if ((misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER || id.size < 2 ||
+	    (name[0] != '/' && strcmp(name, "[vdso]")))
+		return 0;
+	memcpy(id.bytes, build_id.data, id.size);
+	if (array_grow(&found->files, found->nr, sizeof(*found->files)))
+		return -ENOMEM;
+	found->files[found->nr] = (struct traced_file){
+		.id = id,
+		.is_vdso = name[0] == '[',
+		.name = strdup(name),
+	};
+	if (!found->files[found->nr].name)
+		return -ENOMEM;
+	found->nr++;
+	return 0;
+}
+
+static int parse_table(const uint8_t *table, uint64_t size, struct found *found)
+{
+	for (uint64_t at = 0; size - at >= sizeof(struct perf_event_header);) {
+		struct perfdata_identified file;
+		struct perf_event_header header;
+		int r;
+
+		memcpy(&header, table + at, sizeof(header));
+		if (header.size % 4 || header.size > size - at ||
+		    !perfdata_identified(table + at, &file))
+			return -EINVAL;
+		r = add_file(found, header.misc, file.build_id, file.name);
+		if (r)
+			return r;
+		at += header.size;
+	}
+	return 0;
+}
+
+/* The table is optional. */
+static int read_table(const struct perfdata_file *file, struct found *found)
+{
+	struct perfdata_section table;
+	int r = perfdata_feature(file, PERFDATA_FEATURE_BUILD_ID, &table);
+
+	if (!r)
+		r = parse_table(file->bytes + table.offset, table.size, found);
+	return r == -ENOENT ? 0 : r;
+}
+
+static int read_records(const struct perfdata_file *file, struct found *found)
+{
+	uint64_t at = file->data.offset;
+
+	while (at - file->data.offset < file->data.size) {
+		struct perfdata_mapping mapping;
+		struct perfdata_record record;
+		int r;
+
+		if (!perfdata_next(file, &at, &record))
+			return -EINVAL;
+		if (record.type != PERF_RECORD_MMAP2 ||
+		    !(record.misc & PERF_RECORD_MISC_MMAP_BUILD_ID))
+			continue;
+		if (!perfdata_mapping(record.bytes, &mapping))
+			return -EINVAL;
+		r = add_file(found, record.misc, mapping.build_id, mapping.name);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+int traced_read(int fd, struct traced_file **files, size_t *nr, char **why)
+{
+	struct perfdata_file file = { 0 };
+	struct found found = { 0 };
+	int r = perfdata_map(&file, fd);
+
+	if (!r)
+		r = read_table(&file, &found);
+	if (!r)
+		r = read_records(&file, &found);
+	perfdata_unmap(&file);
+	if (r) {
+		traced_free(found.files, found.nr);
+		return say_why(why, r, "build ids of files: %s",
+			       r == -EINVAL ? "malformed" : strerror(-r));
+	}
+	sort_files(found.files, &found.nr);
+	*files = found.files;
+	*nr = found.nr;
+	return 0;
+}
+
+void traced_free(struct traced_file *files, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		free(files[i].name);
+	free(files);
+}
+
+static struct files_wanted wanted_of(const struct traced_file *file)
+{
+	return (struct files_wanted){ .name = file->name, .id = file->id };
+}
+
+int traced_open(const struct traced_file *file)
+{
+	const struct files_wanted wanted = wanted_of(file);
+	_cleanup_free_ char *path = NULL;
+
+	return files_open(&(struct files_places){ 0 }, &wanted, &path);
+}
+
+int traced_open_debug(const struct traced_file *file, int fd)
+{
+	const struct files_wanted wanted = wanted_of(file);
+
+	return files_open_debug(&(struct files_places){ 0 }, &wanted, fd);
+}

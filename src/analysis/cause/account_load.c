@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cause/account.h"
+
+#include "facts/spans.h"
+#include "facts/user_code.h"
+
+/* With the mappings of `user` open, which names the functions of programs. */
+static int follow_thread(struct account *account, struct schedule *schedule,
+			 struct tracepoints *tracepoints, struct user_code *user)
+{
+	const struct thread_namer namer = {
+		.names = account->spans->names,
+		.tracepoints = tracepoints,
+		.user = user_code_name,
+		.context = user,
+	};
+	int r = schedule_add_comms(schedule, account->spans->names, tracepoints_file(tracepoints));
+
+	if (!r)
+		r = late_thread_new(&account->thread, schedule, &account->facts, &namer);
+	account->facts.thread = account->thread;
+	return r;
+}
+
+static int load_events(struct account *account, const struct analysis_hooks *hooks,
+		       const char *data, uint64_t begin, const char *symfs, char **why)
+{
+	const struct facts *facts = &account->facts;
+	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
+	_cleanup_(user_code_release) struct user_code user = {};
+	_cleanup_(schedule_release) struct schedule schedule = { 0 };
+	/* Of all CPUs, because others may have sent requests. */
+	const struct sample_window window = { .end = facts->spike.time_ns };
+	struct samples *samples = &account->spans->samples;
+	int r = capture_trace_events(&tracepoints, &user, account->capture, data, symfs, &window,
+				     why);
+
+	samples->namer = user_code_name;
+	samples->context = &user;
+	account->spans->arming = (struct arming){
+		.timer = facts->spike.timer,
+		.until = facts_is_thread(facts) ? facts->spike.expected_ns + facts->spike.irq_ns
+						: facts->spike.actual_ns,
+		.tid = facts->spike.late_tid,
+	};
+	if (!r && !(account->senders = calloc(1, sizeof(*account->senders))))
+		r = -ENOMEM;
+	if (!r)
+		r = events_spans_read(tracepoints, facts->spike.cpu, begin, facts->spike.time_ns,
+				      account->spans, account->senders, &schedule);
+	facts_end_mark(&account->facts, account->spans->arming.due);
+	if (!r)
+		r = follow_thread(account, &schedule, tracepoints, &user);
+	if (!r)
+		r = events_spans_name(account->spans, &schedule, &facts->spike);
+	samples->namer = NULL;
+	samples->context = NULL;
+	account->facts.senders = account->senders;
+	return r ? capture_failure(hooks, account->capture, r, why) : 0;
+}
+
+/* Beside Intel PT, which shows neither other CPUs nor wakeups. */
+static int load_senders(struct account *account, const char *data, const char *symfs)
+{
+	const struct facts *facts = &account->facts;
+	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
+	_cleanup_(user_code_release) struct user_code user = {};
+	_cleanup_(schedule_release) struct schedule schedule = { 0 };
+	/* Work queued before the window may run in it. */
+	const struct sample_window window = { .end = facts->spike.time_ns };
+	_cleanup_free_ char *why = NULL;
+	struct tracepoint_event event;
+	int r = capture_trace_events(&tracepoints, &user, account->capture, data, symfs, &window,
+				     &why);
+
+	if (r)
+		return r == -ENOMEM ? r : 0;
+	account->facts.senders = account->senders = calloc(1, sizeof(*account->senders));
+	if (!account->senders)
+		return -ENOMEM;
+	while (!r && tracepoints_next(tracepoints, &event)) {
+		senders_take(account->senders, tracepoints, &event, facts->spike.cpu);
+		r = schedule_add(&schedule, account->spans->names, &event);
+	}
+	senders_name(account->senders, tracepoints_file(tracepoints));
+	return r ?: follow_thread(account, &schedule, tracepoints, &user);
+}
+
+static int load_trace(struct account *account, const struct analysis_hooks *hooks, const char *data,
+		      uint64_t begin, const struct account_want *want, char **why)
+{
+	const struct facts *facts = &account->facts;
+	_cleanup_(track_spans_freep) struct track_spans *sink = NULL;
+	struct decoding decoding = {
+		.hooks = hooks,
+		.folder = account->capture,
+		.data = data,
+		.symfs = want->symfs,
+		.facts = facts,
+		.doing = "decoding",
+		.cpu = facts->spike.cpu,
+		.threads = decoding_threads(),
+		.begin = begin,
+		.end = facts->spike.time_ns + want->after_ns,
+	};
+	struct decoding_result result;
+	int r = track_spans_new(&sink, account->spans, facts->spike.cpu);
+
+	if (!r && !facts->no_times)
+		r = load_senders(account, data, want->symfs);
+	if (r)
+		return capture_failure(hooks, account->capture, r, why);
+	if (facts->no_times) {
+		decoding.axis = CALLS_INSNS;
+		decoding.tail = DECODING_TAIL;
+		decoding.begin = 0;
+		decoding.end = UINT64_MAX;
+	}
+	r = decoding_run(&decoding, &track_spans_ops, sink, account->spans->names, &result, why);
+	account->errors = result.errors;
+	snprintf(account->first_error, sizeof(account->first_error), "%s", result.first_error);
+	account->error_help = result.error_help;
+	account->spans->step_ns = result.stats.step_ns;
+	account->after_insns = result.after_insns;
+	account->after_ns = result.after_ns;
+	return r;
+}
+
+static int load_spans(struct account *account, const struct analysis_hooks *hooks, const char *data,
+		      const struct account_want *want, char **why)
+{
+	const struct facts *facts = &account->facts;
+	uint64_t spike = facts->spike.time_ns, window_ns = account->window_ns;
+	uint64_t begin = spike > window_ns ? spike - window_ns : 0;
+	int r = spans_new(&account->spans);
+
+	if (r)
+		return capture_failure(hooks, account->capture, r, why);
+	if (!facts_have_trace(facts))
+		return 0;
+	if (facts_is_pt(facts))
+		return load_trace(account, hooks, data, begin, want, why);
+	return load_events(account, hooks, data, begin, want->symfs, why);
+}
+
+static int name_user_frames(struct facts *facts, const struct capture_file *capture,
+			    const char *folder, const char *symfs)
+{
+	_cleanup_free_ char *buildid_dir = NULL;
+	int r = capture_trace_buildid_dir(folder, &buildid_dir);
+	const struct files_places places = { .buildid_dir = buildid_dir, .symfs = symfs };
+
+	if (!r)
+		capture_name_frames(facts, capture->capture->spike, &places);
+	return r;
+}
+
+static int load_account(struct account *account, const struct analysis_hooks *hooks,
+			const struct account_want *want, char **why)
+{
+	_cleanup_(capture_file_close) struct capture_file capture = { 0 };
+	const char *folder = account->capture;
+	_cleanup_free_ char *data = NULL;
+	int r = capture_trace_find(hooks, folder, &capture, &data, why);
+
+	if (r)
+		return r;
+	account->facts = capture.facts;
+	r = name_user_frames(&account->facts, &capture, folder, want->symfs);
+	if (r)
+		return capture_failure(hooks, folder, r, why);
+	capture_statistics(&account->statistics, &capture);
+	account->window_ns = want->window_ns ?: findings_window(&account->facts);
+	r = load_spans(account, hooks, data, want, why);
+	if (!r && account_finish(account))
+		r = capture_failure(hooks, folder, -ENOMEM, why);
+	return r;
+}
+
+int account_load(struct account *account, const struct analysis_hooks *hooks, const char *folder,
+		 const struct account_want *want, char **why)
+{
+	struct unchanged unchanged;
+	int r;
+
+	*account = (struct account){ .capture = folder };
+	unchanged_begin(&unchanged, hooks, folder);
+	r = load_account(account, hooks, want, why);
+	r = unchanged_end(&unchanged, r, why);
+	if (r)
+		account_release(account);
+	return r;
+}

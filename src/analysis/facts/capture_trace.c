@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "facts/captures.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "code/symbols.h"
+#include "io.h"
+#include "perfdata_read.h"
+#include "text.h"
+
+void hooks_message(const struct analysis_hooks *hooks, enum perf_poke_log_level level,
+		   const char *format, ...)
+{
+	_cleanup_free_ char *text = NULL;
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	va_end(args);
+	if (hooks->message)
+		hooks->message(hooks->ctx, level, text ?: strerror(ENOMEM));
+}
+
+const char *hooks_strerror(const struct analysis_hooks *hooks, int err)
+{
+	return err == -ENOMEM && hooks->no_memory ? hooks->no_memory : strerror(-err);
+}
+
+int failure_explain(char **why, int r, const char *format, ...)
+{
+	char *text;
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	va_end(args);
+	free(*why);
+	*why = text;
+	return r;
+}
+
+int capture_failure(const struct analysis_hooks *hooks, const char *folder, int r, char **why)
+{
+	if (r == -EINTR)
+		return failure_explain(why, r, "interrupted: nothing is written");
+	return failure_explain(why, r, "'%s': %s", folder,
+			       *why	     ? *why
+			       : r == -E2BIG ? "too many calls for a report: use a shorter --window"
+			       : r == -ENODATA ? "no trace of the spike's CPU in the window"
+					       : hooks_strerror(hooks, r));
+}
+
+struct search {
+	uint64_t poked; /* sequence number of a poke; 0: any capture */
+	uint64_t wall_ns;
+	char *path; /* of the newest so far */
+	bool out_of_memory;
+};
+
+/* The time comes from capture.json: the folder's own changes when it is copied. */
+static bool is_better(const struct search *search, const struct perf_poke_capture *capture)
+{
+	if (search->poked && (!capture->spike->poked || capture->spike->sequence != search->poked))
+		return false;
+	return capture->wall_ns >= search->wall_ns;
+}
+
+static void compare(void *ctx, const char *path)
+{
+	const struct perf_poke_capture *capture;
+	struct search *search = ctx;
+
+	if (perf_poke__capture_open(&capture, path))
+		return;
+	if (is_better(search, capture)) {
+		free(search->path);
+		search->path = strdup(path);
+		search->wall_ns = capture->wall_ns;
+		search->out_of_memory |= !search->path;
+	}
+	perf_poke__capture_close(capture);
+}
+
+static int find(const char *folder, struct search *search, char **path)
+{
+	int r = perf_poke__captures(folder, compare, search);
+
+	if (r < 0 || search->out_of_memory) {
+		free(search->path);
+		return r < 0 ? r : -ENOMEM;
+	}
+	if (!search->path)
+		return -ENOENT;
+	*path = search->path;
+	return 0;
+}
+
+int folder_poked(const char *folder, uint64_t sequence, char **path)
+{
+	return find(folder, &(struct search){ .poked = sequence }, path);
+}
+
+int folder_choose(const char *word, char **path, char **why)
+{
+	int r = find(word ?: FOLDER_DEFAULT, &(struct search){ 0 }, path);
+
+	/* Reading the named folder reports its errors. */
+	if (r && r != -ENOMEM && word) {
+		*path = strdup(word);
+		r = *path ? 0 : -ENOMEM;
+	}
+	if (r == -ENOENT)
+		return failure_explain(why, r,
+				       "CAPTURE is required: no capture in " FOLDER_DEFAULT);
+	return r ? failure_explain(why, r, "'%s': %s", word ?: FOLDER_DEFAULT, strerror(-r)) : 0;
+}
+
+int capture_trace_open(const char *folder, struct capture_file *capture, char **why)
+{
+	int r = capture_file_open(capture, folder, why);
+
+	if (r && *why)
+		return failure_explain(why, r, "%s/" CAPTURE_FILE_NAME ": %s", folder, *why);
+	if (r)
+		return failure_explain(
+			why, r, "'%s' is not a capture: cannot read %s/" CAPTURE_FILE_NAME ": %s",
+			folder, folder, strerror(-r));
+	return 0;
+}
+
+static int check_data(const char *path, char **why)
+{
+	_cleanup_close_ int fd = regular_open(AT_FDCWD, path);
+	struct perfdata_file file;
+	int r = fd < 0 ? fd : perfdata_map(&file, fd);
+
+	if (fd == -EINVAL)
+		return say_why(why, fd, "%s is not a regular file", path);
+	if (r == -EINVAL)
+		return say_why(why, r, "%s is not a perf.data file", path);
+	if (r == -ENOTSUP)
+		return say_why(why, r,
+			       "%s was written to a pipe (perf record -o -): perf script "
+			       "reads it",
+			       path);
+	if (r)
+		return say_why(why, r, "cannot read %s: %s", path, strerror(-r));
+	if (file.size < file.whole)
+		r = say_why(why, -EINVAL,
+			    "%s is truncated: it has %" PRIu64 " of %" PRIu64 " bytes", path,
+			    file.size, file.whole);
+	perfdata_unmap(&file);
+	return r;
+}
+
+int capture_trace_find(const struct analysis_hooks *hooks, const char *folder,
+		       struct capture_file *capture, char **data, char **why)
+{
+	_cleanup_free_ char *events = NULL;
+	int r = capture_trace_open(folder, capture, why);
+
+	if (r || !facts_have_trace(&capture->facts))
+		return r;
+	*data = strfmt("%s/perf.data", folder);
+	events = strfmt("%s/perf.data/data", folder);
+	r = *data && events ? check_data(events, why) : -ENOMEM;
+	return r ? capture_failure(hooks, folder, r, why) : 0;
+}
+
+int capture_trace_need(const struct analysis_hooks *hooks, const char *folder,
+		       struct capture_file *capture, char **data, char **why)
+{
+	int r = capture_trace_find(hooks, folder, capture, data, why);
+
+	if (r || *data)
+		return r;
+	if (capture->facts.recorder == PERF_POKE_RECORDER_PERF)
+		return failure_explain(
+			why, -ENODATA,
+			"'%s' has no trace: the poked perf wrote it to its own perf.data", folder);
+	return failure_explain(why, -ENODATA, "'%s' has no trace: the recorder %s was chosen",
+			       folder, capture->capture->recorder);
+}
+
+int capture_trace_need_times(const char *folder, const struct facts *facts, char **why)
+{
+	if (!facts->no_times)
+		return 0;
+	return failure_explain(
+		why, -ENODATA,
+		"the trace of '%s' has no times, because TSC was not perf's clock: use script "
+		"without --window, export with --axis instructions and without --time",
+		folder);
+}
+
+int capture_trace_buildid_dir(const char *folder, char **buildid_dir)
+{
+	_cleanup_free_ char *path = strfmt("%s/" LAYOUT_BUILDID, folder);
+
+	*buildid_dir = path && !access(path, X_OK) ? TAKE_PTR(path) : NULL;
+	return path || *buildid_dir ? 0 : -ENOMEM;
+}
+
+int capture_trace_events(struct tracepoints **tracepoints, struct user_code *user,
+			 const char *folder, const char *data, const char *symfs,
+			 const struct sample_window *window, char **why)
+{
+	int r = tracepoints_open(tracepoints, data, window, why);
+
+	if (r)
+		return r;
+	user->file = tracepoints_file(*tracepoints);
+	user->data = data;
+	user->symfs = symfs;
+	return capture_trace_buildid_dir(folder, &user->buildid_dir);
+}
+
+/* Functions of programs in the stacks of a spike. */
+/* The symbols of one file: frames of a file follow each other. */
+struct user_file {
+	const struct files_places *places;
+	struct build_id id;
+	struct symbols symbols;
+};
+
+static void user_file_release(struct user_file *file)
+{
+	symbols_release(&file->symbols);
+}
+
+static struct build_id id_of(const struct perf_poke_frame *frame)
+{
+	struct build_id id = { .size = (uint8_t)frame->build_id_size };
+
+	memcpy(id.bytes, frame->build_id, sizeof(id.bytes));
+	return id;
+}
+
+/* Without symbols if the file is not found. */
+static void read_file(struct user_file *file, const struct perf_poke_frame *frame)
+{
+	const struct files_wanted wanted = { .name = frame->file ?: "", .id = id_of(frame) };
+	_cleanup_close_ int fd = -1, debug = -1;
+	_cleanup_free_ char *path = NULL;
+
+	symbols_release(&file->symbols);
+	file->symbols = (struct symbols){ 0 };
+	file->id = wanted.id;
+	fd = files_open(file->places, &wanted, &path);
+	if (fd < 0)
+		return;
+	debug = files_open_debug(file->places, &wanted, fd);
+	if (symbols_of_elf(&file->symbols, fd, debug)) {
+		symbols_release(&file->symbols);
+		file->symbols = (struct symbols){ 0 };
+	}
+}
+
+/* is_return: the address is behind a call, which may be the function's last instruction. */
+static void name_frame(struct user_file *file, const struct perf_poke_frame *frame, bool is_return,
+		       struct spike_frame *to)
+{
+	const struct build_id id = id_of(frame);
+	const struct symbols_entry *entry;
+	_cleanup_free_ char *plain = NULL;
+	char hex[FILES_HEX_SIZE];
+	const char *name;
+
+	if (!id.size || frame->offset < is_return)
+		return;
+	if (memcmp(&id, &file->id, sizeof(id)))
+		read_file(file, frame);
+	entry = symbols_find(&file->symbols, frame->offset - is_return);
+	if (!entry)
+		return;
+	name = symbols_name(&file->symbols, entry);
+	plain = demangle(name);
+	printable_copy(to->name, sizeof(to->name), plain ?: name);
+	files_hex(&id, hex);
+	/* The process has ended. The first digits will do, as for a commit. */
+	if (frame->file)
+		printable_copy(to->module, sizeof(to->module), basename(frame->file));
+	else
+		snprintf(to->module, sizeof(to->module), "build ID %.12s", hex);
+}
+
+static void name_stack(struct user_file *file, struct spike_stack *stack,
+		       const struct perf_poke_frame *const *frames)
+{
+	for (size_t i = 0; i < stack->nr; i++) {
+		if (frames[i]->user)
+			name_frame(file, frames[i], i && frames[i - 1]->user, &stack->frames[i]);
+	}
+}
+
+void capture_name_frames(struct facts *facts, const struct perf_poke_spike *spike,
+			 const struct files_places *places)
+{
+	_cleanup_(user_file_release) struct user_file file = { .places = places };
+
+	name_stack(&file, &facts->stack, spike->stack);
+	name_stack(&file, &facts->holder, spike->holder);
+}
+
+/*
+ * Files of a capture that somebody changes while they are read.
+ *
+ * Readers take any content, and zeros where a mapped file has become shorter. But what is read from
+ * two versions of a file makes no sense. So sizes and times are compared afterwards.
+ */
+static const char *const unchanged_names[UNCHANGED_FILES] = {
+	CAPTURE_FILE_NAME,
+	"perf.data/data",
+	"perf.data/kcore_dir/kcore",
+	"perf.data/kcore_dir/kallsyms",
+	"perf.data/kcore_dir/modules",
+};
+
+static bool was_truncated(const struct analysis_hooks *hooks)
+{
+	return hooks->is_truncated && atomic_exchange(hooks->is_truncated, false);
+}
+
+void unchanged_begin(struct unchanged *unchanged, const struct analysis_hooks *hooks,
+		     const char *folder)
+{
+	(void)was_truncated(hooks);
+	*unchanged = (struct unchanged){ .hooks = hooks, .folder = folder };
+	unchanged->dirfd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	for (size_t i = 0; i < ARRAY_SIZE(unchanged_names); i++) {
+		if (fstatat(unchanged->dirfd, unchanged_names[i], &unchanged->files[i], 0))
+			unchanged->files[i] = (struct stat){ 0 };
+	}
+}
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+int unchanged_end(struct unchanged *unchanged, int r, char **why)
+{
+	bool truncated = was_truncated(unchanged->hooks);
+	const char *changed = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(unchanged_names) && !changed; i++) {
+		struct stat now = { 0 };
+
+		if (fstatat(unchanged->dirfd, unchanged_names[i], &now, 0))
+			now = (struct stat){ 0 };
+		if (!is_same(&now, &unchanged->files[i]))
+			changed = unchanged_names[i];
+	}
+	closep(&unchanged->dirfd);
+	if (!changed && !truncated)
+		return r;
+	if (r && *why)
+		hooks_message(unchanged->hooks, PERF_POKE_LOG_ERROR, "%s", *why);
+	if (changed)
+		return failure_explain(why, -ESTALE, "'%s/%s' was changed while it was read",
+				       unchanged->folder, changed);
+	return failure_explain(why, -ESTALE,
+			       "'%s': a file that it needs was truncated while it was read",
+			       unchanged->folder);
+}

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "output/timeline_export.h"
+
+#include <string.h>
+
+#include "calls/cpu.h"
+#include "clock.h"
+#include "cpulist.h"
+#include "facts/spans.h"
+#include "units.h"
+
+#define DIGITS "0123456789"
+
+/* Digits with one point. */
+static int parse_seconds(const char *s, uint64_t *ns)
+{
+	_cleanup_free_ char *whole = strndup(s, strcspn(s, "."));
+	const char *fraction = strchr(s, '.') + 1;
+	uint64_t scale = NSEC_PER_SEC;
+	uint64_t seconds;
+	int r;
+
+	if (!whole)
+		return -ENOMEM;
+	if (!*fraction || strlen(fraction) > 9)
+		return -EINVAL;
+	r = units_parse_count(whole, &seconds);
+	if (r)
+		return r;
+	if (__builtin_mul_overflow(seconds, NSEC_PER_SEC, ns))
+		return -ERANGE;
+	for (; *fraction; fraction++) {
+		scale /= 10;
+		if (__builtin_add_overflow(*ns, (uint64_t)(*fraction - '0') * scale, ns))
+			return -ERANGE;
+	}
+	return 0;
+}
+
+static int parse_relative(const char *s, uint64_t spike, uint64_t *ns)
+{
+	bool before = *s == '-';
+	uint64_t distance;
+	int r;
+
+	if (!spike)
+		return -ENOENT;
+	r = units_parse_time(s + (*s == '-' || *s == '+'), &distance);
+	if (r)
+		return r;
+	if (before)
+		*ns = distance < spike ? spike - distance : 0;
+	else if (__builtin_add_overflow(spike, distance, ns))
+		return -ERANGE;
+	return 0;
+}
+
+static int parse_side(const char *s, uint64_t spike, uint64_t *ns)
+{
+	const char *point = strchr(s, '.');
+
+	if (!*s)
+		return 0;
+	if (point && strspn(s, DIGITS ".") == strlen(s) && !strchr(point + 1, '.'))
+		return parse_seconds(s, ns);
+	return parse_relative(s, spike, ns);
+}
+
+int window_parse(const char *s, uint64_t spike, uint64_t *begin, uint64_t *end)
+{
+	_cleanup_free_ char *first = strndup(s, strcspn(s, ","));
+	const char *second = strchr(s, ',');
+	uint64_t from = 0, to = UINT64_MAX;
+	int r;
+
+	if (!first)
+		return -ENOMEM;
+	if (!second)
+		return -EINVAL;
+	r = parse_side(first, spike, &from);
+	if (!r)
+		r = parse_side(second + 1, spike, &to);
+	if (r)
+		return r;
+	if (to <= from)
+		return -ERANGE;
+	*begin = from;
+	*end = to;
+	return 0;
+}
+
+struct cpu_events {
+	struct events_spans to;
+	struct cpu *cpu;
+};
+
+struct writer {
+	const struct facts *facts;
+	struct tracepoints *tracepoints;
+	struct user_code user;
+	uint64_t begin, end;
+	struct cpu_events *cpus; /* by number */
+	size_t nr;
+	struct names *names;
+	struct cpu_names cpu_names;
+	struct timeline *timeline;
+};
+
+static void release(struct writer *writer)
+{
+	for (size_t i = 0; i < writer->nr; i++) {
+		spans_free(writer->cpus[i].to.spans);
+		free(writer->cpus[i].cpu);
+	}
+	free(writer->cpus);
+	user_code_release(&writer->user);
+	timeline_free(writer->timeline);
+	names_free(writer->names);
+}
+
+static int find_cpu(struct writer *writer, int cpu, struct cpu_events **found)
+{
+	size_t nr = (size_t)cpu + 1;
+	struct cpu_events *grown;
+
+	*found = NULL;
+	/* The file is untrusted. */
+	if (cpu < 0 || cpu >= CPULIST_MAX_CPUS)
+		return 0;
+	if (nr > writer->nr) {
+		grown = reallocarray(writer->cpus, nr, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		memset(grown + writer->nr, 0, (nr - writer->nr) * sizeof(*grown));
+		writer->cpus = grown;
+		writer->nr = nr;
+	}
+	*found = &writer->cpus[cpu];
+	(*found)->to.tracepoints = writer->tracepoints;
+	(*found)->to.begin = writer->begin;
+	if ((*found)->to.spans)
+		return 0;
+	if (spans_new(&(*found)->to.spans))
+		return -ENOMEM;
+	(*found)->to.spans->samples.namer = user_code_name;
+	(*found)->to.spans->samples.context = &writer->user;
+	return 0;
+}
+
+/* Events before the window determine what is open at its begin. */
+static int read_all(struct writer *writer, uint64_t *first, uint64_t *last)
+{
+	struct tracepoint_event event;
+	struct cpu_events *cpu;
+
+	while (tracepoints_next(writer->tracepoints, &event)) {
+		int r = find_cpu(writer, event.cpu, &cpu);
+
+		if (!*first)
+			*first = event.time;
+		*last = event.time;
+		if (!r && cpu)
+			r = events_spans_take(&cpu->to, &event);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+static void write_spike(const struct writer *writer, struct cpu *cpu)
+{
+	const struct facts *facts = writer->facts;
+
+	if (cpu->number != facts->spike.cpu || facts->spike.time_ns <= facts->spike.expected_ns ||
+	    !facts->spike.expected_ns || facts->spike.expected_ns < writer->begin ||
+	    facts->spike.time_ns > writer->end)
+		return;
+	cpu->now.at = facts->spike.time_ns;
+	cpu_spike(cpu, &writer->cpu_names, facts->spike.expected_ns,
+		  facts->spike.time_ns - facts->spike.expected_ns);
+}
+
+static int write_cpu(struct writer *writer, struct cpu_events *cpu, int number, uint64_t last)
+{
+	int r = events_spans_end(&cpu->to, last);
+
+	if (r)
+		return r;
+	cpu->cpu = cpu_new(writer->timeline, writer->names, &writer->cpu_names, number);
+	if (!cpu->cpu)
+		return -ENOMEM;
+	write_spike(writer, cpu->cpu);
+	return spans_to_tracks(cpu->to.spans, cpu->cpu, &writer->cpu_names, writer->names);
+}
+
+static int write_timeline(struct writer *writer, const struct fxt_timeline_opts *file,
+			  uint64_t *slices)
+{
+	struct timeline_opts opts = { .end = UINT64_MAX, .ops = &fxt_timeline_ops };
+	struct fxt_timeline *sink;
+	uint64_t first = 0, last = 0;
+	int r = read_all(writer, &first, &last);
+
+	if (r)
+		return r;
+	r = fxt_timeline_new(&sink, file, writer->names);
+	if (r)
+		return r;
+	opts.sink = sink;
+	r = timeline_new(&writer->timeline, &opts, writer->names);
+	if (!r) {
+		first = first > writer->begin ? first : writer->begin;
+		timeline_advance(writer->timeline, first);
+	}
+	for (size_t i = 0; i < writer->nr && !r; i++) {
+		if (writer->cpus[i].to.spans)
+			r = write_cpu(writer, &writer->cpus[i], (int)i, last);
+	}
+	if (!r)
+		r = timeline_finish(writer->timeline, last);
+	if (!r)
+		*slices = timeline_slices(writer->timeline);
+	fxt_timeline_free(sink);
+	return r;
+}
+
+/* Interrupts and tasks of each CPU. */
+static int export_events(const struct timeline_export *export, const struct fxt_timeline_opts *file,
+			 struct decoding_result *result, char **why)
+{
+	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
+	_cleanup_(release) struct writer writer = { .facts = export->facts, .end = UINT64_MAX };
+	struct sample_window window;
+	int r = 0;
+
+	if (export->time)
+		r = window_parse(export->time, export->facts->spike.time_ns, &writer.begin,
+				 &writer.end);
+	window = (struct sample_window){ .end = writer.end };
+	if (!r)
+		r = names_new(&writer.names);
+	if (!r)
+		r = cpu_names_new(&writer.cpu_names, writer.names);
+	if (!r)
+		r = capture_trace_events(&tracepoints, &writer.user, export->folder, export->data,
+					 export->symfs, &window, why);
+	writer.tracepoints = tracepoints;
+	if (!r)
+		r = write_timeline(&writer, file, &result->slices);
+	return r ? capture_failure(export->hooks, export->folder, r, why) : 0;
+}
+
+static int export_trace(const struct timeline_export *export, const struct fxt_timeline_opts *file,
+			struct decoding_result *result, char **why)
+{
+	struct decoding decoding = {
+		.hooks = export->hooks,
+		.folder = export->folder,
+		.data = export->data,
+		.symfs = export->symfs,
+		.facts = export->facts,
+		.doing = "exporting",
+		.cpu = -1,
+		.threads = export->threads ?: decoding_threads(),
+		.axis = export->axis,
+		.end = UINT64_MAX,
+	};
+	struct fxt_timeline *sink = NULL;
+	struct names *names = NULL;
+	int r = 0;
+
+	if (export->time)
+		r = window_parse(export->time, export->facts->spike.time_ns, &decoding.begin,
+				 &decoding.end);
+	if (!r)
+		r = names_new(&names);
+	if (!r)
+		r = fxt_timeline_new(&sink, file, names);
+	if (r)
+		r = capture_failure(export->hooks, export->folder, r, why);
+	else
+		r = decoding_run(&decoding, &fxt_timeline_ops, sink, names, result, why);
+	if (!r && decoding.axis == CALLS_CYCLES && !result->end)
+		r = failure_explain(why, -ENODATA,
+				    "--axis cycles: '%s' has no cycles: use --axis instructions, "
+				    "or record with the term cyc of intel_pt",
+				    export->folder);
+	fxt_timeline_free(sink);
+	names_free(names);
+	return r;
+}
+
+int timeline_export(const struct timeline_export *export, const struct fxt_timeline_opts *file,
+		    struct decoding_result *result, char **why)
+{
+	*result = (struct decoding_result){ 0 };
+	if (export->facts->recorder == PERF_POKE_RECORDER_EVENTS)
+		return export_events(export, file, result, why);
+	return export_trace(export, file, result, why);
+}

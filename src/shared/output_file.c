@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "output_file.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "text.h"
+#include "tree.h"
+
+bool output_file_exists(const char *path)
+{
+	return !faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW);
+}
+
+const char *output_file_strerror(int err)
+{
+	return err == -EEXIST ? "file exists; not overwriting (--force to overwrite)"
+			      : strerror(-err);
+}
+
+int output_file_open(struct output_file *file, const char *path, bool force)
+{
+	int r;
+
+	*file = (struct output_file){
+		.path = path,
+		.partial = partial_none,
+		.fd = -1,
+		.force = force,
+	};
+	if (!force && output_file_exists(path))
+		return -EEXIST;
+	r = partial_file(&file->partial, path);
+	file->fd = TAKE_FD(file->partial.fd);
+	return r;
+}
+
+int output_file_publish(struct output_file *file)
+{
+	/* File systems that write behind, such as NFS, report a full disk at close(). */
+	int fd = TAKE_FD(file->fd);
+
+	return close(fd) ? -errno : partial_publish(&file->partial, file->path, file->force);
+}
+
+/* A marked folder, see tree.h, with what is incomplete in it. It is private to its owner and
+ * locked: nobody else can put something in its place, make a sweep remove what is theirs, or keep
+ * others waiting. */
+#define PREFIX ".partial-perf-poke-"
+#define CONTENT "content"
+#define SCRATCH "scratch"
+#define ABANDON_TRIES 50
+#define ABANDON_PAUSE_US 1000
+
+const struct partial partial_none = { .fd = -1, .place = -1, .work = -1 };
+
+/* Those of this process. A thread that ends the process takes the lock for good. */
+static pthread_mutex_t living_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct partial *living;
+static bool has_published;
+
+static int remove_work(const struct partial *partial)
+{
+	return tree_remove_marked(partial->place, partial->name, partial->work);
+}
+
+/* Removes the folder, if it is there, and releases all. */
+static void end(struct partial *partial)
+{
+	pthread_mutex_lock(&living_lock);
+	for (struct partial **at = &living; *at; at = &(*at)->next) {
+		if (*at != partial)
+			continue;
+		*at = partial->next;
+		remove_work(partial);
+		break;
+	}
+	pthread_mutex_unlock(&living_lock);
+	free(TAKE_PTR(partial->path));
+	closep(&partial->fd);
+	closep(&partial->work);
+	closep(&partial->place);
+}
+
+void partial_release(struct partial *partial)
+{
+	end(partial);
+}
+
+bool partial_abandon(void)
+{
+	pthread_mutex_lock(&living_lock);
+	for (const struct partial *partial = living; partial; partial = partial->next) {
+		/* Another thread may still make a file in it. */
+		for (int i = 0; i < ABANDON_TRIES && remove_work(partial); i++)
+			usleep(ABANDON_PAUSE_US);
+	}
+	return has_published;
+}
+
+static bool is_empty(int dirfd)
+{
+	_cleanup_closedir_ DIR *dir = NULL;
+	size_t nr = 0;
+
+	if (opendir_at(&dir, dirfd, "."))
+		return false;
+	while (readdir(dir))
+		nr++;
+	/* Itself and its parent. */
+	return nr <= 2;
+}
+
+static int make_work(struct partial *partial, const char *beside)
+{
+	const char *end = beside + strlen(beside);
+	_cleanup_free_ char *folder = NULL;
+	_cleanup_free_ char *path = NULL;
+	const char *slash;
+	struct stat st;
+	int length;
+
+	*partial = partial_none;
+	while (end > beside && end[-1] == '/')
+		end--;
+	slash = memrchr(beside, '/', (size_t)(end - beside));
+	length = slash ? (int)(slash - beside) + 1 : 0;
+	folder = strfmt("%.*s.", length, beside);
+	path = strfmt("%.*s" PREFIX "XXXXXX", length, beside);
+	if (!folder || !path)
+		return -ENOMEM;
+	/* A folder without read permission is not swept. */
+	partial->place = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (partial->place >= 0)
+		tree_sweep(partial->place, PREFIX, true);
+	else
+		partial->place = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (partial->place < 0 || !mkdtemp(path))
+		return -errno;
+	snprintf(partial->name, sizeof(partial->name), "%s", path + length);
+	partial->work = openat(partial->place, partial->name,
+			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (partial->work < 0 || fstat(partial->work, &st))
+		return -errno;
+	/* The owner of the place has put another one there. */
+	if (st.st_uid != geteuid() || !is_empty(partial->work)) {
+		closep(&partial->work);
+		return -EPERM;
+	}
+	/* File systems that have no owners do without: there, nothing is swept. */
+	if (!flock(partial->work, LOCK_EX | LOCK_NB))
+		(void)tree_mark(partial->work);
+	partial->next = living;
+	living = partial;
+	partial->path = strfmt("%s/" CONTENT, path);
+	return partial->path ? 0 : -ENOMEM;
+}
+
+static int make(struct partial *partial, const char *beside, bool is_folder)
+{
+	int r;
+
+	/* Whoever ends the process finds all or nothing. */
+	pthread_mutex_lock(&living_lock);
+	r = make_work(partial, beside);
+	partial->is_folder = is_folder;
+	if (!r && is_folder && mkdirat(partial->work, CONTENT, 0700))
+		r = -errno;
+	if (!r) {
+		partial->fd = openat(partial->work, CONTENT,
+				     O_CLOEXEC | (is_folder ? O_RDONLY | O_DIRECTORY
+							    : O_RDWR | O_CREAT | O_EXCL),
+				     0600);
+		r = partial->fd < 0 ? -errno : 0;
+	}
+	pthread_mutex_unlock(&living_lock);
+	return r;
+}
+
+int partial_file(struct partial *partial, const char *beside)
+{
+	return make(partial, beside, false);
+}
+
+int partial_folder(struct partial *partial, const char *beside)
+{
+	return make(partial, beside, true);
+}
+
+int output_file_scratch(const struct output_file *file)
+{
+	const int work = file->partial.work;
+	int fd = openat(work, SCRATCH, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return -errno;
+	unlinkat(work, SCRATCH, 0);
+	return fd;
+}
+
+static int rename_to(const struct partial *partial, const char *path, bool force)
+{
+	if (!renameat2(partial->work, CONTENT, AT_FDCWD, path, force ? 0 : RENAME_NOREPLACE))
+		return 0;
+	/* Not every file system supports RENAME_NOREPLACE. */
+	if (force || errno != EINVAL)
+		return -errno;
+	/* Of folders it replaces an empty one only. */
+	if (partial->is_folder)
+		return renameat(partial->work, CONTENT, AT_FDCWD, path) ? -errno : 0;
+	if (linkat(partial->work, CONTENT, AT_FDCWD, path, 0))
+		return -errno;
+	unlinkat(partial->work, CONTENT, 0);
+	return 0;
+}
+
+int partial_publish(struct partial *partial, const char *path, bool force)
+{
+	int r;
+
+	/* Whoever ends the process must not say that nothing was written. */
+	pthread_mutex_lock(&living_lock);
+	r = rename_to(partial, path, force);
+	has_published |= !r;
+	pthread_mutex_unlock(&living_lock);
+	if (!r)
+		end(partial);
+	return r;
+}
+
+void output_file_close(struct output_file *file)
+{
+	closep(&file->fd);
+	partial_release(&file->partial);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * Files and folders that appear complete or not at all: made in a hidden folder beside their place,
+ * and moved to it by rename().
+ */
+#ifndef SHARED_OUTPUT_FILE_H
+#define SHARED_OUTPUT_FILE_H
+
+#include <stdbool.h>
+
+#include "util.h"
+
+/* An incomplete file or folder, in a hidden folder of its own. It stays where it is: others refer
+ * to it. */
+struct partial {
+	char *path; /* of the file or folder */
+	int fd;
+	bool is_folder;
+	char name[32];	 /* of the hidden folder */
+	int work, place; /* the hidden folder, which is locked, and its parent */
+	struct partial *next;
+};
+
+extern const struct partial partial_none;
+
+/*
+ * Creates a file or folder, to be published next to `beside`. Removes leftovers of killed processes
+ * there first. Never waits for others. Returns 0 or a negative errno. Call partial_release() even
+ * on failure.
+ */
+int partial_file(struct partial *partial, const char *beside) _must_check_;
+int partial_folder(struct partial *partial, const char *beside) _must_check_;
+
+/* Moves it to its path. Without `force` it replaces nothing: -EEXIST. */
+int partial_publish(struct partial *partial, const char *path, bool force) _must_check_;
+
+/* Removes it unless it was published. */
+void partial_release(struct partial *partial);
+
+/* Removes all that is incomplete, and keeps other threads from publishing any: before _exit().
+ * Returns whether any was published before. */
+bool partial_abandon(void);
+
+/* An output file, published by rename once it is complete. It replaces an existing file only with
+ * --force. */
+struct output_file {
+	const char *path;	/* not a copy */
+	struct partial partial; /* until published */
+	int fd;
+	bool force;
+};
+
+/* All return 0 or a negative errno: -EEXIST if the file exists and `force` is not set. Call
+ * output_file_close() after output_file_open(), even if that failed. */
+int output_file_open(struct output_file *file, const char *path, bool force) _must_check_;
+int output_file_publish(struct output_file *file) _must_check_;
+
+/* Opens an empty file without a name, beside it. Returns a descriptor or a negative errno. */
+int output_file_scratch(const struct output_file *file) _must_check_;
+
+/* Removes the file unless it was published. */
+void output_file_close(struct output_file *file);
+
+bool output_file_exists(const char *path);
+
+/* Message for an error of these functions. */
+const char *output_file_strerror(int err);
+
+#endif
