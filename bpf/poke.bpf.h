@@ -138,15 +138,6 @@ static int poke_run_task_work(struct bpf_map *map, void *key, void *value)
 	return 0;
 }
 
-static __always_inline int poke_schedule_task_work(struct task_struct *task, __u32 index)
-{
-	struct poke_work *value = bpf_map_lookup_elem(&works, &index);
-
-	if (!value)
-		return -1;
-	return task_work_schedule(task, &value->work, &works, poke_run_task_work);
-}
-
 /* Bits of enum perf_poke_delivery. Constant after load, so that the verifier skips unused ways. */
 const volatile __u32 poke_ways = 0;
 /* Message that triggers perf events: for FASYNC an event that the target owns, for TRACEPOINT one
@@ -181,31 +172,29 @@ static __always_inline bool poke_note_result(struct poke_target *target, __u32 w
 #define POKE_HAS_TASK POKE_HAS(PERF_POKE_DELIVERY_TASK_WORK)
 #endif
 
-/* The callback may run before this returns. */
-static __always_inline bool poke_queue_task_work(struct poke_target *target, __u32 index,
-						 struct task_struct *task)
+static __always_inline bool poke_queue_task_work(struct poke_target *target, __u32 index)
 {
 	__u32 outstanding = POKE_OUTSTANDING(PERF_POKE_DELIVERY_TASK_WORK);
-	int err;
-
-	/* The callback of the previous spike has not run; there is only one. */
-	if (__sync_fetch_and_or(&target->outstanding, outstanding) & outstanding)
-		return poke_note_result(target, PERF_POKE_DELIVERY_TASK_WORK, -1);
-	err = poke_schedule_task_work(task, index);
-	if (err)
-		poke_take_outstanding(target, PERF_POKE_DELIVERY_TASK_WORK);
-	return poke_note_result(target, PERF_POKE_DELIVERY_TASK_WORK, err);
-}
-
-static __always_inline bool poke_try_task_work(struct poke_target *target, __u32 index)
-{
 	struct task_struct *task = bpf_task_from_pid(target->tid);
+	struct poke_work *value;
 	bool done = false;
+	int err = -1;
 
 	if (!task)
 		return false;
-	if (task->start_boottime == target->start_ns)
-		done = poke_queue_task_work(target, index, task);
+	if (task->start_boottime == target->start_ns) {
+		/* Else the callback of the previous spike has not run; there is only one. */
+		if (!(__sync_fetch_and_or(&target->outstanding, outstanding) & outstanding)) {
+			value = bpf_map_lookup_elem(&works, &index);
+			/* The callback may run before this returns. */
+			if (value)
+				err = task_work_schedule(task, &value->work, &works,
+							 poke_run_task_work);
+			if (err)
+				poke_take_outstanding(target, PERF_POKE_DELIVERY_TASK_WORK);
+		}
+		done = poke_note_result(target, PERF_POKE_DELIVERY_TASK_WORK, err);
+	}
 	bpf_task_release(task);
 	return done;
 }
@@ -251,7 +240,7 @@ __noinline __u32 poke_signal_target(__u32 index, __u64 number)
 		__sync_fetch_and_or(&target->outstanding, POKE_OUTSTANDING(POKE_WAY_NONE));
 		return 0;
 	}
-	if (POKE_HAS_TASK && poke_try_task_work(target, index))
+	if (POKE_HAS_TASK && poke_queue_task_work(target, index))
 		return 0;
 	return poke_choose_message(target);
 }

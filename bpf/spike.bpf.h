@@ -120,20 +120,20 @@ __u64 floor_ns[TRIGGER_KINDS] SEC_ARMING = {};
 __u64 quiet_until_ns SEC_ARMING = 0;
 /* 1: a spike may be taken. Whoever changes it from 1 to 0 owns the next capture:
  * - Programs do it by compare-and-swap: spike_claim(), trigger_poke and trigger_rtla. Each then
- *   submits one record, or, if the ring has no room for it, gives back by storing 1. trigger_rtla
- *   leaves both to rtla_hold.
+ *   submits one record, or, if the ring has no room for it, gives back by storing 1. For
+ *   trigger_rtla, rtla_hold does either.
  * - The controller does it by compare-and-swap at the end of the session.
  * - The controller alone sets it to 1 again, by trigger_arm(), after it has read the record and
- *   copied the trace. While captures may not be taken (`held` of a session), it stays 0.
+ *   copied the trace. While captures may not be taken (`paused` of a session), it stays 0.
  * All changes by programs are fully ordered. trigger_arm() is a store with release, and what the
  * controller stored before it, such as the members above, is seen by a program that starts after
  * it. A program reads these before its compare-and-swap: one that the arming overtakes in between
  * may go by the old values, for one spike. spike_claim() checks all of them, trigger_rtla only
  * `disarmed`, trigger_poke none. Others only look at `armed`: overrun_find() and
- * holder_interrupted() to save work, and trigger_count(), with acquire, to decide whether to run a
- * program. */
+ * holder_interrupted() to save work, and reported_count_latency(), with acquire, to decide whether
+ * to run a program. */
 __u32 armed SEC_ARMING = 0;
-/* 1: user space pauses the session. Any thread sets it, at any time: not part of the ownership. */
+/* 1: the caller has disarmed the session. Any thread sets it at any time, and owns nothing. */
 __u32 disarmed SEC_ARMING = 0;
 
 __u64 sequence = 0;

@@ -55,7 +55,7 @@ struct json_object *scheduling_json(int root_fd, int tid);
 
 /* Begin and end of a span as they appear in a trace: functions and events. */
 
-/* text: see span_parse(). NULL without a text. */
+/* text: see span_parse_text(). NULL without a text. */
 struct json_object *span_ends_json(const char *text);
 
 #endif

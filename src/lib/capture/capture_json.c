@@ -89,7 +89,7 @@ struct json_object *span_ends_json(const char *text)
 	const struct log quiet = {};
 	struct json_object *json;
 
-	if (!text || span_parse(&span, text, &quiet))
+	if (!text || span_parse_text(&span, text, &quiet))
 		return NULL;
 	json = json_object_new_object();
 	json_object_object_add(json, "by", json_object_new_string(by[span.by]));

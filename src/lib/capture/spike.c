@@ -88,7 +88,7 @@ static int spike_irqs_off(const struct capture_env *env, const struct perf_poke_
 		return -1;
 	if (hit->user)
 		return 0;
-	return trigger_code(env->trigger, hit->address, code) ? -1 : stack_held_off(code, hit);
+	return trigger_read_code(env->trigger, hit->address, code) ? -1 : stack_held_off(code, hit);
 }
 
 static const struct perf_poke_frame *const *spike_name_stack(const struct capture_env *env,
@@ -201,7 +201,7 @@ static bool spike_take_latencies(const struct capture_env *env, struct perf_poke
 	struct trigger_latencies seen;
 
 	if ((!wants_thread && !wants_user) ||
-	    !trigger_latencies(env->trigger, spike->cpu, spike->sequence, &seen))
+	    !trigger_read_latencies(env->trigger, spike->cpu, spike->sequence, &seen))
 		return true;
 	spike->thread_ns = seen.thread_ns;
 	spike->user_ns = seen.user_ns;
@@ -227,7 +227,7 @@ bool spike_complete(const struct capture_env *env, struct capture *capture)
 	spike_find_late_thread(spike);
 	/* The stacks first: their tasks may end at any time. */
 	stacks = has_more ? malloc(sizeof(*stacks)) : NULL;
-	if (stacks && trigger_stacks(env->trigger, spike->sequence, stacks)) {
+	if (stacks && trigger_read_stacks(env->trigger, spike->sequence, stacks)) {
 		spike->stack_pid = (int)stacks->spike.pid;
 		spike->stack_tid = (int)stacks->spike.tid;
 		spike->policy = (int)stacks->spike.policy;
@@ -247,7 +247,7 @@ bool spike_complete(const struct capture_env *env, struct capture *capture)
 		spike->function_name = capture->function_name;
 	}
 	if (has_more && spike->kind == PERF_POKE_TRIGGER_NOISE &&
-	    noise_parts(env->trigger, spike->sequence, &parts))
+	    trigger_read_noise(env->trigger, spike->sequence, &parts))
 		spike_explain_noise(spike, &parts);
 	return !has_more;
 }

@@ -128,12 +128,12 @@ static int delivery_try_task_work(struct probe_detail *detail)
 {
 	if (!kfunc_exists(TRIGGER_TASK_WORK) && !kfunc_exists(TRIGGER_TASK_WORK "_impl"))
 		return -EOPNOTSUPP;
-	return trigger_try(PERF_POKE_DELIVERY_TASK_WORK);
+	return trigger_try_delivery(PERF_POKE_DELIVERY_TASK_WORK);
 }
 
 static int delivery_try_tracepoint(struct probe_detail *detail)
 {
-	return trigger_try(PERF_POKE_DELIVERY_TRACEPOINT);
+	return trigger_try_delivery(PERF_POKE_DELIVERY_TRACEPOINT);
 }
 
 static int delivery_try_relay(struct probe_detail *detail)
@@ -184,7 +184,7 @@ const struct delivery *delivery_row(size_t i)
 	return i < ARRAY_SIZE(rows) ? &rows[i] : NULL;
 }
 
-const struct delivery *delivery_of(enum perf_poke_delivery way)
+const struct delivery *delivery_of_way(enum perf_poke_delivery way)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		if (rows[i].choice.value == (int)way)

@@ -39,7 +39,7 @@ struct delivery {
 /* Rows in AUTO's order; NULL past the end. The last one works everywhere. */
 const struct delivery *delivery_row(size_t i);
 
-const struct delivery *delivery_of(enum perf_poke_delivery way);
+const struct delivery *delivery_of_way(enum perf_poke_delivery way);
 
 /* Of the row `fasync`. */
 int fasync_open(struct delivery_state **ret, const struct delivery_config *config,
@@ -60,7 +60,7 @@ struct target {
 int target_open(struct target *target, const struct perf_poke_target *wanted,
 		const struct log *log);
 
-/* Sends the signal. Call trigger_look() right before. -ESRCH: the target has ended. */
+/* Sends the signal. Call trigger_check_targets() right before. -ESRCH: the target has ended. */
 int target_signal(const struct target *target);
 
 void target_close(struct target *target);

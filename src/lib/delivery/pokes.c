@@ -69,7 +69,7 @@ static int poke_prefer_delivery(struct poke *poke, const struct delivery *delive
 	 * `tracepoint` never refuses, and would share the message with fasync. */
 	poke->ways |= 1U << delivery->choice.value | 1U << PERF_POKE_DELIVERY_RELAY;
 	if (delivery->choice.value == PERF_POKE_DELIVERY_TASK_WORK &&
-	    !delivery_of(PERF_POKE_DELIVERY_FASYNC)->probe.try(NULL))
+	    !delivery_of_way(PERF_POKE_DELIVERY_FASYNC)->probe.try(NULL))
 		poke->ways |= 1U << PERF_POKE_DELIVERY_FASYNC;
 	return 0;
 }
@@ -103,25 +103,6 @@ static int poke_make_message(struct poke *poke, const char *wake)
 }
 
 /* -- Opening */
-
-static int poke_add_target(struct poke *poke, const struct perf_poke_target *wanted)
-{
-	struct target *target = &poke->targets[poke->nr];
-	int err = target_open(target, wanted, poke->log);
-
-	if (err)
-		return err;
-	for (size_t i = 0; i < poke->nr; i++) {
-		if (poke->targets[i].task.tid != target->task.tid)
-			continue;
-		target_close(target);
-		return log_error(poke->log, -EINVAL, "target %d: named twice", wanted->pid);
-	}
-	poke->tasks[poke->nr] = target->task;
-	poke->tids[poke->nr] = target->tid;
-	poke->nr++;
-	return 0;
-}
 
 static int poke_watch_fd(struct poke *poke, int fd, uint64_t what)
 {
@@ -173,9 +154,22 @@ int poke_open(struct poke **ret, const struct config *config, const struct log *
 	poke->log = log;
 	poke->epoll_fd = poke->timer_fd = -1;
 	for (size_t i = 0; i < config->opts.nr_targets && !err; i++) {
-		err = poke_add_target(poke, &config->opts.targets[i]);
-		if (config->opts.targets[i].wake)
-			wake = config->opts.targets[i].wake;
+		const struct perf_poke_target *wanted = &config->opts.targets[i];
+		struct target *target = &poke->targets[i];
+
+		err = target_open(target, wanted, log);
+		if (err)
+			break;
+		poke->tasks[i] = target->task;
+		poke->tids[i] = target->tid;
+		poke->nr++;
+		for (size_t j = 0; j < i && !err; j++) {
+			if (poke->targets[j].task.tid == target->task.tid)
+				err = log_error(log, -EINVAL, "target %d: named twice",
+						wanted->pid);
+		}
+		if (wanted->wake)
+			wake = wanted->wake;
 	}
 	if (!err)
 		err = poke_prefer_delivery(poke, poke_find_delivery(config->opts.delivery), wake);
@@ -262,7 +256,7 @@ int poke_start(struct poke *poke, struct trigger *trigger)
 	poke->live = trigger_targets(trigger);
 	err = poke_open_states(poke);
 	if (!err)
-		err = trigger_look(trigger);
+		err = trigger_check_targets(trigger);
 	if (err)
 		return err;
 	for (size_t i = 0; i < poke->nr; i++) {
@@ -279,7 +273,7 @@ int poke_cpu_online(struct poke *poke)
 
 	poke_close_states(poke);
 	/* The TID of an ended target may be reused. */
-	err = trigger_look(poke->trigger);
+	err = trigger_check_targets(poke->trigger);
 	poke_end_lost(poke);
 	return err ? err : poke_open_states(poke);
 }
@@ -299,7 +293,7 @@ int poke_fd(const struct poke *poke)
 static void poke_relay_signal(struct poke *poke, size_t i, uint64_t sequence)
 {
 	volatile struct poke_target *live = &poke->live[i];
-	int err = trigger_look(poke->trigger);
+	int err = trigger_check_targets(poke->trigger);
 
 	poke_end_lost(poke);
 	if (err || !poke->tids[i] || live->blocked || target_signal(&poke->targets[i])) {
@@ -488,7 +482,7 @@ void poke_describe(const struct poke *poke, uint64_t sequence, struct json_objec
 			read.way = POKE_WAY_NONE;
 			read.pending_ns = 0;
 		}
-		way = delivery_of(read.way);
+		way = delivery_of_way(read.way);
 		json_add_int(json, "pid", poke->targets[i].tgid);
 		json_add_int(json, "tid", poke->targets[i].tid);
 		json_add_text(json, "comm", poke->targets[i].comm);

@@ -33,7 +33,7 @@ static int target_identify(struct target *target, uint64_t *caught)
 	char text[32];
 	int err;
 
-	err = target_find(target->tid, &target->task);
+	err = trigger_find_task(target->tid, &target->task);
 	if (!err)
 		err = task_status(target->tid, "Name", target->comm, sizeof(target->comm));
 	if (!err)

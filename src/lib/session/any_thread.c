@@ -38,7 +38,7 @@ int perf_poke__poke(struct perf_poke *pp)
 
 	if (!any_thread_enter(pp))
 		return -ENOTCONN;
-	ret = trigger_poke(pp->trigger);
+	ret = trigger_poke_now(pp->trigger);
 	any_thread_leave(pp);
 	return ret;
 }
@@ -49,7 +49,7 @@ int perf_poke__report(struct perf_poke *pp, const struct perf_poke_report *repor
 
 	if (!any_thread_enter(pp))
 		return -ENOTCONN;
-	ret = pp->reporter.prog_fd < 0 ? -ENXIO : report_count(&pp->reporter, report);
+	ret = pp->reporter.prog_fd < 0 ? -ENXIO : reported_take_latency(&pp->reporter, report);
 	any_thread_leave(pp);
 	return ret;
 }

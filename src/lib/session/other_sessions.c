@@ -137,11 +137,11 @@ static void view_add_kind(struct view *view, unsigned int kind, const struct tri
 	for (size_t i = 0; i < view->nr_cpus; i++) {
 		struct stats_table one = { table, &view->cpu_list[i], 1 };
 
-		view->cpu_stats[first + i] = stats_sum(&one);
+		view->cpu_stats[first + i] = stats_sum_rows(&one);
 		view->cpu_rows[first + i] = &view->cpu_stats[first + i];
 		view->cpu_p99_ns[first + i] = stats_percentile(&one, 99);
 	}
-	view->stats[nr] = stats_sum(&all);
+	view->stats[nr] = stats_sum_rows(&all);
 	if (kind == PERF_POKE_TRIGGER_SPAN)
 		stats_add_unpaired(&view->stats[nr], table, view->cpus.entries);
 	view->kind_rows[nr] = &view->kinds[nr];
@@ -486,5 +486,5 @@ int perf_poke__session_open(struct perf_poke_reporter **opened, const char *name
 int perf_poke__session_report(struct perf_poke_reporter *reporter,
 			      const struct perf_poke_report *report)
 {
-	return report_count(&reporter->to, report);
+	return reported_take_latency(&reporter->to, report);
 }

@@ -94,7 +94,7 @@ static int session_watch(struct perf_poke *pp, int fd)
 
 static int session_watch_all(struct perf_poke *pp)
 {
-	const int fds[] = { trigger_fd(pp->trigger), writer_fd(pp->writer),
+	const int fds[] = { trigger_ring_fd(pp->trigger), writer_fd(pp->writer),
 			    pp->poke ? poke_fd(pp->poke) : -1, pp->hotplug_fd };
 	int err = 0;
 
@@ -265,7 +265,7 @@ static int session_resume(struct perf_poke *pp, int frozen_cpu)
 
 	if (frozen_cpu < 0 || err || !pp->recorder->resume_message[0])
 		return err;
-	err = trigger_resume(pp->trigger, frozen_cpu);
+	err = trigger_resume_trace(pp->trigger, frozen_cpu);
 	/* The CPU went offline: tracing starts again when it is back. */
 	return err == -ENXIO ? 0 : err;
 }
@@ -333,7 +333,7 @@ static int session_capture_spike(struct perf_poke *pp)
 {
 	struct perf_poke_spike spike;
 	struct trigger_spike seen;
-	int ret = trigger_read(pp->trigger, &seen);
+	int ret = trigger_read_spike(pp->trigger, &seen);
 
 	if (ret <= 0)
 		return ret;
@@ -464,10 +464,10 @@ static void session_stop(struct perf_poke *pp)
 {
 	any_thread_close(&pp->gate);
 	/* Capture a spike from before the end, unless the limit is reached. */
-	if (pp->trigger && pp->writer && !trigger_take(pp->trigger) && !pp->paused)
+	if (pp->trigger && pp->writer && !trigger_take_spike(pp->trigger) && !pp->paused)
 		session_capture_spike(pp);
 	if (pp->trigger)
-		trigger_take(pp->trigger);
+		trigger_take_spike(pp->trigger);
 	workload_stop(TAKE_PTR(pp->workload));
 	if (pp->writer) {
 		writer_finish(pp->writer);

@@ -39,7 +39,7 @@ void statistics_snapshot(const struct perf_poke *pp, const struct perf_poke_spik
 
 	*snapshot = (struct stats_snapshot){};
 	if (!statistics_select(pp, spike->kind, spike->cpu, &table))
-		stats_take(&table, snapshot);
+		stats_take_snapshot(&table, snapshot);
 }
 
 int perf_poke__stats(const struct perf_poke *pp, enum perf_poke_trigger_kind kind, int cpu,
@@ -55,7 +55,7 @@ int perf_poke__stats(const struct perf_poke *pp, enum perf_poke_trigger_kind kin
 	err = statistics_select(pp, kind, cpu, &table);
 	if (err)
 		return err;
-	sum = stats_sum(&table);
+	sum = stats_sum_rows(&table);
 	if (!kind)
 		sum.missed = trigger_missed(pp->trigger);
 	if (kind == PERF_POKE_TRIGGER_SPAN)
@@ -77,7 +77,7 @@ int perf_poke__histogram(const struct perf_poke *pp, enum perf_poke_trigger_kind
 	if (err)
 		return err;
 	for (unsigned int i = 0; i < TRIGGER_BUCKETS; i++) {
-		struct perf_poke_bucket bucket = { .count = stats_count(&table, i) };
+		struct perf_poke_bucket bucket = { .count = stats_count_bucket(&table, i) };
 
 		if (!bucket.count)
 			continue;

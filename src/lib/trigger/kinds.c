@@ -34,14 +34,14 @@ static const struct trigger_row rows[] = {
 		.timers = true,
 		.anywhere = true,
 		.overruns = true,
-		.load = threads_load,
+		.load = threads_load_programs,
 	},
 	[PERF_POKE_TRIGGER_USER] = {
 		.choice = { "user", PERF_POKE_TRIGGER_USER,
 			    "until timerlat's thread returns to user space" },
 		.timers = true,
 		.anywhere = true,
-		.load = threads_load,
+		.load = threads_load_programs,
 	},
 	[PERF_POKE_TRIGGER_WAKEUP] = {
 		.choice = { "wakeup", PERF_POKE_TRIGGER_WAKEUP,
@@ -49,8 +49,8 @@ static const struct trigger_row rows[] = {
 		.timers = true,
 		.anywhere = true,
 		.overruns = true,
-		.check = wakeup_check,
-		.load = wakeup_load,
+		.check = wakeup_check_task,
+		.load = wakeup_load_programs,
 	},
 	[PERF_POKE_TRIGGER_REPORT] = {
 		.choice = { "report", PERF_POKE_TRIGGER_REPORT,
@@ -60,15 +60,15 @@ static const struct trigger_row rows[] = {
 	[PERF_POKE_TRIGGER_EVENT] = {
 		.choice = { "event", PERF_POKE_TRIGGER_EVENT, "each hit of a tracepoint",
 			    "tp:SYS:NAME[/FILTER/]" },
-		.check = event_check,
-		.load = event_load,
-		.attach = event_attach,
+		.check = event_check_text,
+		.load = event_load_program,
+		.attach = event_attach_program,
 	},
 	[PERF_POKE_TRIGGER_MARKER] = {
 		.choice = { "marker", PERF_POKE_TRIGGER_MARKER,
 			    "a write to trace_marker, as by cyclictest -b", "TEXT" },
-		.check = marker_check,
-		.load = marker_load,
+		.check = marker_check_text,
+		.load = marker_load_programs,
 		.probe = { "marker",
 			   "needs BPF trampolines (fentry) or kprobes (CONFIG_KPROBES); else call "
 			   "perf_poke__report() or perf-poke-ctl report-late",
@@ -78,19 +78,19 @@ static const struct trigger_row rows[] = {
 		.choice = { "span", PERF_POKE_TRIGGER_SPAN,
 			    "from entry to exit: --trigger NAME with --span NAME=..." },
 		.has_text = true,
-		.check = span_check,
-		.load = span_load,
-		.attach = span_attach,
+		.check = span_check_text,
+		.load = span_load_programs,
+		.attach = span_attach_programs,
 		.probe = { "span",
 			   "fn needs BPF trampolines (fentry) or kprobes (CONFIG_KPROBES), uprobe "
 			   "and usdt need CONFIG_UPROBE_EVENTS",
-			   false, span_try },
+			   false, span_try_kinds },
 	},
 	[PERF_POKE_TRIGGER_NOISE] = {
 		.choice = { "noise", PERF_POKE_TRIGGER_NOISE,
 			    "noise in a sample of the osnoise tracer" },
-		.check = noise_check,
-		.load = noise_load,
+		.check = noise_check_threshold,
+		.load = noise_load_programs,
 	},
 };
 
@@ -412,7 +412,7 @@ static int trigger_load(struct trigger *trigger, const struct trigger_config *co
 				 strerror(-err));
 	trigger->session->layout = TRIGGER_LAYOUT;
 	/* Tells the program the controller's task. */
-	err = trigger_run(trigger->skel->progs.trigger_self);
+	err = trigger_run_program(trigger->skel->progs.trigger_self);
 	if (err)
 		return log_error(log, err, "cannot map the session's description: %s",
 				 strerror(-err));
@@ -427,7 +427,7 @@ static int trigger_load(struct trigger *trigger, const struct trigger_config *co
 	return trigger_attach(trigger, config, log);
 }
 
-int trigger_try(enum perf_poke_delivery way)
+int trigger_try_delivery(enum perf_poke_delivery way)
 {
 	const struct trigger_config config = { .poke_ways = 1U << way };
 	struct trigger *trigger;

@@ -34,7 +34,8 @@ static void count_shared_latency(struct trigger_cpu *cpu, uint64_t latency_ns)
 	ADD(cpu->buckets[trigger_bucket(latency_ns)], 1);
 }
 
-int trigger_count(const struct trigger_counters *counters, int cpu_number, uint64_t latency_ns)
+int reported_count_latency(const struct trigger_counters *counters, int cpu_number,
+			   uint64_t latency_ns)
 {
 	const struct trigger_bpf__data_arming *arming = counters->arming;
 	struct trigger_cpu *cpu =
@@ -101,7 +102,7 @@ static int report_run_program(int prog_fd, const struct perf_poke_report *report
 	return ret;
 }
 
-int report_count(const struct reporter *reporter, const struct perf_poke_report *report)
+int reported_take_latency(const struct reporter *reporter, const struct perf_poke_report *report)
 {
 	struct perf_poke_report known;
 	int ret = report_copy_valid(&known, report), cpu;
@@ -112,8 +113,9 @@ int report_count(const struct reporter *reporter, const struct perf_poke_report 
 	cpu = known.cpu < 0 ? sched_getcpu() : known.cpu;
 	if (cpu >= 0) {
 		now_ns = known.actual_ns ? known.actual_ns : clock_ns(CLOCK_MONOTONIC);
-		ret = trigger_count(&reporter->counters, cpu,
-				    now_ns > known.expected_ns ? now_ns - known.expected_ns : 0);
+		ret = reported_count_latency(&reporter->counters, cpu,
+					     now_ns > known.expected_ns ? now_ns - known.expected_ns
+									: 0);
 		if (ret <= 0)
 			return ret;
 	}

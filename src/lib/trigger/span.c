@@ -64,7 +64,7 @@ static int point_cut_filter(struct span_point *point, const struct span *span,
 			    const struct log *log)
 {
 	char *name = (char *)point->parts[1], *begin = strchr(name, '/');
-	int has = filter_has(name);
+	int has = event_has_filter(name);
 
 	if (!has)
 		return 0;
@@ -197,7 +197,7 @@ static char *span_cut_by_text(char *text)
 	return by + strlen(",by=");
 }
 
-int span_parse(struct span *span, const char *text, const struct log *log)
+int span_parse_text(struct span *span, const char *text, const struct log *log)
 {
 	const char *equal = text ? strchr(text, '=') : NULL;
 	size_t length = equal ? (size_t)(equal - text) : 0;

@@ -111,7 +111,7 @@ static int load_tracepoint(struct trigger *trigger, const struct span_side *side
 	argument->noted = point->argument || point_is_system_call(point);
 	argument->filtered = point->filter != NULL;
 	if (point->filter)
-		filter_load(trigger);
+		filter_load_maps(trigger);
 	/* The one that notes an entry begins the span itself, if it may. */
 	bpf_program__set_autoload(SPAN_PROGRAM(trigger->skel, side, tp).program,
 				  side->is_exit || !argument->noted || argument->filtered);
@@ -135,7 +135,7 @@ static int attach_filter_of_side(struct trigger *trigger, const struct span_side
 	if (!event)
 		return -ENOMEM;
 	snprintf(what, sizeof(what), "span %s", side->span->name);
-	return filter_open(trigger, &filter, side->log);
+	return filter_open_events(trigger, &filter, side->log);
 }
 
 /* As bpf_program__attach_tracepoint(), which needs a mounted tracefs. Runs on all CPUs. */
@@ -184,7 +184,8 @@ static int attach_tracepoint(struct trigger *trigger, const struct span_side *si
 	*to.link = bpf_program__attach_raw_tracepoint(to.program, name);
 	if (!*to.link)
 		return side_log_failure(side, -errno, parts[1], strerror(errno));
-	return filter_start(trigger->filters[side->is_exit ? FILTER_SPAN_EXIT : FILTER_SPAN_ENTRY]);
+	return filter_start_events(
+		trigger->filters[side->is_exit ? FILTER_SPAN_EXIT : FILTER_SPAN_ENTRY]);
 }
 
 static int load_kernel_function(struct trigger *trigger, const struct span_side *side)
@@ -342,21 +343,22 @@ static int span_load_side(struct trigger *trigger, const struct span_side *side)
 	return 0;
 }
 
-int span_check(struct config *config)
+int span_check_text(struct config *config)
 {
 	_cleanup_(span_destroy) struct span span = {};
 
 	if (!config->thresholds[PERF_POKE_TRIGGER_SPAN])
 		return 0;
-	return span_parse(&span, config->texts[PERF_POKE_TRIGGER_SPAN], &config->log);
+	return span_parse_text(&span, config->texts[PERF_POKE_TRIGGER_SPAN], &config->log);
 }
 
-int span_load(struct trigger *trigger, const struct trigger_config *config, const struct log *log)
+int span_load_programs(struct trigger *trigger, const struct trigger_config *config,
+		       const struct log *log)
 {
 	_cleanup_(span_destroy) struct span span = {};
 	struct trigger_bpf__rodata *rodata = trigger->skel->rodata;
 	const struct trigger_bpf *skel = trigger->skel;
-	int err = span_parse(&span, config->texts[PERF_POKE_TRIGGER_SPAN], log);
+	int err = span_parse_text(&span, config->texts[PERF_POKE_TRIGGER_SPAN], log);
 	const struct span_side entry = { &span, &span.entry, false, log };
 	const struct span_side exit = { &span, &span.exit, true, log };
 
@@ -375,11 +377,12 @@ int span_load(struct trigger *trigger, const struct trigger_config *config, cons
 }
 
 /* Exit first, so that no span that begins is left open. */
-int span_attach(struct trigger *trigger, const struct trigger_config *config, const struct log *log)
+int span_attach_programs(struct trigger *trigger, const struct trigger_config *config,
+			 const struct log *log)
 {
 	_cleanup_(span_destroy) struct span span = {};
 	struct trigger_bpf *skel = trigger->skel;
-	int err = span_parse(&span, config->texts[PERF_POKE_TRIGGER_SPAN], log);
+	int err = span_parse_text(&span, config->texts[PERF_POKE_TRIGGER_SPAN], log);
 	const struct span_side entry = { &span, &span.entry, false, log };
 	const struct span_side exit = { &span, &span.exit, true, log };
 
@@ -398,7 +401,7 @@ int span_attach(struct trigger *trigger, const struct trigger_config *config, co
 	return err;
 }
 
-int span_try(struct probe_detail *detail)
+int span_try_kinds(struct probe_detail *detail)
 {
 	bool uprobe = !access(PMUS "uprobe", F_OK);
 	const char *fn = function_has_trampoline("vfs_read") ? "by fentry"

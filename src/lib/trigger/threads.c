@@ -52,7 +52,7 @@ static int threads_find_task(const struct config *config, struct trigger_threads
 	if (units_parse_count(config->opts.task, &tid) || tid > INT_MAX)
 		return log_error(&config->log, -EINVAL, "task %s: thread IDs go up to %d",
 				 config->opts.task, INT_MAX);
-	err = target_find(tid, &task);
+	err = trigger_find_task(tid, &task);
 	if (err)
 		return log_error(&config->log, err, "task %s: cannot be found: %s",
 				 config->opts.task, strerror(-err));
@@ -122,8 +122,8 @@ static void threads_load_overrun(struct trigger *trigger, const struct trigger_c
 }
 
 /* Loads both triggers at once. */
-int threads_load(struct trigger *trigger, const struct trigger_config *config,
-		 const struct log *log)
+int threads_load_programs(struct trigger *trigger, const struct trigger_config *config,
+			  const struct log *log)
 {
 	const struct trigger_threads *threads = &config->threads;
 	struct trigger_bpf__rodata *rodata = trigger->skel->rodata;
@@ -161,7 +161,7 @@ int threads_load(struct trigger *trigger, const struct trigger_config *config,
 	return 0;
 }
 
-int wakeup_check(struct config *config)
+int wakeup_check_task(struct config *config)
 {
 	if (!config->thresholds[PERF_POKE_TRIGGER_WAKEUP] == !config->opts.task)
 		return 0;
@@ -171,7 +171,8 @@ int wakeup_check(struct config *config)
 			 config->opts.task ? config->opts.task : "");
 }
 
-int wakeup_load(struct trigger *trigger, const struct trigger_config *config, const struct log *log)
+int wakeup_load_programs(struct trigger *trigger, const struct trigger_config *config,
+			 const struct log *log)
 {
 	struct trigger_bpf__rodata *rodata = trigger->skel->rodata;
 	const struct trigger_bpf *skel = trigger->skel;

@@ -26,7 +26,7 @@ struct filter {
 	int *fds;    /* by possible CPU; -1: none */
 };
 
-int filter_has(const char *event)
+int event_has_filter(const char *event)
 {
 	const char *begin = strchr(event, '/'), *end = strrchr(event, '/');
 
@@ -128,7 +128,7 @@ static int filter_open_all(struct filter *filter, const struct log *log)
 	return err;
 }
 
-void filter_load(const struct trigger *trigger)
+void filter_load_maps(const struct trigger *trigger)
 {
 	__u32 entries = FILTERS * (__u32)trigger->nr_possible;
 
@@ -136,7 +136,8 @@ void filter_load(const struct trigger *trigger)
 	bpf_map__set_max_entries(trigger->skel->maps.filter_seen, entries);
 }
 
-int filter_open(struct trigger *trigger, const struct filter_config *config, const struct log *log)
+int filter_open_events(struct trigger *trigger, const struct filter_config *config,
+		       const struct log *log)
 {
 	struct filter *filter = calloc(1, sizeof(*filter));
 	int err;
@@ -161,7 +162,7 @@ int filter_open(struct trigger *trigger, const struct filter_config *config, con
 	return 0;
 }
 
-int filter_start(const struct filter *filter)
+int filter_start_events(const struct filter *filter)
 {
 	if (!filter)
 		return 0;
@@ -212,7 +213,7 @@ static bool event_is_tracepoint(const char *text)
 	       system + 1 + name < TRIGGER_LABEL_SIZE;
 }
 
-int event_check(struct config *config)
+int event_check_text(struct config *config)
 {
 	const char *text = config->texts[PERF_POKE_TRIGGER_EVENT];
 
@@ -223,7 +224,7 @@ int event_check(struct config *config)
 				 "trigger event: needs a tracepoint (event=tp:SYS:NAME, such as "
 				 "event=tp:oom:mark_victim)");
 	config->texts[PERF_POKE_TRIGGER_EVENT] = text + 3;
-	if (filter_has(text + 3) >= 0)
+	if (event_has_filter(text + 3) >= 0)
 		return 0;
 	return log_error(&config->log, -EINVAL,
 			 "trigger event: %s: the filter must stand between two slashes "
@@ -231,7 +232,8 @@ int event_check(struct config *config)
 			 text);
 }
 
-int event_load(struct trigger *trigger, const struct trigger_config *config, const struct log *log)
+int event_load_program(struct trigger *trigger, const struct trigger_config *config,
+		       const struct log *log)
 {
 	struct trigger_bpf__rodata *rodata = trigger->skel->rodata;
 	const char *event = config->texts[PERF_POKE_TRIGGER_EVENT];
@@ -239,14 +241,14 @@ int event_load(struct trigger *trigger, const struct trigger_config *config, con
 	bpf_program__set_autoload(trigger->skel->progs.event_seen, true);
 	snprintf((char *)rodata->event_name, sizeof(rodata->event_name), "%.*s",
 		 (int)strcspn(event, "/"), event);
-	rodata->event_filtered = filter_has(event) > 0;
+	rodata->event_filtered = event_has_filter(event) > 0;
 	if (rodata->event_filtered)
-		filter_load(trigger);
+		filter_load_maps(trigger);
 	return 0;
 }
 
-int event_attach(struct trigger *trigger, const struct trigger_config *config,
-		 const struct log *log)
+int event_attach_program(struct trigger *trigger, const struct trigger_config *config,
+			 const struct log *log)
 {
 	struct trigger_bpf *skel = trigger->skel;
 	const char *event = (const char *)skel->rodata->event_name;
@@ -267,7 +269,7 @@ int event_attach(struct trigger *trigger, const struct trigger_config *config,
 			log, -ENOENT,
 			"trigger event: the kernel has no tracepoint %s (perf list shows them)",
 			event);
-	err = skel->rodata->event_filtered ? filter_open(trigger, &filter, log) : 0;
+	err = skel->rodata->event_filtered ? filter_open_events(trigger, &filter, log) : 0;
 	if (err)
 		return err;
 	skel->links.event_seen = bpf_program__attach_raw_tracepoint(skel->progs.event_seen, name);
@@ -275,7 +277,7 @@ int event_attach(struct trigger *trigger, const struct trigger_config *config,
 		return log_error(log, -errno,
 				 "trigger event: %s: BPF programs cannot be attached to it: %s",
 				 event, strerror(errno));
-	return filter_start(trigger->filters[FILTER_EVENT]);
+	return filter_start_events(trigger->filters[FILTER_EVENT]);
 }
 
 /* -- The trigger marker: text in trace_marker */
@@ -284,7 +286,7 @@ int event_attach(struct trigger *trigger, const struct trigger_config *config,
 
 /* After a mismatch the search continues as if it had begun at the second character, in the state
  * `again`, whose row is complete by then. */
-void marker_make(__u8 *classes, __u8 *next, const char *word)
+void marker_make_tables(__u8 *classes, __u8 *next, const char *word)
 {
 	size_t length = strlen(word);
 	unsigned int again = 0;
@@ -307,7 +309,7 @@ void marker_make(__u8 *classes, __u8 *next, const char *word)
 	memset(&next[length * MARKER_CHARACTERS], (int)length, MARKER_CHARACTERS);
 }
 
-int marker_check(struct config *config)
+int marker_check_text(struct config *config)
 {
 	const char *text = config->texts[PERF_POKE_TRIGGER_MARKER];
 
@@ -320,7 +322,8 @@ int marker_check(struct config *config)
 			 MARKER_WORD_MAX);
 }
 
-int marker_load(struct trigger *trigger, const struct trigger_config *config, const struct log *log)
+int marker_load_programs(struct trigger *trigger, const struct trigger_config *config,
+			 const struct log *log)
 {
 	struct trigger_bpf__rodata *rodata = trigger->skel->rodata;
 	const struct trigger_bpf *skel = trigger->skel;
@@ -338,13 +341,13 @@ int marker_load(struct trigger *trigger, const struct trigger_config *config, co
 				  true);
 	rodata->marker_function = address;
 	rodata->marker_length = strlen(text);
-	marker_make((__u8 *)rodata->marker_classes, (__u8 *)rodata->marker_next, text);
+	marker_make_tables((__u8 *)rodata->marker_classes, (__u8 *)rodata->marker_next, text);
 	return 0;
 }
 
 /* -- The trigger noise: samples of osnoise */
 
-int noise_check(struct config *config)
+int noise_check_threshold(struct config *config)
 {
 	uint64_t threshold_ns = config->thresholds[PERF_POKE_TRIGGER_NOISE];
 
@@ -361,7 +364,8 @@ int noise_check(struct config *config)
 	return 0;
 }
 
-int noise_load(struct trigger *trigger, const struct trigger_config *config, const struct log *log)
+int noise_load_programs(struct trigger *trigger, const struct trigger_config *config,
+			const struct log *log)
 {
 	const struct trigger_bpf *skel = trigger->skel;
 

@@ -21,7 +21,7 @@ struct trigger_cpu *trigger_find_cpu(const struct trigger *trigger, int cpu,
 									  : NULL;
 }
 
-int trigger_run(const struct bpf_program *prog)
+int trigger_run_program(const struct bpf_program *prog)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts);
 	int err = bpf_prog_test_run_opts(bpf_program__fd(prog), &opts);
@@ -29,7 +29,7 @@ int trigger_run(const struct bpf_program *prog)
 	return err ? err : (int)opts.retval;
 }
 
-int trigger_fd(const struct trigger *trigger)
+int trigger_ring_fd(const struct trigger *trigger)
 {
 	return ring_buffer__epoll_fd(trigger->ring);
 }
@@ -49,7 +49,7 @@ void trigger_set_quiet(struct trigger *trigger, uint64_t until_ns)
 	__atomic_store_n(&trigger->skel->data_arming->quiet_until_ns, until_ns, __ATOMIC_RELAXED);
 }
 
-uint64_t trigger_take(struct trigger *trigger)
+uint64_t trigger_take_spike(struct trigger *trigger)
 {
 	__u32 expected = 1;
 
@@ -59,7 +59,7 @@ uint64_t trigger_take(struct trigger *trigger)
 	return __atomic_add_fetch(&trigger->skel->bss->sequence, 1, __ATOMIC_RELAXED);
 }
 
-int trigger_read(struct trigger *trigger, struct trigger_spike *spike)
+int trigger_read_spike(struct trigger *trigger, struct trigger_spike *spike)
 {
 	int err;
 
@@ -104,16 +104,16 @@ void trigger_set_disarmed(struct trigger *trigger, bool disarmed)
 	__atomic_store_n(&trigger->skel->data_arming->disarmed, disarmed, __ATOMIC_RELAXED);
 }
 
-int trigger_poke(const struct trigger *trigger)
+int trigger_poke_now(const struct trigger *trigger)
 {
-	int ret = trigger_run(trigger->skel->progs.trigger_poke);
+	int ret = trigger_run_program(trigger->skel->progs.trigger_poke);
 
 	return ret > 0 ? 0 : ret ? ret : -EBUSY;
 }
 
-int trigger_claim(const struct trigger *trigger)
+int trigger_claim_timers(const struct trigger *trigger)
 {
-	return trigger_run(trigger->skel->progs.trigger_claim);
+	return trigger_run_program(trigger->skel->progs.trigger_claim);
 }
 
 struct trigger_session *trigger_session(const struct trigger *trigger)
@@ -150,7 +150,7 @@ int trigger_pin(const struct trigger *trigger, const char *folder)
 	return err;
 }
 
-int trigger_resume(const struct trigger *trigger, int cpu)
+int trigger_resume_trace(const struct trigger *trigger, int cpu)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .cpu = cpu, .flags = BPF_F_TEST_RUN_ON_CPU);
 
@@ -162,9 +162,9 @@ void trigger_set_drops_idle(struct trigger *trigger)
 	__atomic_store_n(&trigger->skel->bss->drops_idle, 1, __ATOMIC_RELAXED);
 }
 
-int trigger_look(const struct trigger *trigger)
+int trigger_check_targets(const struct trigger *trigger)
 {
-	return trigger_run(trigger->skel->progs.poke_look_all);
+	return trigger_run_program(trigger->skel->progs.poke_look_all);
 }
 
 volatile struct poke_target *trigger_targets(const struct trigger *trigger)
@@ -178,8 +178,8 @@ void trigger_add_unpaired(const struct trigger *trigger, struct perf_poke_stats 
 			   (size_t)trigger->nr_possible);
 }
 
-bool trigger_latencies(const struct trigger *trigger, int cpu, uint64_t sequence,
-		       struct trigger_latencies *latencies)
+bool trigger_read_latencies(const struct trigger *trigger, int cpu, uint64_t sequence,
+			    struct trigger_latencies *latencies)
 {
 	const volatile struct trigger_latencies *seen =
 		&trigger->recent[cpu].spikes[sequence % TRIGGER_RECENT];
@@ -188,7 +188,8 @@ bool trigger_latencies(const struct trigger *trigger, int cpu, uint64_t sequence
 	return latencies->sequence == sequence && seen->sequence == sequence;
 }
 
-bool trigger_stacks(const struct trigger *trigger, uint64_t sequence, struct trigger_stacks *stacks)
+bool trigger_read_stacks(const struct trigger *trigger, uint64_t sequence,
+			 struct trigger_stacks *stacks)
 {
 	const volatile struct trigger_stacks *seen = trigger->stacks;
 
@@ -199,8 +200,8 @@ bool trigger_stacks(const struct trigger *trigger, uint64_t sequence, struct tri
 	return stacks->sequence == sequence && seen->sequence == sequence;
 }
 
-bool noise_parts(const struct trigger *trigger, uint64_t sequence,
-		 struct trigger_noise_parts *parts)
+bool trigger_read_noise(const struct trigger *trigger, uint64_t sequence,
+			struct trigger_noise_parts *parts)
 {
 	const volatile struct trigger_noise_parts *seen = trigger->noise_parts;
 
@@ -211,7 +212,8 @@ bool noise_parts(const struct trigger *trigger, uint64_t sequence,
 	return parts->sequence == sequence && seen->sequence == sequence;
 }
 
-int trigger_code(const struct trigger *trigger, uint64_t address, uint8_t code[TRIGGER_CODE_SIZE])
+int trigger_read_code(const struct trigger *trigger, uint64_t address,
+		      uint8_t code[TRIGGER_CODE_SIZE])
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &address, .ctx_size_in = sizeof(address));
 	int err = bpf_prog_test_run_opts(bpf_program__fd(trigger->skel->progs.stack_code), &opts);
@@ -281,7 +283,7 @@ void trigger_free(struct trigger *trigger)
 /* Programs and other threads count meanwhile. */
 #define LOAD(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
 
-uint64_t stats_count(const struct stats_table *table, unsigned int bucket)
+uint64_t stats_count_bucket(const struct stats_table *table, unsigned int bucket)
 {
 	uint64_t count = 0;
 
@@ -301,7 +303,7 @@ void stats_add_unpaired(struct perf_poke_stats *stats, const volatile struct tri
 	}
 }
 
-struct perf_poke_stats stats_sum(const struct stats_table *table)
+struct perf_poke_stats stats_sum_rows(const struct stats_table *table)
 {
 	struct perf_poke_stats sum = { .sz = sizeof(sum), .min_ns = UINT64_MAX };
 
@@ -328,13 +330,13 @@ struct perf_poke_stats stats_sum(const struct stats_table *table)
 
 uint64_t stats_percentile(const struct stats_table *table, double percent)
 {
-	uint64_t max_ns = stats_sum(table).max_ns;
+	uint64_t max_ns = stats_sum_rows(table).max_ns;
 	uint64_t total = 0, seen = 0, counts[TRIGGER_BUCKETS];
 	double wanted;
 
 	/* Reads each bucket once; the total is the sum of these reads. */
 	for (unsigned int i = 0; i < TRIGGER_BUCKETS; i++)
-		total += counts[i] = stats_count(table, i);
+		total += counts[i] = stats_count_bucket(table, i);
 	wanted = total * percent / 100;
 	for (unsigned int i = 0; i < TRIGGER_BUCKETS && total; i++) {
 		uint64_t high_ns = i + 1 < TRIGGER_BUCKETS ? bucket_low_ns(i + 1) - 1 : UINT64_MAX;
@@ -347,11 +349,11 @@ uint64_t stats_percentile(const struct stats_table *table, double percent)
 	return 0;
 }
 
-void stats_take(const struct stats_table *table, struct stats_snapshot *snapshot)
+void stats_take_snapshot(const struct stats_table *table, struct stats_snapshot *snapshot)
 {
 	for (unsigned int i = 0; i < TRIGGER_BUCKETS; i++)
-		snapshot->buckets[i / STATS_STEP] += stats_count(table, i);
-	snapshot->sum = stats_sum(table);
+		snapshot->buckets[i / STATS_STEP] += stats_count_bucket(table, i);
+	snapshot->sum = stats_sum_rows(table);
 	snapshot->p50_ns = stats_percentile(table, 50);
 	snapshot->p99_ns = stats_percentile(table, 99);
 	snapshot->p99_9_ns = stats_percentile(table, 99.9);
@@ -375,7 +377,7 @@ static int task_iterator_run(struct target_bpf *skel)
 	return len < 0 ? -errno : 0;
 }
 
-int target_find(int pid, struct poke_target *task)
+int trigger_find_task(int pid, struct poke_target *task)
 {
 	struct target_bpf *skel;
 	struct stat namespace;

@@ -70,7 +70,7 @@ struct trigger_threads {
 	uint64_t timerlat_irq, hrtimer_wakeup; /* addresses; 0: none */
 	bool samples;			       /* timerlat reports its samples */
 	bool noise;			       /* osnoise reports the noise */
-	bool claimed;			       /* only those that called trigger_claim() */
+	bool claimed;			       /* only those that called trigger_claim_timers() */
 	uint32_t wakeup_pid;
 	char wakeup_comm[16];
 };
@@ -104,19 +104,19 @@ int trigger_open(struct trigger **ret, const struct trigger_config *config, cons
 int trigger_try_config(const struct trigger_config *config, struct probe_detail *detail);
 
 /* Tests whether the kernel loads the program with this way to poke: 0 or a negative errno. */
-int trigger_try(enum perf_poke_delivery way);
+int trigger_try_delivery(enum perf_poke_delivery way);
 
 /* Determines which threads to watch, and how. The workload must be chosen. Logs what is missing:
  * -EOPNOTSUPP, -EINVAL, -ESRCH. */
 int threads_configure(const struct config *config, struct trigger_threads *threads);
 
 /* Identifies the task of an ID in our PID namespace. -ESRCH: none. */
-int target_find(int pid, struct poke_target *task);
+int trigger_find_task(int pid, struct poke_target *task);
 
 /* -- A loaded trigger */
 
 /* Readable when there may be a spike. */
-int trigger_fd(const struct trigger *trigger);
+int trigger_ring_fd(const struct trigger *trigger);
 
 void trigger_arm(struct trigger *trigger);
 /* Latencies below the floor, or before that time, are counted but not taken. */
@@ -124,14 +124,14 @@ void trigger_set_floor(struct trigger *trigger, enum perf_poke_trigger_kind kind
 		       uint64_t floor_ns);
 void trigger_set_quiet(struct trigger *trigger, uint64_t until_ns);
 /* Disarms. Returns the sequence of a spike that the caller takes; 0: not armed. */
-uint64_t trigger_take(struct trigger *trigger);
+uint64_t trigger_take_spike(struct trigger *trigger);
 /* Returns 1 with a spike or poke, or 0. */
-int trigger_read(struct trigger *trigger, struct trigger_spike *spike);
+int trigger_read_spike(struct trigger *trigger, struct trigger_spike *spike);
 /* Whether a stop request has been read. */
 bool trigger_stop_asked(const struct trigger *trigger);
 
 /* Marks the timers of the calling thread, on its CPU, as the workload's. */
-int trigger_claim(const struct trigger *trigger);
+int trigger_claim_timers(const struct trigger *trigger);
 
 /* The program for rtla's action, owned by the trigger. -ENOENT: not requested or not supported. */
 int trigger_rtla_fd(const struct trigger *trigger);
@@ -143,7 +143,7 @@ struct reporter trigger_reporter(const struct trigger *trigger);
 void trigger_set_disarmed(struct trigger *trigger, bool disarmed);
 
 /* Creates a record like that of a spike. -EBUSY: not armed. Any thread. */
-int trigger_poke(const struct trigger *trigger);
+int trigger_poke_now(const struct trigger *trigger);
 
 /* The part of the session that others see. */
 struct trigger_session *trigger_session(const struct trigger *trigger);
@@ -151,14 +151,14 @@ struct trigger_session *trigger_session(const struct trigger *trigger);
 int trigger_pin(const struct trigger *trigger, const char *folder);
 
 /* Resumes the trace of a CPU that the trigger paused. */
-int trigger_resume(const struct trigger *trigger, int cpu);
+int trigger_resume_trace(const struct trigger *trigger, int cpu);
 
 /* The kernel drops perf events on idle CPUs: leaves those spikes to another way. */
 void trigger_set_drops_idle(struct trigger *trigger);
 
 /* Checks the targets again, right before a signal: sets `lost` in those that must not be signalled
  * any more. */
-int trigger_look(const struct trigger *trigger);
+int trigger_check_targets(const struct trigger *trigger);
 
 /* The targets; NULL: none. Live memory, like the next. */
 volatile struct poke_target *trigger_targets(const struct trigger *trigger);
@@ -171,20 +171,21 @@ struct trigger_cpu *trigger_find_cpu(const struct trigger *trigger, int cpu,
 void trigger_add_unpaired(const struct trigger *trigger, struct perf_poke_stats *stats);
 /* The latencies of the spike's activation so far. False if those of this spike are gone. Any
  * thread. */
-bool trigger_latencies(const struct trigger *trigger, int cpu, uint64_t sequence,
-		       struct trigger_latencies *latencies);
+bool trigger_read_latencies(const struct trigger *trigger, int cpu, uint64_t sequence,
+			    struct trigger_latencies *latencies);
 /* The stacks at a spike. False if those of this spike are missing or gone. Any thread. */
-bool trigger_stacks(const struct trigger *trigger, uint64_t sequence,
-		    struct trigger_stacks *stacks);
+bool trigger_read_stacks(const struct trigger *trigger, uint64_t sequence,
+			 struct trigger_stacks *stacks);
 /* Gets the newest noises up to a spike. False if those of this spike are missing or gone. Any
  * thread. */
-bool noise_parts(const struct trigger *trigger, uint64_t sequence,
-		 struct trigger_noise_parts *parts);
+bool trigger_read_noise(const struct trigger *trigger, uint64_t sequence,
+			struct trigger_noise_parts *parts);
 /* Reads kernel code before an address. One thread at a time. */
-int trigger_code(const struct trigger *trigger, uint64_t address, uint8_t code[TRIGGER_CODE_SIZE]);
+int trigger_read_code(const struct trigger *trigger, uint64_t address,
+		      uint8_t code[TRIGGER_CODE_SIZE]);
 /* A CPU that was offline is back. */
 int trigger_cpu_online(struct trigger *trigger, int cpu);
-/* Whether trigger_latencies() includes noise. */
+/* Whether trigger_read_latencies() includes noise. */
 bool trigger_has_noise(const struct trigger *trigger);
 /* Expiries, on all CPUs, that the program missed because it was already running there. */
 uint64_t trigger_missed(const struct trigger *trigger);
@@ -204,7 +205,7 @@ struct trigger_counters {
 
 /* Any thread; async-signal-safe. Returns 0 if counted, 1 if it may be a spike, which only the
  * program can take, or -ENXIO if the CPU is not watched. */
-int trigger_count(const struct trigger_counters *counters, int cpu, uint64_t latency_ns);
+int reported_count_latency(const struct trigger_counters *counters, int cpu, uint64_t latency_ns);
 
 /* A session of this or of another process. */
 struct reporter {
@@ -215,7 +216,7 @@ struct reporter {
 /* Async-signal-safe. A latency of which no capture is taken is counted without a system call,
  * faster than a write to trace_marker. Returns 1 if it took a spike, 0 if not, or a negative errno
  * as perf_poke__report(). */
-int report_count(const struct reporter *reporter, const struct perf_poke_report *report);
+int reported_take_latency(const struct reporter *reporter, const struct perf_poke_report *report);
 
 /* -- Statistics: sums and percentiles, for sessions and observers */
 
@@ -242,9 +243,9 @@ struct stats_table {
 void stats_add_unpaired(struct perf_poke_stats *stats, const volatile struct trigger_cpu *cpus,
 			size_t nr);
 /* Omits `missed` and the unmeasured ends of spans, which other than watched CPUs count too. */
-struct perf_poke_stats stats_sum(const struct stats_table *table);
+struct perf_poke_stats stats_sum_rows(const struct stats_table *table);
 /* Latencies in one bucket. */
-uint64_t stats_count(const struct stats_table *table, unsigned int bucket);
+uint64_t stats_count_bucket(const struct stats_table *table, unsigned int bucket);
 /* percent: 0 to 100 */
 uint64_t stats_percentile(const struct stats_table *table, double percent);
 
@@ -260,7 +261,7 @@ struct stats_snapshot {
 };
 
 /* Fills in a zeroed snapshot. */
-void stats_take(const struct stats_table *table, struct stats_snapshot *snapshot);
+void stats_take_snapshot(const struct stats_table *table, struct stats_snapshot *snapshot);
 
 /* -- Spans: from an entry to an exit */
 
@@ -293,7 +294,7 @@ struct span {
 
 /* Parses NAME=ENTRY..EXIT[,by=thread|cpu|ARG][,overrun] or NAME=FUNCTION[,...]. Logs failures:
  * -EINVAL. */
-int span_parse(struct span *span, const char *text, const struct log *log);
+int span_parse_text(struct span *span, const char *text, const struct log *log);
 void span_destroy(struct span *span);
 
 #endif

@@ -35,49 +35,52 @@ struct trigger {
 };
 
 /* Runs a program on this CPU. Returns its result, or a negative errno. */
-int trigger_run(const struct bpf_program *prog);
+int trigger_run_program(const struct bpf_program *prog);
 
 /* -- Functions of rows of kinds.c: see struct trigger_row */
 
-int threads_load(struct trigger *trigger, const struct trigger_config *config,
-		 const struct log *log);
-int wakeup_check(struct config *config);
-int wakeup_load(struct trigger *trigger, const struct trigger_config *config,
-		const struct log *log);
+int threads_load_programs(struct trigger *trigger, const struct trigger_config *config,
+			  const struct log *log);
+int wakeup_check_task(struct config *config);
+int wakeup_load_programs(struct trigger *trigger, const struct trigger_config *config,
+			 const struct log *log);
 
 /* Reduces the text to SYS:NAME. */
-int event_check(struct config *config);
-int event_load(struct trigger *trigger, const struct trigger_config *config, const struct log *log);
+int event_check_text(struct config *config);
+int event_load_program(struct trigger *trigger, const struct trigger_config *config,
+		       const struct log *log);
 /* -ENOENT: no such tracepoint. */
-int event_attach(struct trigger *trigger, const struct trigger_config *config,
-		 const struct log *log);
+int event_attach_program(struct trigger *trigger, const struct trigger_config *config,
+			 const struct log *log);
 
-int marker_check(struct config *config);
-int marker_load(struct trigger *trigger, const struct trigger_config *config,
-		const struct log *log);
+int marker_check_text(struct config *config);
+int marker_load_programs(struct trigger *trigger, const struct trigger_config *config,
+			 const struct log *log);
 
 /* Builds the search tables of the program. word: 1 to MARKER_WORD_MAX bytes. The tables are zeroed,
  * with MARKER_CHARACTERS entries, and as many for each of MARKER_STATES: see marker_scan_step(). */
-void marker_make(__u8 *classes, __u8 *next, const char *word);
+void marker_make_tables(__u8 *classes, __u8 *next, const char *word);
 
-int span_check(struct config *config);
+int span_check_text(struct config *config);
 /* -ENOENT: a name in the text does not exist. */
-int span_load(struct trigger *trigger, const struct trigger_config *config, const struct log *log);
-int span_attach(struct trigger *trigger, const struct trigger_config *config,
-		const struct log *log);
+int span_load_programs(struct trigger *trigger, const struct trigger_config *config,
+		       const struct log *log);
+int span_attach_programs(struct trigger *trigger, const struct trigger_config *config,
+			 const struct log *log);
 /* Reports the kinds of entries and exits that this kernel supports. */
-int span_try(struct probe_detail *detail);
+int span_try_kinds(struct probe_detail *detail);
 
-int noise_check(struct config *config);
-int noise_load(struct trigger *trigger, const struct trigger_config *config, const struct log *log);
+int noise_check_threshold(struct config *config);
+int noise_load_programs(struct trigger *trigger, const struct trigger_config *config,
+			const struct log *log);
 
 /* -- Filters of tracepoints, in the syntax of `perf record --filter` */
 
 struct filter;
 
 struct filter_config {
-	/* Needed until filter_open() returns: the option, for messages, such as "trigger event";
-	 * SYS:NAME/FILTER/ */
+	/* Needed until filter_open_events() returns: the option, for messages, such as "trigger
+	 * event"; SYS:NAME/FILTER/ */
 	const char *what, *event;
 	enum trigger_filter number;
 	/* None: all. Offline ones are skipped. */
@@ -86,16 +89,17 @@ struct filter_config {
 };
 
 /* Whether SYS:NAME[/FILTER/] has a filter: 1, 0, or -EINVAL if it is empty or has no end. */
-int filter_has(const char *event);
+int event_has_filter(const char *event);
 
 /* Makes room for all filters, before the programs are loaded. */
-void filter_load(const struct trigger *trigger);
-/* Creates trigger->filters[number]. Attach the program to the tracepoint between filter_open() and
- * filter_start(). The CPUs must outlive it. Logs failures; -EINVAL: the kernel rejects the
- * filter. */
-int filter_open(struct trigger *trigger, const struct filter_config *config, const struct log *log);
+void filter_load_maps(const struct trigger *trigger);
+/* Creates trigger->filters[number]. Attach the program to the tracepoint between
+ * filter_open_events() and filter_start_events(). The CPUs must outlive it. Logs failures; -EINVAL:
+ * the kernel rejects the filter. */
+int filter_open_events(struct trigger *trigger, const struct filter_config *config,
+		       const struct log *log);
 /* NULL is ignored. */
-int filter_start(const struct filter *filter);
+int filter_start_events(const struct filter *filter);
 /* Reopens the event of a CPU that was offline: the kernel has closed it. */
 int filter_cpu_online(struct filter *filter, int cpu);
 /* NULL is ignored. */

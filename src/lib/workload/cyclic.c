@@ -34,40 +34,24 @@ struct cyclic {
 	struct cyclic_thread threads[];
 };
 
-static void cyclic_return_to_cpu(struct cyclic_thread *thread)
-{
-	unsigned int tries = __atomic_load_n(&thread->tries, __ATOMIC_ACQUIRE);
-
-	if (tries)
-		__atomic_store_n(&thread->tries, affinity_set(&thread->cpu, 1) ? tries - 1 : 0,
-				 __ATOMIC_RELAXED);
-}
-
-/* Waits for a signal that never comes. When a stopped process continues, the kernel restarts
- * nanosleep() with an expiry in the past, which would count as latency; it does not restart
- * sigtimedwait(). */
-static void cyclic_sleep(uint64_t ns)
-{
-	const struct timespec timeout = { ns / NSEC_PER_SEC, ns % NSEC_PER_SEC };
-	sigset_t none;
-
-	sigemptyset(&none);
-	sigtimedwait(&none, NULL, &timeout);
-}
-
 static void *cyclic_run_thread(void *arg)
 {
 	struct cyclic_thread *thread = arg;
 	uint64_t period_ns = thread->cyclic->period_ns;
 	uint64_t next_ns = clock_ns(CLOCK_MONOTONIC);
+	struct timespec timeout;
+	unsigned int tries;
 	char name[16];
+	sigset_t none;
+
+	sigemptyset(&none);
 
 	snprintf(name, sizeof(name), "pp-cyclic/%d", thread->cpu);
 	pthread_setname_np(pthread_self(), name);
 	/* Not every kernel ignores the slack of real-time threads. */
 	prctl(PR_SET_TIMERSLACK, 1);
 	if (thread->cyclic->trigger)
-		trigger_claim(thread->cyclic->trigger);
+		trigger_claim_timers(thread->cyclic->trigger);
 	while (!__atomic_load_n(&thread->cyclic->stop, __ATOMIC_RELAXED)) {
 		uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
@@ -75,8 +59,17 @@ static void *cyclic_run_thread(void *arg)
 		next_ns += period_ns;
 		if (next_ns <= now)
 			next_ns += ((now - next_ns) / period_ns + 1) * period_ns;
-		cyclic_sleep(next_ns - now);
-		cyclic_return_to_cpu(thread);
+		timeout.tv_sec = (next_ns - now) / NSEC_PER_SEC;
+		timeout.tv_nsec = (next_ns - now) % NSEC_PER_SEC;
+		/* Waits for a signal that never comes. When a stopped process continues, the kernel
+		 * restarts nanosleep() with an expiry in the past, which would count as latency; it
+		 * does not restart sigtimedwait(). */
+		sigtimedwait(&none, NULL, &timeout);
+		tries = __atomic_load_n(&thread->tries, __ATOMIC_ACQUIRE);
+		if (tries)
+			__atomic_store_n(&thread->tries,
+					 affinity_set(&thread->cpu, 1) ? tries - 1 : 0,
+					 __ATOMIC_RELAXED);
 	}
 	return NULL;
 }
@@ -124,27 +117,9 @@ static int cyclic_create_thread(struct cyclic_thread *thread, int priority)
 	return -err;
 }
 
-static int cyclic_start_thread(struct cyclic *cyclic, int cpu, int priority, const struct log *log)
+static void cyclic_explain_failure(const struct cyclic_thread *thread, int err, int priority,
+				   const struct log *log)
 {
-	struct cyclic_thread *thread = &cyclic->threads[cyclic->nr];
-	int err;
-
-	thread->cpu = cpu;
-	thread->cyclic = cyclic;
-	err = cyclic_lock_stack(thread);
-	if (err)
-		log_error(log, err,
-			  "workload cyclic: cannot lock memory: %s (needs CAP_IPC_LOCK or a larger "
-			  "ulimit -l)",
-			  strerror(-err));
-	else
-		err = cyclic_create_thread(thread, priority);
-	if (!err) {
-		cyclic->nr++;
-		return 0;
-	}
-	if (thread->stack)
-		munmap(thread->stack, thread->stack_size);
 	if (err == -EPERM)
 		log_error(
 			log, err,
@@ -155,11 +130,10 @@ static int cyclic_start_thread(struct cyclic *cyclic, int cpu, int priority, con
 		log_error(log, err,
 			  "cpu %d: outside the cpuset of this process: the workload cyclic "
 			  "cannot run there (use the workload none)",
-			  cpu);
+			  thread->cpu);
 	else if (thread->stack)
-		log_error(log, err, "workload cyclic: cannot start on CPU %d: %s", cpu,
+		log_error(log, err, "workload cyclic: cannot start on CPU %d: %s", thread->cpu,
 			  strerror(-err));
-	return err;
 }
 
 int cyclic_start(struct cyclic **ret, const int *cpus, size_t nr_cpus, uint64_t period_ns,
@@ -173,11 +147,27 @@ int cyclic_start(struct cyclic **ret, const int *cpus, size_t nr_cpus, uint64_t 
 	cyclic->period_ns = period_ns;
 	cyclic->trigger = trigger;
 	for (size_t i = 0; i < nr_cpus; i++) {
-		err = cyclic_start_thread(cyclic, cpus[i], priority, log);
+		struct cyclic_thread *thread = &cyclic->threads[i];
+
+		thread->cpu = cpus[i];
+		thread->cyclic = cyclic;
+		err = cyclic_lock_stack(thread);
+		if (err)
+			log_error(
+				log, err,
+				"workload cyclic: cannot lock memory: %s (needs CAP_IPC_LOCK or a "
+				"larger ulimit -l)",
+				strerror(-err));
+		else
+			err = cyclic_create_thread(thread, priority);
 		if (err) {
+			if (thread->stack)
+				munmap(thread->stack, thread->stack_size);
+			cyclic_explain_failure(thread, err, priority, log);
 			cyclic_stop(cyclic);
 			return err;
 		}
+		cyclic->nr++;
 	}
 	*ret = cyclic;
 	return 0;

@@ -75,42 +75,42 @@ static bool entry_has_value(const struct entry *entry, const char *text, const c
 	return entry->kind == KIND_OPTION ? text_has_word(text, value) : !strcmp(text, value);
 }
 
-static void entry_free(struct entry *entry)
+static void journal_free_entry(struct entry *entry)
 {
 	free(entry->name);
 	free(entry->before);
 	free(entry->after);
 }
 
-static int journal_add(struct journal *journal, enum kind kind, const char *name,
-		       const char *before, const char *after)
+static int journal_add_entry(struct journal *journal, enum kind kind, const char *name,
+			     const char *before, const char *after)
 {
 	struct entry entry = { kind, strdup(name), strdup(before), strdup(after) };
 
 	if (!entry.name || !entry.before || !entry.after ||
 	    array_grow(&journal->entries, journal->nr, sizeof(entry))) {
-		entry_free(&entry);
+		journal_free_entry(&entry);
 		return -ENOMEM;
 	}
 	journal->entries[journal->nr++] = entry;
 	return 0;
 }
 
-static void journal_drop(struct journal *journal)
+static void journal_drop_entry(struct journal *journal)
 {
-	entry_free(&journal->entries[--journal->nr]);
+	journal_free_entry(&journal->entries[--journal->nr]);
 }
 
 static int journal_note(struct journal *journal, enum kind kind, const char *name,
 			const char *before, const char *after)
 {
-	int err = journal_add(journal, kind, name, before, after);
+	int err = journal_add_entry(journal, kind, name, before, after);
 
 	if (err)
 		return err;
 	if (dprintf(journal->fd, "%c%s\t%s\t%s\n", kind, name, before, after) < 0) {
 		err = -errno;
-		journal_drop(journal);
+		journal_drop_entry(journal);
 	}
 	return err;
 }
@@ -124,11 +124,11 @@ static int journal_write(struct journal *journal, enum kind kind, const char *na
 		return err;
 	err = setting_write(journal->tracefs, name, after);
 	if (err)
-		journal_drop(journal);
+		journal_drop_entry(journal);
 	return err;
 }
 
-int journal_set(struct journal *journal, const char *name, const char *value)
+int journal_set_value(struct journal *journal, const char *name, const char *value)
 {
 	char before[4096];
 	int err = read_text_at(journal->tracefs, name, before, sizeof(before));
@@ -136,11 +136,11 @@ int journal_set(struct journal *journal, const char *name, const char *value)
 	if (err)
 		return err;
 	if (!strcmp(before, value))
-		return journal_add(journal, KIND_SET, name, value, value);
+		return journal_add_entry(journal, KIND_SET, name, value, value);
 	return journal_write(journal, KIND_SET, name, before, value);
 }
 
-int journal_option(struct journal *journal, const char *name, const char *word, bool on)
+int journal_set_option(struct journal *journal, const char *name, const char *word, bool on)
 {
 	_cleanup_free_ char *off = strfmt("NO_%s", word);
 	char text[4096];
@@ -149,7 +149,8 @@ int journal_option(struct journal *journal, const char *name, const char *word, 
 	if (err || !off)
 		return err ? err : -ENOMEM;
 	if (text_has_word(text, on ? word : off))
-		return journal_add(journal, KIND_OPTION, name, on ? word : off, on ? word : off);
+		return journal_add_entry(journal, KIND_OPTION, name, on ? word : off,
+					 on ? word : off);
 	return journal_write(journal, KIND_OPTION, name, on ? off : word, on ? word : off);
 }
 
@@ -277,7 +278,7 @@ void journal_abandon(struct journal *journal)
 	if (!journal)
 		return;
 	for (size_t i = 0; i < journal->nr; i++)
-		entry_free(&journal->entries[i]);
+		journal_free_entry(&journal->entries[i]);
 	free(journal->entries);
 	closep(&journal->fd);
 	closep(&journal->dirfd);
@@ -385,7 +386,7 @@ static int journal_parse(struct journal *journal, char *line)
 	if (!after)
 		return 0;
 	*before++ = *after++ = '\0';
-	return journal_add(journal, line[0], line + 1, before, after);
+	return journal_add_entry(journal, line[0], line + 1, before, after);
 }
 
 static int journal_read(struct journal *journal)

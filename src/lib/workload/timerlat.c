@@ -216,19 +216,19 @@ static int timerlat_set_shared_settings(struct timerlat *timerlat)
 	snprintf(period, sizeof(period), "%" PRIu64,
 		 (timerlat->tracer == &osnoise_tracer ? NOISE_MIN_NS : config->opts.period_ns) /
 			 1000);
-	err = journal_set(journal, "osnoise/stop_tracing_us", "0");
+	err = journal_set_value(journal, "osnoise/stop_tracing_us", "0");
 	if (!err)
-		err = journal_set(journal, "osnoise/stop_tracing_total_us", "0");
+		err = journal_set_value(journal, "osnoise/stop_tracing_total_us", "0");
 	if (!err)
-		err = journal_set(journal, timerlat->tracer->watched[WATCHED_PERIOD], period);
+		err = journal_set_value(journal, timerlat->tracer->watched[WATCHED_PERIOD], period);
 	if (!err)
-		err = journal_set(journal, "osnoise/cpus", cpus);
+		err = journal_set_value(journal, "osnoise/cpus", cpus);
 	if (err)
 		return log_error(&timerlat->config->log, err,
 				 "workload %s: cannot set up the tracer: %s",
 				 timerlat->tracer->name, strerror(-err));
-	err = journal_option(journal, "osnoise/options", OPTION,
-			     !timerlat_is_in_user_space(config));
+	err = journal_set_option(journal, "osnoise/options", OPTION,
+				 !timerlat_is_in_user_space(config));
 	if (err == -ENOENT && !timerlat_is_in_user_space(config))
 		return 0;
 	if (err)
@@ -256,7 +256,7 @@ static int timerlat_begin_in_main_instance(struct timerlat *timerlat)
 	if (!timerlat->instance)
 		return -errno;
 	snprintf(timerlat->tracer_file, sizeof(timerlat->tracer_file), "current_tracer");
-	return journal_set(timerlat->journal, "current_tracer", timerlat->tracer->name);
+	return journal_set_value(timerlat->journal, "current_tracer", timerlat->tracer->name);
 }
 
 static int timerlat_begin_own(struct timerlat *timerlat)

@@ -97,7 +97,7 @@ static int tracer_wait_for_threads(const struct config *config, const int *cpus,
 
 /* Opens cgroup.procs of a cgroup: `name` is relative to the mount point; `.` is our own. Logs
  * errors. */
-static int cgroup_open(const char *name, const struct log *log)
+static int cgroup_open_procs(const char *name, const struct log *log)
 {
 	char path[PATH_MAX], own[4096], *folder = NULL;
 	int err = 0, fd;
@@ -161,7 +161,7 @@ int timerlat_threads_set(const int *cpus, size_t nr, const struct config *config
 		return 0;
 	if (!tids)
 		return -ENOMEM;
-	cgroup_fd = config->opts.cgroup ? cgroup_open(config->opts.cgroup, log) : -1;
+	cgroup_fd = config->opts.cgroup ? cgroup_open_procs(config->opts.cgroup, log) : -1;
 	if (config->opts.cgroup && cgroup_fd < 0)
 		return cgroup_fd;
 	err = tracer_wait_for_threads(config, cpus, nr, tids);
@@ -188,9 +188,9 @@ struct user_threads {
 	struct scheduling sched;
 	int epoll;
 	struct user_thread {
-		int pidfd; /* -1: none */
-		int told;  /* the thread reports its start here, and ends when this is closed */
-	} threads[];	   /* one for each CPU */
+		int pidfd;  /* -1: none */
+		int socket; /* the thread reports its start here, and ends when this is closed */
+	} threads[];	    /* one for each CPU */
 };
 
 static void close_all_but(unsigned int a, unsigned int b)
@@ -236,12 +236,12 @@ static struct answer user_thread_settle(const struct user_threads *threads, int 
 
 /* Kills this process when its parent dies or closes the other end. PR_SET_PDEATHSIG would kill it
  * when the parent's thread ends. */
-static int user_thread_bind_to_parent(int tell)
+static int user_thread_bind_to_parent(int own_end)
 {
-	struct pollfd parent = { .fd = tell, .events = POLLIN };
+	struct pollfd parent = { .fd = own_end, .events = POLLIN };
 
-	if (fcntl(tell, F_SETOWN, getpid()) || fcntl(tell, F_SETSIG, SIGKILL) ||
-	    fcntl(tell, F_SETFL, O_ASYNC))
+	if (fcntl(own_end, F_SETOWN, getpid()) || fcntl(own_end, F_SETSIG, SIGKILL) ||
+	    fcntl(own_end, F_SETFL, O_ASYNC))
 		return -errno;
 	return poll(&parent, 1, 0) ? -ESRCH : 0;
 }
@@ -250,7 +250,7 @@ static int user_thread_bind_to_parent(int tell)
 struct birth {
 	const struct user_threads *threads;
 	int cpu, cgroup;
-	int told, tell; /* socket ends of the parent and of the thread */
+	int parent_end, own_end; /* of the socket of parent and thread */
 };
 
 /* In the forked process, locks of other threads stay locked: only system calls from here on. */
@@ -261,8 +261,8 @@ static int user_thread_run(void *arg)
 	char name[32], file[64];
 	int fd = -1;
 
-	close(birth->told);
-	answer.err = user_thread_bind_to_parent(birth->tell);
+	close(birth->parent_end);
+	answer.err = user_thread_bind_to_parent(birth->own_end);
 	if (!answer.err) {
 		snprintf(name, sizeof(name), "pp-user/%d", birth->cpu);
 		prctl(PR_SET_NAME, name);
@@ -274,9 +274,9 @@ static int user_thread_run(void *arg)
 		answer = (struct answer){ fd < 0 ? -errno : 0,
 					  "timerlat_fd, which needs Linux 6.5" };
 	}
-	if (write(birth->tell, &answer, sizeof(answer)) != sizeof(answer) || answer.err)
+	if (write(birth->own_end, &answer, sizeof(answer)) != sizeof(answer) || answer.err)
 		_exit(1);
-	close_all_but(fd, birth->tell);
+	close_all_but(fd, birth->own_end);
 	_exit(user_thread_wait_for_timers(fd));
 }
 
@@ -289,7 +289,7 @@ static void user_thread_end(struct user_thread *thread)
 		pidfd_wait(thread->pidfd, &status, 0);
 	}
 	closep(&thread->pidfd);
-	closep(&thread->told);
+	closep(&thread->socket);
 }
 
 static struct answer user_thread_create(struct user_threads *threads, size_t i, int cgroup)
@@ -310,11 +310,11 @@ static struct answer user_thread_create(struct user_threads *threads, size_t i, 
 	err = clone(user_thread_run, stack + sizeof(stack), CLONE_PIDFD, &birth, &thread->pidfd) < 0
 		      ? -errno
 		      : 0;
-	thread->told = ends[0];
+	thread->socket = ends[0];
 	close(ends[1]);
 	if (err)
 		return (struct answer){ err, "no process" };
-	if (read(thread->told, &answer, sizeof(answer)) != sizeof(answer))
+	if (read(thread->socket, &answer, sizeof(answer)) != sizeof(answer))
 		return (struct answer){ -EIO, "it ended" };
 	if (!answer.err && epoll_ctl(threads->epoll, EPOLL_CTL_ADD, thread->pidfd, &event))
 		return (struct answer){ -errno, "cannot watch it" };
@@ -328,7 +328,8 @@ static int user_thread_start(struct user_threads *threads, size_t i)
 	struct answer answer;
 
 	user_thread_end(&threads->threads[i]);
-	cgroup = config->opts.cgroup ? cgroup_open(config->opts.cgroup, &threads->config->log) : -1;
+	cgroup = config->opts.cgroup ? cgroup_open_procs(config->opts.cgroup, &threads->config->log)
+				     : -1;
 	if (config->opts.cgroup && cgroup < 0)
 		return cgroup;
 	answer = user_thread_create(threads, i, cgroup);
@@ -396,7 +397,7 @@ void user_threads_poll(struct user_threads *threads)
 		if (thread->pidfd < 0 || !pidfd_wait(thread->pidfd, &status, WNOHANG))
 			continue;
 		closep(&thread->pidfd);
-		closep(&thread->told);
+		closep(&thread->socket);
 		log_write(&threads->config->log, PERF_POKE_LOG_WARN,
 			  "workload user: the thread on CPU %d was killed: its timer is no longer "
 			  "armed",

@@ -124,7 +124,7 @@ static int workload_limit_idle_states(struct workload *workload)
 					 name);
 		for (state = config->opts.deepest_idle_state + 1; !err; state++) {
 			snprintf(name, sizeof(name), CPU_PATH "state%d/disable", cpu, state);
-			err = journal_set(workload->journal, name, "1");
+			err = journal_set_value(workload->journal, name, "1");
 		}
 		if (err != -ENOENT)
 			return log_error(&config->log, err, "deepest idle state: cannot set %s: %s",

@@ -59,7 +59,7 @@ void workload_abandon(struct workload *workload);
 struct cyclic;
 struct trigger;
 
-/* The threads call trigger_claim(), unless the trigger is NULL. */
+/* The threads call trigger_claim_timers(), unless the trigger is NULL. */
 int cyclic_start(struct cyclic **ret, const int *cpus, size_t nr_cpus, uint64_t period_ns,
 		 int priority, const struct trigger *trigger, const struct log *log);
 /* Moves the CPU's thread back: the kernel moved it when the CPU went offline. */
@@ -82,9 +82,9 @@ int journal_open(struct journal **ret, const char *dir, int tracefs, const struc
 
 /* Writes `value`, spelled as the kernel shows it, to a file. Also call it if the file has this
  * value: then changes by others are reported. */
-int journal_set(struct journal *journal, const char *name, const char *value);
+int journal_set_value(struct journal *journal, const char *name, const char *value);
 /* Sets a word in a file of options, where NO_ before a word means off. */
-int journal_option(struct journal *journal, const char *name, const char *word, bool on);
+int journal_set_option(struct journal *journal, const char *name, const char *word, bool on);
 /* Makes a folder that is removed at the end. */
 int journal_mkdir(struct journal *journal, const char *name);
 

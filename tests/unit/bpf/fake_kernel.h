@@ -273,12 +273,12 @@ void __wrap_trigger_set_drops_idle(struct trigger *trigger)
 	drops_idle = 1;
 }
 
-int __wrap_trigger_look(const struct trigger *trigger)
+int __wrap_trigger_check_targets(const struct trigger *trigger)
 {
 	return poke_look_all(NULL);
 }
 
-int __wrap_trigger_try(enum perf_poke_delivery way)
+int __wrap_trigger_try_delivery(enum perf_poke_delivery way)
 {
 	return 0;
 }

@@ -39,7 +39,7 @@ static void *count_all(void *arg)
 	const struct trigger_counters *counters = arg;
 
 	for (unsigned int i = 1; i <= TURNS; i++)
-		assert_int_equal(trigger_count(counters, CPU, i), 0);
+		assert_int_equal(reported_count_latency(counters, CPU, i), 0);
 	return NULL;
 }
 
@@ -60,13 +60,13 @@ TEST(statistics_are_read_while_they_change)
 		struct stats_snapshot snapshot = { 0 };
 		uint64_t before = sum.count;
 
-		stats_take(&table, &snapshot);
+		stats_take_snapshot(&table, &snapshot);
 		sum = snapshot.sum;
 		assert_true(sum.count >= before);
 		stats_add_unpaired(&sum, rows, CPUS);
 	}
 	join_threads(threads);
-	sum = stats_sum(&table);
+	sum = stats_sum_rows(&table);
 	assert_int_equal(sum.count, THREADS * TURNS);
 	assert_int_equal(sum.max_ns, TURNS);
 	assert_int_equal(sum.sum_ns, THREADS * (uint64_t)TURNS * (TURNS + 1) / 2);

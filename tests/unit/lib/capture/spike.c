@@ -94,8 +94,8 @@ TEST(names_each_class)
  */
 static int looks;
 
-bool __wrap_trigger_latencies(const struct trigger *trigger, int cpu, uint64_t sequence,
-			      struct trigger_latencies *latencies)
+bool __wrap_trigger_read_latencies(const struct trigger *trigger, int cpu, uint64_t sequence,
+				   struct trigger_latencies *latencies)
 {
 	looks++;
 	assert_int_equal(cpu, 3);
@@ -110,15 +110,15 @@ bool __wrap_trigger_latencies(const struct trigger *trigger, int cpu, uint64_t s
 
 static struct trigger_stacks seen; /* of spikes with a stack */
 
-bool __wrap_trigger_stacks(const struct trigger *trigger, uint64_t sequence,
-			   struct trigger_stacks *stacks)
+bool __wrap_trigger_read_stacks(const struct trigger *trigger, uint64_t sequence,
+				struct trigger_stacks *stacks)
 {
 	*stacks = seen;
 	return true;
 }
 
-int __wrap_trigger_code(const struct trigger *trigger, uint64_t address,
-			uint8_t code[TRIGGER_CODE_SIZE])
+int __wrap_trigger_read_code(const struct trigger *trigger, uint64_t address,
+			     uint8_t code[TRIGGER_CODE_SIZE])
 {
 	static const uint8_t sti[TRIGGER_CODE_SIZE] = { [10] = 0xfb, 0x0f, 0x1f, 0x44 };
 

@@ -45,7 +45,7 @@ void __wrap_trigger_set_drops_idle(struct trigger *trigger)
 	nr_drops_idle++;
 }
 
-int __wrap_trigger_look(const struct trigger *trigger)
+int __wrap_trigger_check_targets(const struct trigger *trigger)
 {
 	assert_ptr_equal(trigger, map);
 	for (size_t i = 0; i < POKE_TARGETS; i++) {
@@ -86,7 +86,7 @@ const struct delivery *__wrap_delivery_row(size_t i)
 	return i ? NULL : &fasync;
 }
 
-const struct delivery *__wrap_delivery_of(enum perf_poke_delivery way)
+const struct delivery *__wrap_delivery_of_way(enum perf_poke_delivery way)
 {
 	assert_int_equal(way, PERF_POKE_DELIVERY_FASYNC);
 	return &fasync;

@@ -55,7 +55,7 @@ long __wrap_syscall(long number, ...)
 	return -1;
 }
 
-int __wrap_target_find(int pid, struct poke_target *task)
+int __wrap_trigger_find_task(int pid, struct poke_target *task)
 {
 	task->tid = pid;
 	task->start_ns = look();

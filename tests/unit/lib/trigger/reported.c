@@ -51,7 +51,7 @@ static struct trigger_cpu *begin(struct fixture *f)
 
 static int count(struct fixture *f, uint64_t latency_ns)
 {
-	return trigger_count(&f->counters, CPU, latency_ns);
+	return reported_count_latency(&f->counters, CPU, latency_ns);
 }
 
 TEST(counts_below_the_threshold)
@@ -126,8 +126,8 @@ TEST(refuses_other_cpus)
 	static struct fixture f;
 
 	begin(&f);
-	assert_int_equal(trigger_count(&f.counters, 0, 1), -ENXIO);
-	assert_int_equal(trigger_count(&f.counters, CPUS, 1), -ENXIO);
+	assert_int_equal(reported_count_latency(&f.counters, 0, 1), -ENXIO);
+	assert_int_equal(reported_count_latency(&f.counters, CPUS, 1), -ENXIO);
 }
 
 /* Returns how many are left to the program. */
@@ -222,7 +222,7 @@ static int pass(int prog_fd, const struct perf_poke_report *report)
 
 	for (int i = 0; i < CPU_SETSIZE; i++)
 		rows[i].watched = TRIGGER_WATCHED;
-	return report_count(&reporter, report);
+	return reported_take_latency(&reporter, report);
 }
 
 TEST(refuses_what_is_malformed)
@@ -300,18 +300,18 @@ TEST(makes_no_system_call_without_a_capture)
 	rows[1].watched = TRIGGER_WATCHED;
 	rows[1].threshold_ns = 5;
 	calls = 0;
-	assert_int_equal(report_count(&reporter, &report), 0);
+	assert_int_equal(reported_take_latency(&reporter, &report), 0);
 	assert_int_equal(rows[1].last_ns, 4);
 	report.cpu = 2;
-	assert_int_equal(report_count(&reporter, &report), -ENXIO);
+	assert_int_equal(reported_take_latency(&reporter, &report), -ENXIO);
 	report.cpu = 1;
 	report.actual_ns++;
 	arming.armed = 0;
-	assert_int_equal(report_count(&reporter, &report), 0);
+	assert_int_equal(reported_take_latency(&reporter, &report), 0);
 	assert_int_equal(rows[1].unarmed, 1);
 	assert_int_equal(calls, 0);
 	arming.armed = 1;
-	assert_int_equal(report_count(&reporter, &report), 0);
+	assert_int_equal(reported_take_latency(&reporter, &report), 0);
 	assert_int_equal(calls, 1);
 	assert_int_equal(rows[1].count, 2);
 }

@@ -13,7 +13,7 @@ static int parse(struct span *span, const char *text, struct messages *messages)
 	const struct log log = { messages_add, messages };
 
 	*messages = (struct messages){};
-	return span_parse(span, text, &log);
+	return span_parse_text(span, text, &log);
 }
 
 TEST(reads_entry_and_exit)

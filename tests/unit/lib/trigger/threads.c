@@ -10,7 +10,7 @@
 #define PID 1
 #define FIRST_NAMESPACE_PID 5001
 
-int __wrap_target_find(int pid, struct poke_target *task)
+int __wrap_trigger_find_task(int pid, struct poke_target *task)
 {
 	if (pid != PID)
 		return -ESRCH;

@@ -13,7 +13,7 @@ static bool scan(const char *word, const char *text, __u64 *latency_ns)
 	struct marker_scan scan = {};
 
 	memset(next, 0, sizeof(next));
-	marker_make(classes, next, word);
+	marker_make_tables(classes, next, word);
 	for (size_t i = 0; i < 128; i++)
 		marker_scan_step(&scan, classes, next, i < strlen(text) ? (__u8)text[i] : 0);
 	*latency_ns = scan.latency_ns;

@@ -47,8 +47,8 @@ static struct journal *begin(void)
 	struct journal *journal;
 
 	assert_int_equal(journal_open(&journal, dir, folder->fd, &journal_log), 0);
-	assert_int_equal(journal_set(journal, "osnoise/cpus", "1"), 0);
-	assert_int_equal(journal_set(journal, "period", "20"), 0);
+	assert_int_equal(journal_set_value(journal, "osnoise/cpus", "1"), 0);
+	assert_int_equal(journal_set_value(journal, "period", "20"), 0);
 	assert_int_equal(journal_mkdir(journal, "made"), 0);
 	return journal;
 }
@@ -170,8 +170,8 @@ TEST_WITH(says_what_was_so_before, setup, remove_folder)
 	struct journal *journal;
 
 	assert_int_equal(journal_open(&journal, dir, folder->fd, &journal_log), 0);
-	assert_int_equal(journal_set(journal, "period", "1000"), 0);
-	assert_int_equal(journal_option(journal, "osnoise/options", "PANIC_ON_STOP", false), 0);
+	assert_int_equal(journal_set_value(journal, "period", "1000"), 0);
+	assert_int_equal(journal_set_option(journal, "osnoise/options", "PANIC_ON_STOP", false), 0);
 	put_file(folder->fd, "period", "2000\n");
 	put_file(folder->fd, "osnoise/options", "DEFAULTS PANIC_ON_STOP \n");
 	journal_close(journal, false);
@@ -191,7 +191,7 @@ TEST_WITH(says_many_in_one_line, setup, remove_folder)
 	for (int i = 0; i < 9; i++) {
 		snprintf(name, sizeof(name), "osnoise/state%d", i);
 		put_file(folder->fd, name, "0\n");
-		assert_int_equal(journal_set(journal, name, "1"), 0);
+		assert_int_equal(journal_set_value(journal, name, "1"), 0);
 		if (i)
 			put_file(folder->fd, name, "0\n");
 	}
@@ -210,7 +210,7 @@ TEST_WITH(is_not_set, setup, remove_folder)
 
 	assert_int_equal(journal_open(&journal, dir, folder->fd, &journal_log), 0);
 	assert_int_equal(symlinkat("/proc/version", folder->fd, "fixed"), 0);
-	assert_true(journal_set(journal, "fixed", "1") < 0);
+	assert_true(journal_set_value(journal, "fixed", "1") < 0);
 	journal_close(journal, false);
 	assert_int_equal(said.nr, 0);
 }
@@ -235,10 +235,12 @@ TEST_WITH(sets_words, setup, remove_folder)
 	struct journal *journal;
 
 	assert_int_equal(journal_open(&journal, dir, folder->fd, &journal_log), 0);
-	assert_int_equal(journal_option(journal, "osnoise/options", "OSNOISE_WORKLOAD", true), 0);
+	assert_int_equal(journal_set_option(journal, "osnoise/options", "OSNOISE_WORKLOAD", true),
+			 0);
 	assert_non_null(strstr(load_text("osnoise/options"), "DEFAULTS"));
 	/* The kernel would show the whole list; here it is just what was written. */
-	assert_int_equal(journal_option(journal, "osnoise/options", "OSNOISE_WORKLOAD", false), 0);
+	assert_int_equal(journal_set_option(journal, "osnoise/options", "OSNOISE_WORKLOAD", false),
+			 0);
 	assert_string_equal(load_text("osnoise/options"), "NO_OSNOISE_WORKLOAD");
 	journal_close(journal, false);
 	assert_string_equal(load_text("osnoise/options"), "OSNOISE_WORKLOAD");
@@ -250,9 +252,9 @@ TEST_WITH(is_careful, setup, remove_folder)
 	struct journal *journal;
 
 	assert_int_equal(journal_open(&journal, dir, folder->fd, &journal_log), 0);
-	assert_int_equal(journal_set(journal, "period", "1000"), 0);
+	assert_int_equal(journal_set_value(journal, "period", "1000"), 0);
 	assert_string_equal(load_text("period"), "1000\n");
-	assert_int_equal(journal_set(journal, "missing", "1"), -ENOENT);
+	assert_int_equal(journal_set_value(journal, "missing", "1"), -ENOENT);
 	assert_int_equal(journal_mkdir(journal, "osnoise"), -EEXIST);
 	journal_close(journal, false);
 	assert_true(exists("osnoise"));
@@ -291,7 +293,7 @@ TEST_WITH(opens_while_others_end, setup, remove_folder)
 	ends = 3;
 	assert_int_equal(journal_open(&journal, dir, folder->fd, &journal_log), 0);
 	assert_int_equal(ends, 0);
-	assert_int_equal(journal_set(journal, "period", "20"), 0);
+	assert_int_equal(journal_set_value(journal, "period", "20"), 0);
 	journal_close(journal, false);
 	assert_int_equal(said.nr, 0);
 	assert_int_equal(access(dir, F_OK), -1);
