@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Advances *s past the number. Numbers over the limit become CPULIST_MAX_CPUS. */
-static int parse_cpu(const char **s, int *cpu)
+static int parse_cpu_number(const char **s, int *cpu)
 {
 	int value = 0;
 
@@ -22,18 +22,18 @@ static int parse_cpu(const char **s, int *cpu)
 }
 
 /* -EINVAL takes precedence over -ERANGE. */
-static int mark_cpus(const char *s, bool set[static CPULIST_MAX_CPUS + 1])
+static int mark_listed_cpus(const char *s, bool set[static CPULIST_MAX_CPUS + 1])
 {
 	for (;; s++) {
 		int first, last, r;
 
-		r = parse_cpu(&s, &first);
+		r = parse_cpu_number(&s, &first);
 		if (r)
 			return r;
 		last = first;
 		if (*s == '-') {
 			s++;
-			r = parse_cpu(&s, &last);
+			r = parse_cpu_number(&s, &last);
 			if (r)
 				return r;
 		}
@@ -52,7 +52,7 @@ int cpulist_parse(const char *s, int **cpus, size_t *nr)
 	int *array;
 	int r;
 
-	r = mark_cpus(s, set);
+	r = mark_listed_cpus(s, set);
 	if (r)
 		return r;
 	for (int cpu = 0; cpu < CPULIST_MAX_CPUS; cpu++)
@@ -126,7 +126,7 @@ int cpulist_missing(const int *cpus, size_t nr, const int *in, size_t nr_in)
 	return -1;
 }
 
-static void cpu_freep(cpu_set_t **set)
+static void cpu_set_freep(cpu_set_t **set)
 {
 	CPU_FREE(*set);
 }
@@ -134,7 +134,7 @@ static void cpu_freep(cpu_set_t **set)
 void affinity_leave(const int *cpus, size_t nr)
 {
 	const size_t size = CPU_ALLOC_SIZE(CPULIST_MAX_CPUS);
-	_cleanup_(cpu_freep) cpu_set_t *set = CPU_ALLOC(CPULIST_MAX_CPUS);
+	_cleanup_(cpu_set_freep) cpu_set_t *set = CPU_ALLOC(CPULIST_MAX_CPUS);
 
 	if (!set || sched_getaffinity(0, size, set))
 		return;
@@ -147,7 +147,7 @@ void affinity_leave(const int *cpus, size_t nr)
 int affinity_set(const int *cpus, size_t nr)
 {
 	const size_t size = CPU_ALLOC_SIZE(CPULIST_MAX_CPUS);
-	_cleanup_(cpu_freep) cpu_set_t *set = CPU_ALLOC(CPULIST_MAX_CPUS);
+	_cleanup_(cpu_set_freep) cpu_set_t *set = CPU_ALLOC(CPULIST_MAX_CPUS);
 
 	if (!set)
 		return -ENOMEM;

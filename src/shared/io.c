@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "io.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include "util.h"
@@ -49,4 +51,180 @@ int regular_open(int dirfd, const char *path)
 const char *regular_strerror(int err)
 {
 	return err == -EINVAL ? "not a regular file" : strerror(-err);
+}
+
+#define MARKER_SIZE 128
+/* Limits the descriptors that tree_size() has open at once. */
+#define MAX_DEPTH 16
+
+static int tree_remove_all_but(int dirfd, const char *prefix, const char *except)
+{
+	_cleanup_closedir_ DIR *dir = NULL;
+	struct dirent *entry;
+	int ret;
+
+	ret = opendir_at(&dir, dirfd, ".");
+	if (ret)
+		return ret;
+	while ((entry = readdir(dir))) {
+		int err;
+
+		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..") ||
+		    !strcmp(entry->d_name, except) ||
+		    strncmp(entry->d_name, prefix, strlen(prefix)))
+			continue;
+		err = tree_remove(dirfd, entry->d_name);
+		if (err && !ret)
+			ret = err;
+	}
+	return ret;
+}
+
+int tree_remove_entries(int dirfd, const char *prefix)
+{
+	return tree_remove_all_but(dirfd, prefix, "");
+}
+
+int tree_remove(int dirfd, const char *name)
+{
+	_cleanup_close_ int fd = -1;
+	int err;
+
+	if (!unlinkat(dirfd, name, 0))
+		return 0;
+	if (errno != EISDIR && errno != EPERM)
+		return -errno;
+	fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	err = tree_remove_entries(fd, "");
+	if (!unlinkat(dirfd, name, AT_REMOVEDIR))
+		return 0;
+	return err ? err : -errno;
+}
+
+bool tree_is_removed(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) || !st.st_nlink;
+}
+
+/* With LOCK_EX held, nobody else can remove the folder or reuse its name. */
+int tree_remove_unlocked(int dirfd, const char *name, int fd)
+{
+	int err = 0;
+
+	if (flock(fd, LOCK_EX | LOCK_NB))
+		return -errno;
+	if (!tree_is_removed(fd))
+		err = tree_remove(dirfd, name);
+	flock(fd, LOCK_UN);
+	return err;
+}
+
+void tree_sweep(int dirfd, const char *prefix, bool marked)
+{
+	_cleanup_closedir_ DIR *dir = NULL;
+	struct dirent *entry;
+
+	if (opendir_at(&dir, dirfd, "."))
+		return;
+	while ((entry = readdir(dir))) {
+		const char *name = entry->d_name;
+		_cleanup_close_ int fd = -1;
+
+		if (strncmp(name, prefix, strlen(prefix)) || (name[0] == '.' && !*prefix))
+			continue;
+		fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (fd < 0 || (marked && !tree_is_marked(fd)))
+			continue;
+		if (!marked)
+			tree_remove_unlocked(dirfd, name, fd);
+		else if (!flock(fd, LOCK_EX | LOCK_NB))
+			tree_remove_marked(dirfd, name, fd);
+	}
+}
+
+int tree_remove_marked(int dirfd, const char *name, int fd)
+{
+	/* The marker last: what is interrupted here is removed by the next one. */
+	int err = tree_remove_all_but(fd, "", TREE_MARKER);
+
+	if (!err)
+		unlinkat(fd, TREE_MARKER, 0);
+	/* The name may mean another folder by now: by name only an empty one is removed. */
+	return unlinkat(dirfd, name, AT_REMOVEDIR) ? err ?: -errno : 0;
+}
+
+/* Device and inode: a copy of a marked folder is not marked. */
+static int tree_marker_text(int fd, char text[MARKER_SIZE])
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return -errno;
+	if (st.st_uid != geteuid() || st.st_mode & 0077)
+		return -EPERM;
+	snprintf(text, MARKER_SIZE, "A folder of perf-poke, device %ju, inode %ju\n",
+		 (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
+	return 0;
+}
+
+int tree_mark(int fd)
+{
+	_cleanup_close_ int marker = -1;
+	char text[MARKER_SIZE];
+	int err = tree_marker_text(fd, text);
+
+	if (err)
+		return err;
+	marker = openat(fd, TREE_MARKER, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	return marker < 0 ? -errno : write_all(marker, text, strlen(text));
+}
+
+bool tree_is_marked(int fd)
+{
+	_cleanup_close_ int marker =
+		openat(fd, TREE_MARKER, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	char wanted[MARKER_SIZE], text[MARKER_SIZE];
+	ssize_t size;
+
+	if (marker < 0 || tree_marker_text(fd, wanted))
+		return false;
+	size = read(marker, text, sizeof(text));
+	return size == (ssize_t)strlen(wanted) && !memcmp(text, wanted, (size_t)size);
+}
+
+static void tree_add_entry(struct tree_size *size, int dirfd, const char *name, int depth)
+{
+	_cleanup_closedir_ DIR *dir = NULL;
+	_cleanup_close_ int fd = -1;
+	struct dirent *entry;
+	struct stat st;
+
+	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW))
+		return;
+	if (S_ISREG(st.st_mode)) {
+		size->all += st.st_size;
+		size->own += st.st_nlink > 1 ? 0 : st.st_size;
+		size->share += st.st_size / (st.st_nlink ?: 1);
+	}
+	if (!S_ISDIR(st.st_mode) || depth == MAX_DEPTH)
+		return;
+	fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || opendir_at(&dir, fd, "."))
+		return;
+	while ((entry = readdir(dir))) {
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			tree_add_entry(size, fd, entry->d_name, depth + 1);
+	}
+}
+
+struct tree_size tree_size(int dirfd, const char *name)
+{
+	struct tree_size size = {};
+
+	tree_add_entry(&size, dirfd, name, 0);
+	return size;
 }

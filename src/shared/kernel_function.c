@@ -403,7 +403,7 @@ const struct kernel_function kernel_functions[] = {
 const size_t kernel_functions_nr = ARRAY_SIZE(kernel_functions);
 
 /* Length of what both begin with, if the row's name fits; otherwise 0. */
-static size_t fitting(const char *row, const char *name)
+static size_t fitting_length(const char *row, const char *name)
 {
 	size_t length = strcspn(row, "*");
 
@@ -420,7 +420,7 @@ const struct kernel_function *kernel_function_find(const char *name, unsigned in
 	for (size_t i = 0; i < kernel_functions_nr && *kernel_functions[i].name <= *name; i++) {
 		const struct kernel_function *row = &kernel_functions[i];
 
-		if (row->meaning & meanings && fitting(row->name, name))
+		if (row->meaning & meanings && fitting_length(row->name, name))
 			found = row;
 	}
 	return found;
@@ -430,5 +430,5 @@ const char *kernel_function_after(const char *name, unsigned int meanings)
 {
 	const struct kernel_function *row = kernel_function_find(name, meanings);
 
-	return row ? name + fitting(row->name, name) : NULL;
+	return row ? name + fitting_length(row->name, name) : NULL;
 }

@@ -6,8 +6,8 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include "io.h"
 #include "text.h"
-#include "tree.h"
 
 bool output_file_exists(const char *path)
 {

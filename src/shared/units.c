@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "clock.h"
+#include "cpulist.h"
+#include "text.h"
 
-static bool is_digit(char c)
+static bool is_decimal_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
@@ -18,9 +20,9 @@ static int parse_digits(const char **s, uint64_t *value)
 	uint64_t sum = 0;
 	int r = 0;
 
-	if (!is_digit(**s))
+	if (!is_decimal_digit(**s))
 		return -EINVAL;
-	for (; is_digit(**s); (*s)++) {
+	for (; is_decimal_digit(**s); (*s)++) {
 		if (__builtin_mul_overflow(sum, 10, &sum) ||
 		    __builtin_add_overflow(sum, (uint64_t)(**s - '0'), &sum))
 			r = -ERANGE;
@@ -30,7 +32,7 @@ static int parse_digits(const char **s, uint64_t *value)
 }
 
 /* Leaves *unit unchanged if the name is empty. */
-static int time_unit(const char *name, uint64_t *unit)
+static int find_time_unit(const char *name, uint64_t *unit)
 {
 	static const struct {
 		const char *name;
@@ -57,7 +59,7 @@ static int time_unit(const char *name, uint64_t *unit)
 }
 
 /* A bare number is in `unit`. */
-static int parse_time(const char *s, uint64_t unit, uint64_t *ns)
+static int parse_time_in_unit(const char *s, uint64_t unit, uint64_t *ns)
 {
 	const char *fraction = NULL;
 	uint64_t whole, value;
@@ -68,17 +70,17 @@ static int parse_time(const char *s, uint64_t unit, uint64_t *ns)
 		return range;
 	if (*s == '.') {
 		fraction = ++s;
-		if (!is_digit(*s))
+		if (!is_decimal_digit(*s))
 			return -EINVAL;
-		while (is_digit(*s))
+		while (is_decimal_digit(*s))
 			s++;
 	}
-	r = time_unit(s, &unit);
+	r = find_time_unit(s, &unit);
 	if (r)
 		return r;
 	if (range || __builtin_mul_overflow(whole, unit, &value))
 		return -ERANGE;
-	for (; fraction && is_digit(*fraction); fraction++) {
+	for (; fraction && is_decimal_digit(*fraction); fraction++) {
 		unit /= 10;
 		if (__builtin_add_overflow(value, unit * (uint64_t)(*fraction - '0'), &value))
 			return -ERANGE;
@@ -89,12 +91,12 @@ static int parse_time(const char *s, uint64_t unit, uint64_t *ns)
 
 int units_parse_time(const char *s, uint64_t *ns)
 {
-	return parse_time(s, NSEC_PER_USEC, ns);
+	return parse_time_in_unit(s, NSEC_PER_USEC, ns);
 }
 
 int units_parse_duration(const char *s, uint64_t *ns)
 {
-	return parse_time(s, NSEC_PER_SEC, ns);
+	return parse_time_in_unit(s, NSEC_PER_SEC, ns);
 }
 
 int units_parse_size(const char *s, uint64_t *bytes)
@@ -214,4 +216,67 @@ const char *units_format_count(char *buf, size_t size, uint64_t count, const cha
 {
 	snprintf(buf, size, "%" PRIu64 " %s", count, count == 1 ? one : many);
 	return buf;
+}
+
+static const char *bare_number_unit(enum option_kind kind)
+{
+	return kind == OPTION_DURATION ? "seconds" : "microseconds";
+}
+
+static int check_number_range(enum option_kind kind, uint64_t value, uint64_t min, uint64_t max,
+			      char **why)
+{
+	bool low = value < min;
+	uint64_t limit = low ? min : max;
+	const char *than = low ? "more" : "less";
+
+	if (!low && value <= max)
+		return 0;
+	switch (kind) {
+	case OPTION_TIME:
+	case OPTION_DURATION:
+		return say_why(why, -EINVAL, "must be %s or %s (a bare number is %s)",
+			       FORMAT_TIME(limit), than, bare_number_unit(kind));
+	case OPTION_SIZE:
+		return say_why(why, -EINVAL, "must be %s or %s", FORMAT_SIZE(limit), than);
+	default:
+		return say_why(why, -EINVAL, "must be %llu or %s", (unsigned long long)limit, than);
+	}
+}
+
+int option_number(enum option_kind kind, const char *value, uint64_t min, uint64_t max,
+		  uint64_t *number, char **why)
+{
+	const char *want;
+	int r;
+
+	if (kind == OPTION_TIME) {
+		r = units_parse_time(value, number);
+		want = "not a time (use 30us, 1.5ms, 2s; a bare number is microseconds)";
+	} else if (kind == OPTION_DURATION) {
+		r = units_parse_duration(value, number);
+		want = "not a duration (use 90s, 30m, 3h, 2d; a bare number is seconds)";
+	} else if (kind == OPTION_SIZE) {
+		r = units_parse_size(value, number);
+		want = "not a size (use 65536, 512K, 16M, 1G)";
+	} else {
+		r = units_parse_count(value, number);
+		want = "not a whole number";
+	}
+	if (r == -EINVAL)
+		return say_why(why, r, "%s", want);
+	return check_number_range(kind, r ? UINT64_MAX : *number, min, max, why);
+}
+
+int option_cpus(const char *value, char **why)
+{
+	_cleanup_free_ int *cpus = NULL;
+	size_t nr;
+	int r = cpulist_parse(value, &cpus, &nr);
+
+	if (r == -ERANGE)
+		return say_why(why, r, "CPUs are 0 to %d", CPULIST_MAX_CPUS - 1);
+	if (r == -EINVAL)
+		return say_why(why, r, "not a list of CPUs (use 3 or 2,4-7)");
+	return r;
 }

@@ -6,8 +6,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof(*(a)))
@@ -78,5 +80,25 @@ static inline int opendir_at(DIR **ret, int dirfd, const char *path)
 #define _cleanup_close_ _cleanup_(closep)
 #define _cleanup_fclose_ _cleanup_(fclosep)
 #define _cleanup_closedir_ _cleanup_(closedirp)
+
+/* Structs of callers compiled against a version with fewer or more members: copies a struct of
+ * from_size bytes to one of `size`; members that the source lacks become zero. Returns 0, or
+ * -EINVAL if the source is shorter than `min`, or sets members that are unknown here.
+ * Async-signal-safe. */
+static inline int sized_struct_read(void *to, size_t size, const void *from, size_t from_size,
+				    size_t min)
+{
+	const char *bytes = from;
+
+	if (from_size < min)
+		return -EINVAL;
+	for (size_t i = size; i < from_size; i++) {
+		if (bytes[i])
+			return -EINVAL;
+	}
+	memset(to, 0, size);
+	memcpy(to, from, from_size < size ? from_size : size);
+	return 0;
+}
 
 #endif

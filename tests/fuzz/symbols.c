@@ -9,7 +9,6 @@
 #include "code/code_parts.h"
 #include "fuzz.h"
 #include "io.h"
-#include "tree.h"
 
 /* More than a target may allocate at once, see ./fuzz. */
 #define HOLE_SIZE (200 << 20)

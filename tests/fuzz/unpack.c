@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "fuzz.h"
-#include "tree.h"
+#include "io.h"
 
 #define MAX_SIZE (1 << 20)
 #define MAX_ENTRIES 200

@@ -7,9 +7,8 @@
 
 #include "clock.h"
 #include "io.h"
-#include "json_add.h"
+#include "json_util.h"
 #include "text.h"
-#include "tree.h"
 
 /* Limits the warnings about missing files: after an upgrade, all are missing. */
 #define NAMED_MAX 8

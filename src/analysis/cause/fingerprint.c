@@ -7,8 +7,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "json_add.h"
-#include "json_file.h"
+#include "json_util.h"
 #include "kernel_function.h"
 #include "text.h"
 #include "util.h"

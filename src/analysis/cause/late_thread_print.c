@@ -6,7 +6,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "json_add.h"
+#include "json_util.h"
 #include "text.h"
 #include "units.h"
 

@@ -8,8 +8,7 @@
 #include <time.h>
 
 #include "array.h"
-#include "json_add.h"
-#include "json_file.h"
+#include "json_util.h"
 #include "text.h"
 #include "units.h"
 

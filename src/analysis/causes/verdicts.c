@@ -25,11 +25,9 @@
 #include "archive/archive.h"
 #include "build_id.h"
 #include "io.h"
-#include "json_add.h"
-#include "json_file.h"
+#include "json_util.h"
 #include "output/output.h"
 #include "text.h"
-#include "tree.h"
 
 /* Of folders with captures. */
 #define DEPTH_MAX 6

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "json_add.h"
+#include "json_util.h"
 #include "task.h"
 #include "units.h"
 

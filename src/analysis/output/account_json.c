@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "output/output.h"
 
-#include "json_add.h"
+#include "json_util.h"
 
 static json_object *account_spike_json(const struct account *account)
 {

@@ -2,7 +2,7 @@
 #include <assert.h>
 
 #include "compare/compare.h"
-#include "json_add.h"
+#include "json_util.h"
 #include "output/output.h"
 #include "text.h"
 #include "units.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "html_files.h"
-#include "json_add.h"
+#include "json_util.h"
 #include "text.h"
 #include "units.h"
 

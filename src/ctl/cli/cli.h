@@ -13,9 +13,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "json_add.h"
-#include "option_value.h"
+#include "json_util.h"
 #include "output_file.h"
+#include "units.h"
 #include "util.h"
 
 /* The target of --log: a file to append to, or the journal. */

@@ -11,7 +11,7 @@
 #include "clock.h"
 #include "commands/commands.h"
 #include "cpulist.h"
-#include "json_file.h"
+#include "json_util.h"
 #include "output/output.h"
 #include "text.h"
 #include "units.h"

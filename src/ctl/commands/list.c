@@ -7,11 +7,11 @@
 #include "array.h"
 #include "clock.h"
 #include "cpulist.h"
-#include "json_file.h"
+#include "io.h"
+#include "json_util.h"
 #include "session/session.h"
 #include "task.h"
 #include "text.h"
-#include "tree.h"
 #include "units.h"
 
 #define TARGET(member) .offset = offsetof(struct list_args, member)

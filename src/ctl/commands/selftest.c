@@ -7,10 +7,10 @@
 #include "array.h"
 #include "cli/cli.h"
 #include "commands/commands.h"
+#include "io.h"
 #include "selftest/selftest.h"
 #include "session/session.h"
 #include "text.h"
-#include "tree.h"
 
 /* Well above normal latencies, and short enough for an AUX sample. */
 #define THRESHOLD_NS 5000000

@@ -12,9 +12,8 @@
 #include "array.h"
 #include "clock.h"
 #include "io.h"
-#include "json_file.h"
+#include "json_util.h"
 #include "task.h"
-#include "tree.h"
 
 void hook_commands_init(struct hook_commands *commands, const char *command)
 {

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 
 #include "array.h"
-#include "json_file.h"
+#include "json_util.h"
 #include "task.h"
 #include "text.h"
 

@@ -11,10 +11,10 @@
 #include <sys/types.h>
 
 #include "delivery/delivery.h"
+#include "io.h"
 #include "machine/base.h"
 #include "options/config.h"
 #include "recorder/recorder.h"
-#include "tree.h"
 #include "trigger/trigger.h"
 
 /* The folder for captures. It stays open: a session writes into the folder that was checked, even

@@ -6,8 +6,7 @@
 #include "bpf/trigger.h"
 #include "clock.h"
 #include "cpulist.h"
-#include "json_add.h"
-#include "json_file.h"
+#include "json_util.h"
 #include "trigger/trigger.h"
 
 #define FRAMES_MAX (TRIGGER_KERNEL_FRAMES + TRIGGER_USER_FRAMES)

@@ -9,7 +9,7 @@
 #include <json-c/json.h>
 
 #include "clock.h"
-#include "json_add.h"
+#include "json_util.h"
 #include "text.h"
 #include "trigger/trigger.h"
 

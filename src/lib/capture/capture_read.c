@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "capture/capture_internal.h"
-#include "json_file.h"
+#include "io.h"
+#include "json_util.h"
 #include "machine/base.h"
 #include "text.h"
-#include "tree.h"
 
 #define FILE_NAME "capture.json"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "io.h"
-#include "json_add.h"
+#include "json_util.h"
 #include "text.h"
 #include "util.h"
 

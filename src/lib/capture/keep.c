@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "array.h"
-#include "tree.h"
+#include "io.h"
 #include "util.h"
 
 struct keep {

@@ -6,7 +6,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#include "tree.h"
+#include "io.h"
 
 #define WORK_TRIES 1000
 

@@ -10,7 +10,7 @@
 
 #include "clock.h"
 #include "cpulist.h"
-#include "json_add.h"
+#include "json_util.h"
 #include "trigger/trigger.h"
 
 /* After this, the controller sends a signal that is not pending. */

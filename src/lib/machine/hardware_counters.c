@@ -15,7 +15,7 @@
 #include "bpf/hardware.skel.h"
 #include "clock.h"
 #include "io.h"
-#include "json_add.h"
+#include "json_util.h"
 
 #define MSR_PMU "/sys/bus/event_source/devices/msr"
 #define CPU_DIR "/sys/devices/system/cpu/cpu%d"

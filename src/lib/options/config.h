@@ -13,8 +13,8 @@
 
 #include "bpf/trigger.h"
 #include "machine/base.h"
-#include "option_value.h"
 #include "perf_poke.h"
+#include "units.h"
 
 #define SESSION_NAME_MAX 63
 /* The function of timerlat's timers. */

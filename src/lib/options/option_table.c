@@ -8,6 +8,7 @@
 #include "array.h"
 #include "clock.h"
 #include "machine/base.h"
+#include "text.h"
 
 /* Kind, offset and size of a member. */
 #define MEMBER(kind, member)                                                                       \

@@ -9,7 +9,7 @@
 #include "bpf/trigger.h"
 #include "cpulist.h"
 #include "machine/base.h"
-#include "sized_struct.h"
+#include "util.h"
 
 #define THRESHOLD_DEFAULT_NS 30000
 #define PERIOD_DEFAULT_NS 1000000

@@ -7,7 +7,6 @@
 
 #include "build_id.h"
 #include "io.h"
-#include "tree.h"
 #include "util.h"
 
 #define OWN "kernel"

@@ -14,7 +14,7 @@
 #include <internal/evsel.h>
 #include <internal/mmap.h>
 
-#include "json_add.h"
+#include "json_util.h"
 #include "machine/base.h"
 
 /* Exceeds what the kernel may be writing: a record with the longest path. */

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
-#include "tree.h"
+#include "io.h"
 
 /* A name looks taken while another process removes a dead session. */
 #define CLAIM_TRIES 10

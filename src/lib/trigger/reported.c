@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 
 #include "clock.h"
-#include "sized_struct.h"
+#include "util.h"
 
 #define LOAD(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
 #define ADD(field, value) __atomic_fetch_add(&(field), value, __ATOMIC_RELAXED)

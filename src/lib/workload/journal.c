@@ -9,7 +9,6 @@
 #include "array.h"
 #include "io.h"
 #include "text.h"
-#include "tree.h"
 
 #define PREFIX "settings-"
 #define LOCK_TRIES 1000

@@ -8,7 +8,7 @@
 
 #include "clock.h"
 #include "helpers.h"
-#include "tree.h"
+#include "io.h"
 
 struct fake_recorder fake;
 

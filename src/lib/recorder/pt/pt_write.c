@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "io.h"
-#include "json_add.h"
+#include "json_util.h"
 #include "pt_packets.h"
 #include "recorder/pt/pt.h"
 #include "recorder/recorder.h"

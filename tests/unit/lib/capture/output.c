@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 
 #include "helpers.h"
+#include "io.h"
 #include "messages.h"
-#include "tree.h"
 
 #define STRANGER 65534
 

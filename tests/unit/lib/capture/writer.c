@@ -14,7 +14,7 @@
 #include "clock.h"
 #include "fake_recorder.h"
 #include "helpers.h"
-#include "tree.h"
+#include "io.h"
 
 static void check_name(const struct capture *capture, const char *pattern)
 {

@@ -7,7 +7,7 @@
 
 #include "capture/capture.h"
 #include "helpers.h"
-#include "tree.h"
+#include "io.h"
 
 static char path[4096];
 static int root;

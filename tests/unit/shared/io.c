@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "tree.h"
+#include "io.h"
 
 #include <fcntl.h>
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 /* JSON_TOKENER_STRICT differs between versions of json-c: 0.18 rejects non-ASCII strings, and
  * integers over 64 bits, which others clamp. So json-c parses without it, and the rest is checked
  * here. */
-#include "json_file.h"
+#include "json_util.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@
 #define OUTSIDE BLANK "{}[]:,+-.0123456789Eaeflnrstu"
 
 /* Returns the end of a string, or NULL at a control character. */
-static const char *skip_string(const char *s)
+static const char *skip_json_string(const char *s)
 {
 	while (*++s != '"') {
 		if (*s == '\\')
@@ -33,7 +33,7 @@ static const char *skip_string(const char *s)
 }
 
 /* *at is the position. */
-static const char *why_not_strict(const char *text, size_t *at)
+static const char *why_not_strict_json(const char *text, size_t *at)
 {
 	const char *s = text;
 	uint32_t code;
@@ -47,7 +47,7 @@ static const char *why_not_strict(const char *text, size_t *at)
 	for (s = text; *s;) {
 		*at = (size_t)(s - text);
 		if (*s == '"') {
-			s = skip_string(s);
+			s = skip_json_string(s);
 			if (!s)
 				return "control character in a string";
 			continue;
@@ -60,15 +60,6 @@ static const char *why_not_strict(const char *text, size_t *at)
 	return NULL;
 }
 
-static size_t line_at(const char *text, size_t at)
-{
-	size_t line = 1;
-
-	for (size_t i = 0; i < at && text[i]; i++)
-		line += text[i] == '\n';
-	return line;
-}
-
 static void tokener_freep(json_tokener **tokener)
 {
 	if (*tokener)
@@ -76,7 +67,7 @@ static void tokener_freep(json_tokener **tokener)
 }
 
 /* NULL if missing. */
-static json_object *find_member(json_object *from, const char *name)
+static json_object *find_json_member(json_object *from, const char *name)
 {
 	json_object *member = NULL;
 
@@ -97,7 +88,7 @@ json_object *json_find(json_object *from, const char *path)
 		if (length >= sizeof(name))
 			return NULL;
 		snprintf(name, sizeof(name), "%.*s", (int)length, path);
-		from = find_member(from, name);
+		from = find_json_member(from, name);
 		path += length + (path[length] == '.');
 	}
 	return from;
@@ -158,7 +149,7 @@ int json_file_parse(json_object **json, const char *text, size_t size, char **wh
 	_cleanup_(tokener_freep) json_tokener *tokener = json_tokener_new_ex(MAX_DEPTH);
 	enum json_tokener_error error;
 	const char *wrong = NULL;
-	size_t at;
+	size_t at, line = 1;
 
 	*json = NULL;
 	if (!tokener)
@@ -177,46 +168,38 @@ int json_file_parse(json_object **json, const char *text, size_t size, char **wh
 		wrong = json_tokener_error_desc(error);
 	else if (at < size && text[at + strspn(text + at, BLANK)])
 		wrong = "data after the end";
-	wrong = wrong ?: why_not_strict(text, &at);
+	wrong = wrong ?: why_not_strict_json(text, &at);
 	if (!wrong)
 		return 0;
-	return say_why(why, -EINVAL, "not JSON: %s in line %zu", wrong, line_at(text, at));
+	for (size_t i = 0; i < at && text[i]; i++)
+		line += text[i] == '\n';
+	return say_why(why, -EINVAL, "not JSON: %s in line %zu", wrong, line);
 }
 
-/* Reads the text only, NUL-terminated. */
-static int json_file_text(int dirfd, const char *name, char **text, size_t *size, char **why)
+int json_file_read(json_object **json, int dirfd, const char *name, char **why)
 {
 	_cleanup_close_ int fd = regular_open(dirfd, name);
-	_cleanup_free_ char *buf = NULL;
+	_cleanup_free_ char *text = NULL;
+	size_t size;
 	ssize_t n;
 
+	*json = NULL;
 	if (fd == -EINVAL)
 		return say_why(why, fd, "%s", regular_strerror(fd));
 	if (fd < 0)
 		return fd;
-	buf = malloc(JSON_FILE_MAX_SIZE + 2);
-	if (!buf)
+	text = malloc(JSON_FILE_MAX_SIZE + 2);
+	if (!text)
 		return -ENOMEM;
-	for (*size = 0; *size <= JSON_FILE_MAX_SIZE; *size += (size_t)n) {
-		n = read(fd, buf + *size, JSON_FILE_MAX_SIZE + 1 - *size);
+	for (size = 0; size <= JSON_FILE_MAX_SIZE; size += (size_t)n) {
+		n = read(fd, text + size, JSON_FILE_MAX_SIZE + 1 - size);
 		if (n < 0)
 			return -errno;
 		if (!n)
 			break;
 	}
-	if (!*size)
+	if (!size)
 		return say_why(why, -EINVAL, "empty file");
-	buf[*size] = '\0';
-	*text = TAKE_PTR(buf);
-	return 0;
-}
-
-int json_file_read(json_object **json, int dirfd, const char *name, char **why)
-{
-	_cleanup_free_ char *text = NULL;
-	size_t size = 0;
-	int r = json_file_text(dirfd, name, &text, &size, why);
-
-	*json = NULL;
-	return r ? r : json_file_parse(json, text, size, why);
+	text[size] = '\0';
+	return json_file_parse(json, text, size, why);
 }
