@@ -9,8 +9,6 @@ import unittest
 
 import common
 
-setUpModule = common.hold_tracepoints
-
 NUMBER = int
 SCHEMA = {
     "schema": NUMBER, "version": str, "threshold_ns": NUMBER, "skid_ns": NUMBER, "blind_ns": NUMBER,

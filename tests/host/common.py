@@ -36,7 +36,6 @@ PATIENCE = 60.0  # seconds; a moment on an idle machine
 SPIN_US = 10000
 EVERY_MS = 40
 THRESHOLD_NS = 5000000
-# Ending a session waits for the kernel once for each tracepoint, so most tests have two.
 ALL_EVENTS = ["--recorder", "events"]
 EVENTS = [*ALL_EVENTS, "-e", "sched:sched_switch", "-e", "timer:hrtimer_expire_entry"]
 SPIKES = ["--threshold", "5ms", *EVENTS]
@@ -333,16 +332,6 @@ class Session:
             self.process.wait()
         self.process.stdout.close()
         self.process.stderr.close()
-
-
-def hold_tracepoints():
-    """For modules whose sessions have all events. The kernel waits when the last event of a
-    tracepoint is closed; another session that has them open makes sessions end at once."""
-    folder = tempfile.TemporaryDirectory(prefix="perf-poke-test-")
-    unittest.addModuleCleanup(folder.cleanup)
-    session = Session([min(os.sched_getaffinity(0))], folder.name, "--threshold", "1h", *ALL_EVENTS,
-                      "--workload", "none")
-    unittest.addModuleCleanup(session.__exit__)
 
 
 class HostTest(unittest.TestCase):

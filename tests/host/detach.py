@@ -41,6 +41,10 @@ class DetachTest(common.HostTest):
         for pid in self.pids:
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
+        # What closes the tracepoints of a session.
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                os.waitpid(-1, 0)
 
     def start(self, *args, limits=common.NO_SPIKES, **options):
         return common.run_ctl("start", "--detach", "--cpu", str(self.cpu), "--output", self.output,

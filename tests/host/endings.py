@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """However a session ends, complete captures stay, incomplete ones go, and nothing else is left
 behind."""
+import contextlib
 import glob
 import os
 import shutil
@@ -11,6 +12,15 @@ import subprocess
 import common
 
 NO_SPIKE = 3
+
+
+def closing():
+    """Whether a process still closes tracepoints."""
+    for path in glob.glob("/proc/[0-9]*/comm"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            if common.read(path) == "perf-poke-close\n":
+                return True
+    return False
 
 
 class EndingTest(common.HostTest):
@@ -46,6 +56,15 @@ class Signals(EndingTest):
                 self.check_without_spike(number)
                 self.check_with_spike(number)
                 shutil.rmtree(self.output)
+
+    def test_closing(self):
+        """The kernel takes long to close tracepoints. The process that does it has nothing else:
+        the name of the session is free."""
+        for _ in range(3):
+            with common.Session([self.cpu], self.output, "--threshold", "1h", *common.ALL_EVENTS,
+                                "--workload", "none", "--session", "again") as session:
+                self.assertEqual(session.finish(signal.SIGINT), NO_SPIKE)
+        common.wait_for(lambda: not closing(), "tracepoints are closed")
 
     def test_human_summary(self):
         with common.late(self.cpu):

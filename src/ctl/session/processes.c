@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "session/session_internal.h"
 
+#include <dirent.h>
+#include <linux/perf_event.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include "array.h"
 #include "cpulist.h"
 #include "task.h"
 #include "text.h"
@@ -28,6 +33,94 @@ int placement_apply(const int *watched, size_t nr)
 void placement_release(void)
 {
 	sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){ 0 });
+}
+
+/* Whether it is a perf event of a tracepoint: of others the kernel refuses this request. */
+static bool is_tracepoint_event(int fd)
+{
+	struct perf_event_query_bpf query = { .ids_len = 0 };
+	char path[32], target[32];
+	ssize_t len;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	len = readlink(path, target, sizeof(target) - 1);
+	if (len < 0)
+		return false;
+	target[len] = '\0';
+	return !strcmp(target, "anon_inode:[perf_event]") &&
+	       !ioctl(fd, PERF_EVENT_IOC_QUERY_BPF, &query);
+}
+
+static int compare_descriptors(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+/* In ascending order. */
+static int find_tracepoint_events(int **fds, size_t *nr)
+{
+	_cleanup_closedir_ DIR *dir = opendir("/proc/self/fd");
+	const struct dirent *entry;
+	int r;
+
+	*nr = 0;
+	if (!dir)
+		return -errno;
+	while ((entry = readdir(dir))) {
+		int fd = atoi(entry->d_name);
+
+		if (fd <= STDERR_FILENO || !is_tracepoint_event(fd))
+			continue;
+		r = array_grow(fds, *nr, sizeof(**fds));
+		if (r)
+			return r;
+		(*fds)[(*nr)++] = fd;
+	}
+	if (*nr)
+		qsort(*fds, *nr, sizeof(**fds), compare_descriptors);
+	return 0;
+}
+
+/* Other threads may hold any lock as this process is forked, so this makes system calls only. */
+static _Noreturn void hold_until_closed(int pipe_fd, const int *fds, size_t nr)
+{
+	int next = STDIN_FILENO + 1;
+	char c;
+
+	prctl(PR_SET_NAME, "perf-poke-close");
+	setsid();
+	if (chdir("/") || dup2(pipe_fd, STDIN_FILENO) < 0)
+		_exit(0);
+	for (size_t i = 0; i < nr; next = fds[i++] + 1) {
+		if (fds[i] > next)
+			close_range(next, fds[i] - 1, 0);
+	}
+	close_range(next, ~0U, 0);
+	while (read(STDIN_FILENO, &c, 1) < 0 && errno == EINTR)
+		;
+	_exit(0);
+}
+
+int tracepoints_hand_over(void)
+{
+	_cleanup_free_ int *fds = NULL;
+	int pipe_fds[2];
+	size_t nr = 0;
+	pid_t pid;
+	int r = find_tracepoint_events(&fds, &nr);
+
+	if (r || !nr)
+		return r ?: -ENOENT;
+	if (pipe2(pipe_fds, O_CLOEXEC))
+		return -errno;
+	pid = fork();
+	if (!pid)
+		hold_until_closed(pipe_fds[0], fds, nr);
+	r = pid < 0 ? -errno : pipe_fds[1];
+	close(pipe_fds[0]);
+	if (pid < 0)
+		close(pipe_fds[1]);
+	return r;
 }
 
 /* The child's end of the pipe follows the standard streams. */

@@ -21,6 +21,12 @@ struct perf_record {
 	bool has_event;
 };
 
+/* The kernel waits for a grace period as the last descriptor of a tracepoint's events is closed:
+ * some 35 ms for each of 50 tracepoints. After this call a child has these descriptors as well. It
+ * closes them after the descriptor that this returns, which the caller closes when the session has
+ * stopped. A negative errno: there is no child, and closing takes its time. */
+int tracepoints_hand_over(void);
+
 /* The options of `start` that concern targets and are not of the library. */
 struct target_args {
 	const char *housekeeping;

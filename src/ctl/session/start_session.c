@@ -384,6 +384,7 @@ void session_watch_events(struct session *s)
 
 enum exit_code session_finish(struct session *s)
 {
+	_cleanup_close_ int closed_later = -1;
 	_cleanup_free_ char *text = NULL;
 	size_t size;
 	FILE *file;
@@ -394,6 +395,7 @@ enum exit_code session_finish(struct session *s)
 	console_notify(s->con, "STOPPING=1\nSTATUS=stopping: writing captures");
 	s->errors = s->con->errors;
 	s->results.elapsed_ns = clock_ns(CLOCK_MONOTONIC) - s->armed_ns;
+	closed_later = tracepoints_hand_over();
 	if (perf_poke__stop(s->pp))
 		s->failed = true;
 	console_clear_status(s->con);
