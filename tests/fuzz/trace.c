@@ -4,8 +4,8 @@
 
 #include <string.h>
 
+#include "code/sideband.h"
 #include "fuzz.h"
-#include "pt/sideband.h"
 
 /* Enough for any input of 64 KiB. */
 #define SEGMENTS_MAX (64 * 1024 / 16)

@@ -50,7 +50,8 @@ void calls_pop(struct calls *calls, struct cpu *cpu, size_t nr)
 }
 
 /* Forgets the thread's stack: the callers are unknown. */
-static void restart(struct calls *calls, struct cpu *cpu, const struct symbol *symbol, bool whole)
+static void restart_thread_stack(struct calls *calls, struct cpu *cpu, const struct symbol *symbol,
+				 bool whole)
 {
 	struct stack *stack = &cpu->thread->stack;
 
@@ -70,7 +71,7 @@ void calls_resync(struct calls *calls, struct cpu *cpu, const struct symbol *sym
 			return;
 		}
 	}
-	restart(calls, cpu, symbol, false);
+	restart_thread_stack(calls, cpu, symbol, false);
 }
 
 const struct symbol *calls_be_at(struct calls *calls, struct cpu *cpu, uint64_t ip,
@@ -90,8 +91,8 @@ const struct symbol *calls_be_at(struct calls *calls, struct cpu *cpu, uint64_t 
 	return symbol;
 }
 
-static const struct kernel_function *find_entry(const struct calls *calls,
-						const struct symbol *symbol)
+static const struct kernel_function *find_kernel_entry(const struct calls *calls,
+						       const struct symbol *symbol)
 {
 	const struct kernel_function *row = kernel_function_find(
 		names_get(calls->names, symbol->name), INTERRUPTS | KERNEL_PASSES);
@@ -104,7 +105,7 @@ static const struct kernel_function *find_entry(const struct calls *calls,
 static void enter_kernel(struct calls *calls, struct cpu *cpu, const struct symbol *symbol,
 			 uint64_t back)
 {
-	const struct kernel_function *row = find_entry(calls, symbol);
+	const struct kernel_function *row = find_kernel_entry(calls, symbol);
 	struct stack *stack = &cpu->thread->stack;
 
 	if (row && !(row->meaning & INTERRUPTS)) {
@@ -118,8 +119,8 @@ static void enter_kernel(struct calls *calls, struct cpu *cpu, const struct symb
 
 /* Where the CPU continues when it leaves a virtual machine: interrupts are off there, and were on
  * for the host. */
-static void leave_guest(struct calls *calls, struct cpu *cpu, const struct symbol *symbol,
-			uint64_t ip)
+static void resume_after_guest(struct calls *calls, struct cpu *cpu, const struct symbol *symbol,
+			       uint64_t ip)
 {
 	const struct stack *stack = &cpu->thread->stack;
 
@@ -131,7 +132,7 @@ static void leave_guest(struct calls *calls, struct cpu *cpu, const struct symbo
 }
 
 /* Whether a function of the kernel begins at the address. */
-static bool is_begin(const struct symbol *symbol, uint64_t ip)
+static bool is_kernel_function_begin(const struct symbol *symbol, uint64_t ip)
 {
 	return symbol->kernel && (!symbol->end || ip == symbol->start || symbol->stubs);
 }
@@ -142,9 +143,9 @@ void calls_begin_trace(struct calls *calls, struct cpu *cpu, uint64_t ip)
 	const struct symbol *symbol = calls_symbol_at(calls, ip);
 	bool left = cpu->off && cpu->left && symbol->kernel;
 	/* Elsewhere than at its begin, the entry into the kernel is lost. */
-	bool lost = cpu->off ? left && !is_begin(symbol, ip) : cpu->ip;
+	bool lost = cpu->off ? left && !is_kernel_function_begin(symbol, ip) : cpu->ip;
 	bool guest = cpu->off && cpu->untraced == UNTRACED_GUEST, gap = cpu->ip || cpu->off;
-	bool begins = find_entry(calls, symbol) && is_begin(symbol, ip);
+	bool begins = find_kernel_entry(calls, symbol) && is_kernel_function_begin(symbol, ip);
 
 	if (gap) {
 		calls->gaps += lost;
@@ -160,9 +161,9 @@ void calls_begin_trace(struct calls *calls, struct cpu *cpu, uint64_t ip)
 		stack_restart(&cpu->thread->stack, &cpu->now, left);
 		enter_kernel(calls, cpu, symbol, 0);
 	} else if (guest) {
-		leave_guest(calls, cpu, symbol, ip);
+		resume_after_guest(calls, cpu, symbol, ip);
 	} else if (left && !lost) {
-		restart(calls, cpu, symbol, true);
+		restart_thread_stack(calls, cpu, symbol, true);
 		calls_irqs(calls, cpu, IRQ_OFF, symbol);
 	} else {
 		calls_resync(calls, cpu, symbol);
@@ -175,13 +176,13 @@ void calls_begin_trace(struct calls *calls, struct cpu *cpu, uint64_t ip)
 }
 
 /* A return to a caller below the known frames: that frame existed since the begin of the stack. */
-static void uncover(struct calls *calls, struct cpu *cpu, const struct symbol *symbol)
+static void uncover_caller(struct calls *calls, struct cpu *cpu, const struct symbol *symbol)
 {
 	calls_pop(calls, cpu, 0);
 	stack_uncover(&cpu->thread->stack, &cpu->now, symbol);
 }
 
-static void on_return(struct calls *calls, struct cpu *cpu)
+static void on_function_return(struct calls *calls, struct cpu *cpu)
 {
 	struct stack *stack = &cpu->thread->stack;
 	uint64_t to = calls->item->to;
@@ -205,7 +206,7 @@ static void on_return(struct calls *calls, struct cpu *cpu)
 	else if (stack_is_in_interrupt(stack))
 		stack_replace(stack, &cpu->now, symbol);
 	else
-		uncover(calls, cpu, symbol);
+		uncover_caller(calls, cpu, symbol);
 }
 
 /* From an interrupt, an exception or a system call: iret ends all of them. `to` 0: to untraced
@@ -222,14 +223,14 @@ static void on_kernel_return(struct calls *calls, struct cpu *cpu, bool iret, ui
 	if (iret && to && code && code->length && to == code->last + code->length &&
 	    !stack_entry_returns(stack, to))
 		return;
-	row = stack->nr ? find_entry(calls, stack->frames[found ? i : 0].symbol) : NULL;
+	row = stack->nr ? find_kernel_entry(calls, stack->frames[found ? i : 0].symbol) : NULL;
 	/* A task that was switched out in an interrupt had them on. */
 	known = found && (cpu->nesting || stack->frames[i].kind == FRAME_SYSCALL);
 	on |= (row && row->meaning & KERNEL_INTERRUPT) || (found && !known);
 	if (found)
 		calls_pop(calls, cpu, i);
 	else if (to)
-		uncover(calls, cpu, calls_symbol_at(calls, to));
+		uncover_caller(calls, cpu, calls_symbol_at(calls, to));
 	else
 		calls_pop(calls, cpu, 0);
 	if (on)
@@ -238,7 +239,7 @@ static void on_kernel_return(struct calls *calls, struct cpu *cpu, bool iret, ui
 		cpu_irqs_lost(cpu, &calls->cpu_names, cpu->now.at);
 }
 
-static void on_call(struct calls *calls, struct cpu *cpu)
+static void on_function_call(struct calls *calls, struct cpu *cpu)
 {
 	struct stack *stack = &cpu->thread->stack;
 	const struct decode_item *item = calls->item;
@@ -255,12 +256,12 @@ static void on_call(struct calls *calls, struct cpu *cpu)
 		calls_irqs(calls, cpu, IRQ_OFF, symbol);
 	/* Limits frames without return. */
 	if (stack->nr >= STACK_DEPTH_MAX)
-		restart(calls, cpu, symbol, false);
+		restart_thread_stack(calls, cpu, symbol, false);
 	else
 		stack_push(stack, &cpu->now, symbol, kind, back);
 }
 
-static void on_jump(struct calls *calls, struct cpu *cpu)
+static void on_function_jump(struct calls *calls, struct cpu *cpu)
 {
 	struct stack *stack = &cpu->thread->stack;
 	const struct frame *top = stack_top(stack);
@@ -274,13 +275,13 @@ static void on_jump(struct calls *calls, struct cpu *cpu)
 		stack_replace(stack, &cpu->now, symbol);
 }
 
-static void on_interrupt(struct calls *calls, struct cpu *cpu, uint64_t from)
+static void on_interrupt_entry(struct calls *calls, struct cpu *cpu, uint64_t from)
 {
 	const struct symbol *symbol = calls_symbol_at(calls, calls->item->to);
 	const struct stack *stack = &cpu->thread->stack;
 
 	if (stack->nr >= STACK_DEPTH_MAX)
-		restart(calls, cpu, stack_top(stack)->symbol, false);
+		restart_thread_stack(calls, cpu, stack_top(stack)->symbol, false);
 	enter_kernel(calls, cpu, symbol, from);
 }
 
@@ -330,21 +331,21 @@ void calls_take_branch(struct calls *calls, struct cpu *cpu, uint64_t from)
 
 	switch ((enum decode_end)item->end) {
 	case DECODE_INTERRUPT:
-		on_interrupt(calls, cpu, from);
+		on_interrupt_entry(calls, cpu, from);
 		break;
 	case DECODE_IRET:
 	case DECODE_SYSRET:
 		on_kernel_return(calls, cpu, item->end == DECODE_IRET, item->to);
 		break;
 	case DECODE_RETURN:
-		on_return(calls, cpu);
+		on_function_return(calls, cpu);
 		break;
 	case DECODE_CALL:
 	case DECODE_SYSCALL:
-		on_call(calls, cpu);
+		on_function_call(calls, cpu);
 		break;
 	default:
-		on_jump(calls, cpu);
+		on_function_jump(calls, cpu);
 		break;
 	}
 }

@@ -35,7 +35,7 @@ void calls_advance(struct calls *calls, struct cpu *cpu, uint64_t time);
 void calls_move(const struct calls *calls, struct cpu *cpu, uint64_t time);
 void calls_count(struct calls *calls, struct cpu *cpu, uint64_t insns, uint64_t cycles);
 
-/* ---- calls_flow.c -------------------------------------------------------------------------- */
+/* ---- calls_flow.c --------------------------------------------------------------------------- */
 
 /* The symbol of the place where execution continues; NULL: unknown. */
 const struct symbol *calls_symbol_of_next(const struct calls *calls);
@@ -59,7 +59,7 @@ void calls_begin_trace(struct calls *calls, struct cpu *cpu, uint64_t ip);
 void calls_end_trace(struct calls *calls, struct cpu *cpu, bool async);
 void calls_take_branch(struct calls *calls, struct cpu *cpu, uint64_t from);
 
-/* ---- calls_items.c ------------------------------------------------------------------------- */
+/* ---- calls_items.c -------------------------------------------------------------------------- */
 
 /* Adds the current item. */
 void calls_add_item(struct calls *calls);

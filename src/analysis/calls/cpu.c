@@ -70,8 +70,8 @@ struct cpu *cpu_new(struct timeline *timeline, struct names *names,
 	return cpu;
 }
 
-static void set_irqs(struct cpu *cpu, const struct cpu_names *names, enum irqs irqs, uint64_t at,
-		     uint32_t by)
+static void set_interrupt_state(struct cpu *cpu, const struct cpu_names *names, enum irqs irqs,
+				uint64_t at, uint32_t by)
 {
 	static const int tracks[] = {
 		[IRQS_OFF] = TRACK_IRQS_OFF,
@@ -92,12 +92,12 @@ void cpu_irqs(struct cpu *cpu, const struct cpu_names *names, enum irq_change ch
 {
 	if (change == IRQ_SAME || (change == IRQ_RESTORED && cpu->irqs == IRQS_UNKNOWN))
 		return;
-	set_irqs(cpu, names, change == IRQ_OFF ? IRQS_OFF : IRQS_ON, cpu->now.at, by);
+	set_interrupt_state(cpu, names, change == IRQ_OFF ? IRQS_OFF : IRQS_ON, cpu->now.at, by);
 }
 
 void cpu_irqs_lost(struct cpu *cpu, const struct cpu_names *names, uint64_t since)
 {
-	set_irqs(cpu, names, IRQS_UNKNOWN, since, 0);
+	set_interrupt_state(cpu, names, IRQS_UNKNOWN, since, 0);
 	memset(cpu->saved, IRQS_UNKNOWN, sizeof(cpu->saved));
 }
 
@@ -122,7 +122,7 @@ void cpu_interrupt_end(struct cpu *cpu, const struct cpu_names *names, uint32_t 
 	cpu->nesting--;
 	irqs = cpu->nesting < CPU_NESTING_MAX ? (enum irqs)cpu->saved[cpu->nesting] : IRQS_UNKNOWN;
 	track_end(cpu->tracks[TRACK_INTERRUPTS], cpu->now.at, NULL, 0);
-	set_irqs(cpu, names, irqs, cpu->now.at, to);
+	set_interrupt_state(cpu, names, irqs, cpu->now.at, to);
 }
 
 /* If a task is switched out in an exception, the exception continues when the task runs again. */
@@ -216,7 +216,8 @@ static struct track *new_thread_track(struct threads *threads, const struct thre
 	return timeline_track(threads->env.timeline, &id);
 }
 
-static void name_thread(struct thread *thread, struct names *names, const char *comm, int number)
+static void set_thread_names(struct thread *thread, struct names *names, const char *comm,
+			     int number)
 {
 	char name[64];
 
@@ -225,8 +226,8 @@ static void name_thread(struct thread *thread, struct names *names, const char *
 	thread->name = names_add(names, name);
 }
 
-static struct thread *new_thread(struct threads *threads, const struct cpu *cpu, int pid, int tid,
-				 const char *comm)
+static struct thread *thread_new_on_cpu(struct threads *threads, const struct cpu *cpu, int pid,
+					int tid, const char *comm)
 {
 	struct thread *thread = calloc(1, sizeof(*thread));
 	bool numbered = tid > 0;
@@ -236,7 +237,7 @@ static struct thread *new_thread(struct threads *threads, const struct cpu *cpu,
 	thread->tid = tid;
 	thread->pid = pid;
 	thread->cpu = numbered ? -1 : cpu->number;
-	name_thread(thread, threads->names, tid < 0 ? "[unknown]" : comm ?: "?",
+	set_thread_names(thread, threads->names, tid < 0 ? "[unknown]" : comm ?: "?",
 		    numbered ? tid : cpu->number);
 	thread->stack.env = &threads->env;
 	thread->stack.track = new_thread_track(threads, thread, cpu->number);
@@ -259,7 +260,7 @@ struct thread *threads_get(struct threads *threads, const struct cpu *cpu, int p
 	while (thread && (thread->tid != tid || thread->cpu != number))
 		thread = thread->next;
 	if (!thread)
-		return new_thread(threads, cpu, pid, tid, comm);
+		return thread_new_on_cpu(threads, cpu, pid, tid, comm);
 	thread_rename(thread, threads->names, comm);
 	return thread;
 }
@@ -268,7 +269,7 @@ bool thread_rename(struct thread *thread, struct names *names, const char *comm)
 {
 	if (thread->tid <= 0 || !comm || names_add(names, comm) == thread->comm)
 		return false;
-	name_thread(thread, names, comm, thread->tid);
+	set_thread_names(thread, names, comm, thread->tid);
 	/* The process is named like its first thread. */
 	track_rename(thread->stack.track, thread->tid == thread->pid ? thread->comm : 0,
 		     thread->name);

@@ -85,7 +85,7 @@ void track_rename(struct track *track, uint32_t process_name, uint32_t thread_na
 		opts->ops->rename(opts->sink, track->end, &track->id, track->timeline->open);
 }
 
-static void tell(struct track *track, struct track_event *event)
+static void send_track_event(struct track *track, struct track_event *event)
 {
 	struct timeline *timeline = track->timeline;
 
@@ -98,8 +98,9 @@ static void tell(struct track *track, struct track_event *event)
 		timeline->opts.ops->event(timeline->opts.sink, track->end, event);
 }
 
-static void tell_slice(struct track *track, enum track_event_type type, const struct slice *slice,
-		       uint64_t at, const struct track_arg *args, size_t nr_args)
+static void send_slice_event(struct track *track, enum track_event_type type,
+			     const struct slice *slice, uint64_t at, const struct track_arg *args,
+			     size_t nr_args)
 {
 	struct track_event event = {
 		.type = type,
@@ -110,22 +111,22 @@ static void tell_slice(struct track *track, enum track_event_type type, const st
 		.nr_args = nr_args,
 	};
 
-	tell(track, &event);
+	send_track_event(track, &event);
 }
 
-static void open_window(struct timeline *timeline, uint64_t at)
+static void open_time_window(struct timeline *timeline, uint64_t at)
 {
 	timeline->opened = timeline->open = true;
 	timeline->begin = timeline->last = at;
 	for (struct track *track = timeline->tracks; track; track = track->next) {
 		track->last = at;
 		for (size_t i = 0; i < track->nr; i++)
-			tell_slice(track, TRACK_BEGIN, &track->slices[i], at, NULL, 0);
+			send_slice_event(track, TRACK_BEGIN, &track->slices[i], at, NULL, 0);
 	}
 }
 
 /* Slices that continue after the window end here. */
-static void close_window(struct timeline *timeline, uint64_t at)
+static void close_time_window(struct timeline *timeline, uint64_t at)
 {
 	const struct track_arg goes_on = {
 		.type = TRACK_ARG_BOOL,
@@ -135,7 +136,7 @@ static void close_window(struct timeline *timeline, uint64_t at)
 
 	for (struct track *track = timeline->tracks; track; track = track->next) {
 		for (size_t i = track->nr; i--;)
-			tell_slice(track, TRACK_END, &track->slices[i], at, &goes_on, 1);
+			send_slice_event(track, TRACK_END, &track->slices[i], at, &goes_on, 1);
 	}
 	timeline->end = at;
 	timeline->open = false;
@@ -169,14 +170,14 @@ bool timeline_advance(struct timeline *timeline, uint64_t time)
 	if (!timeline->open) {
 		opens = true;
 		/* Without a window, it begins with the trace. */
-		open_window(timeline, opts->counted ? 0 : opts->begin ?: time);
+		open_time_window(timeline, opts->counted ? 0 : opts->begin ?: time);
 	}
 	if (time > opts->end)
-		close_window(timeline, opts->counted ? timeline->last : opts->end);
+		close_time_window(timeline, opts->counted ? timeline->last : opts->end);
 	return opens;
 }
 
-static bool push(struct track *track, uint32_t category, uint32_t name)
+static bool push_open_slice(struct track *track, uint32_t category, uint32_t name)
 {
 	/* Never shrinks: slices come and go. */
 	if (track->nr == track->room) {
@@ -192,10 +193,10 @@ static bool push(struct track *track, uint32_t category, uint32_t name)
 
 void track_begin(struct track *track, uint64_t at, uint32_t category, uint32_t name)
 {
-	if (!push(track, category, name))
+	if (!push_open_slice(track, category, name))
 		return;
 	track->timeline->slices += track->timeline->open && track->end;
-	tell_slice(track, TRACK_BEGIN, &track->slices[track->nr - 1], at, NULL, 0);
+	send_slice_event(track, TRACK_BEGIN, &track->slices[track->nr - 1], at, NULL, 0);
 }
 
 void track_begin_late(struct track *track, uint32_t category, uint32_t name)
@@ -209,7 +210,7 @@ void track_begin_late(struct track *track, uint32_t category, uint32_t name)
 		.name = name,
 	};
 
-	if (!push(track, category, name) || !timeline->opened || !track->end)
+	if (!push_open_slice(track, category, name) || !timeline->opened || !track->end)
 		return;
 	/* Even after the window, unless the track was restarted there. */
 	if (late.ends && late.begin > late.end)
@@ -224,14 +225,14 @@ void track_end(struct track *track, uint64_t at, const struct track_arg *args, s
 		return;
 	track->nr--;
 	track->ended = true;
-	tell_slice(track, TRACK_END, &track->slices[track->nr], at, args, nr_args);
+	send_slice_event(track, TRACK_END, &track->slices[track->nr], at, args, nr_args);
 }
 
 void track_instant(struct track *track, uint64_t at, uint32_t category, uint32_t name,
 		   const struct track_arg *args, size_t nr_args)
 {
-	tell_slice(track, TRACK_INSTANT, &(struct slice){ .category = category, .name = name }, at,
-		   args, nr_args);
+	send_slice_event(track, TRACK_INSTANT,
+			 &(struct slice){ .category = category, .name = name }, at, args, nr_args);
 }
 
 void track_flow(struct track *track, uint64_t at, enum track_event_type type, uint32_t category,
@@ -245,7 +246,7 @@ void track_flow(struct track *track, uint64_t at, enum track_event_type type, ui
 		.flow = flow,
 	};
 
-	tell(track, &event);
+	send_track_event(track, &event);
 }
 
 void track_restart(struct track *track, uint64_t at)
@@ -285,7 +286,7 @@ int timeline_finish(struct timeline *timeline, uint64_t at)
 	const struct timeline_opts *opts = &timeline->opts;
 
 	if (!timeline->opened)
-		open_window(timeline, opts->counted ? 0 : opts->begin);
+		open_time_window(timeline, opts->counted ? 0 : opts->begin);
 	for (struct track *track = timeline->tracks; track && timeline->open; track = track->next) {
 		while (track->nr)
 			track_end(track, at, NULL, 0);

@@ -6,7 +6,7 @@
 #include "array.h"
 #include "code/code_parts.h"
 #include "code/files.h"
-#include "code/symbol.h"
+#include "code/names.h"
 #include "code/symbols.h"
 #include "text.h"
 
@@ -69,7 +69,7 @@ bool code_kernel_only(const struct code *code)
 }
 
 /* [FILE] */
-static const struct symbol *unnamed_symbol(struct code *code, struct code_traced *file)
+static const struct symbol *unnamed_file_symbol(struct code *code, struct code_traced *file)
 {
 	const char *slash = strrchr(file->name, '/'), *base = slash ? slash + 1 : file->name;
 	_cleanup_free_ char *text = NULL;
@@ -85,8 +85,8 @@ static const struct symbol *unnamed_symbol(struct code *code, struct code_traced
 
 /* Programs that the kernel generates and removes meanwhile are known only from their records. An
  * address may be one's after another's. */
-static const struct sideband_ksymbol *find_ksymbol(const struct code *code, uint64_t ip,
-						   uint64_t time)
+static const struct sideband_ksymbol *find_recorded_ksymbol(const struct code *code, uint64_t ip,
+							    uint64_t time)
 {
 	const struct sideband_kernel *kernel = sideband_kernel(code->sideband);
 	size_t nr = ARRAY_COUNT_BEFORE(kernel->nr_ksymbols, i, kernel->ksymbols[i].time <= time);
@@ -107,22 +107,22 @@ static const struct sideband_ksymbol *find_ksymbol(const struct code *code, uint
 	return NULL;
 }
 
-static const struct symbol *kernel_symbol(struct code *code, uint64_t ip, uint64_t time)
+static const struct symbol *find_kernel_symbol(struct code *code, uint64_t ip, uint64_t time)
 {
 	const struct symbols_entry *entry = symbols_find(&code->kcore.symbols, ip);
-	const struct sideband_ksymbol *made = find_ksymbol(code, ip, time);
+	const struct sideband_ksymbol *made = find_recorded_ksymbol(code, ip, time);
 
 	if (made && (!entry || entry->start < made->start))
 		return symbol_table_keep(&code->symbols, made->name, made->start,
 					 made->start + made->len, true);
 	if (!entry)
-		return unnamed_symbol(code, &code->kernel);
+		return unnamed_file_symbol(code, &code->kernel);
 	return symbol_table_keep(&code->symbols, symbols_name(&code->kcore.symbols, entry),
 				 entry->start, entry->end, true);
 }
 
-static const struct symbol *file_symbol(struct code *code, const struct code_section *section,
-					uint64_t ip)
+static const struct symbol *find_file_symbol(struct code *code, const struct code_section *section,
+					     uint64_t ip)
 {
 	uint64_t base = section->start - section->offset;
 	const struct symbols_entry *entry = symbols_find(&section->file->symbols, ip - base);
@@ -130,7 +130,7 @@ static const struct symbol *file_symbol(struct code *code, const struct code_sec
 	const char *name;
 
 	if (!entry)
-		return unnamed_symbol(code, section->file);
+		return unnamed_file_symbol(code, section->file);
 	name = symbols_name(&section->file->symbols, entry);
 	plain = demangle(name);
 	return symbol_table_keep(&code->symbols, plain ?: name, entry->start + base,
@@ -144,27 +144,27 @@ const struct symbol *code_symbol_at(struct code *code, const struct code_section
 
 	pthread_mutex_lock(&code->lock);
 	if (code_is_kernel(ip))
-		symbol = kernel_symbol(code, ip, time);
+		symbol = find_kernel_symbol(code, ip, time);
 	else
-		symbol = section ? file_symbol(code, section, ip) : code->unknown;
+		symbol = section ? find_file_symbol(code, section, ip) : code->unknown;
 	pthread_mutex_unlock(&code->lock);
 	return symbol;
 }
 
-static int compare_ids(const struct build_id *a, const struct build_id *b)
+static int compare_build_ids(const struct build_id *a, const struct build_id *b)
 {
 	return a->size != b->size ? a->size - b->size : memcmp(a->bytes, b->bytes, a->size);
 }
 
-static int compare_files(const void *a, const void *b)
+static int compare_traced_files(const void *a, const void *b)
 {
 	const struct code_traced *one = a, *other = b;
 
 	return strcmp(one->wanted.name, other->wanted.name)
-		       ?: compare_ids(&one->wanted.id, &other->wanted.id);
+		       ?: compare_build_ids(&one->wanted.id, &other->wanted.id);
 }
 
-static void free_traced(struct code_traced *file)
+static void free_traced_file(struct code_traced *file)
 {
 	free(file->name);
 	free(file->path);
@@ -173,7 +173,7 @@ static void free_traced(struct code_traced *file)
 	closep(&file->fd);
 }
 
-static int explain(struct code_traced *file, char *why)
+static int set_missing_reason(struct code_traced *file, char *why)
 {
 	file->why = why;
 	return why ? 0 : -ENOMEM;
@@ -188,20 +188,21 @@ static int read_symbols(struct code *code, struct code_traced *file, int fd)
 		return r;
 	free(file->path);
 	file->path = NULL;
-	return explain(file, strdup("it is no ELF file"));
+	return set_missing_reason(file, strdup("it is no ELF file"));
 }
 
-static int open_file(struct code *code, struct code_traced *file)
+static int open_traced_file(struct code *code, struct code_traced *file)
 {
 	_cleanup_close_ int fd = -1;
 	int r;
 
 	if (file->name[0] != '/' && strcmp(file->name, "[vdso]"))
-		return explain(file, strdup("it is no file"));
+		return set_missing_reason(file, strdup("it is no file"));
 	fd = files_open(&code->places, &file->wanted, &file->path);
 	if (fd < 0)
 		return fd == -ENOMEM ? fd
-				     : explain(file, files_why(&code->places, &file->wanted, fd));
+				     : set_missing_reason(
+					       file, files_why(&code->places, &file->wanted, fd));
 	r = read_symbols(code, file, fd);
 	if (!r && file->path && !strncmp(file->path, "/proc/self/fd/", 14))
 		file->fd = TAKE_FD(fd);
@@ -219,12 +220,12 @@ static int add_file(struct code *code, const struct files_wanted *wanted, struct
 	file->name = strdup(wanted->name);
 	if (file->name) {
 		file->wanted = (struct files_wanted){ file->name, wanted->id };
-		r = open_file(code, file);
+		r = open_traced_file(code, file);
 	}
-	if (!r && !tsearch(file, &code->by_name, compare_files))
+	if (!r && !tsearch(file, &code->by_name, compare_traced_files))
 		r = -ENOMEM;
 	if (r) {
-		free_traced(file);
+		free_traced_file(file);
 		free(file);
 		return r;
 	}
@@ -234,7 +235,8 @@ static int add_file(struct code *code, const struct files_wanted *wanted, struct
 	return 0;
 }
 
-static int find_file(struct code *code, const struct sideband_map *map, struct code_traced **ret)
+static int find_traced_file(struct code *code, const struct sideband_map *map,
+			    struct code_traced **ret)
 {
 	struct code_traced key = { .wanted.name = map->name };
 	struct code_traced *const *found;
@@ -243,7 +245,7 @@ static int find_file(struct code *code, const struct sideband_map *map, struct c
 		key.wanted.id.size = map->build_id_size;
 		memcpy(key.wanted.id.bytes, map->build_id, map->build_id_size);
 	}
-	found = tfind(&key, &code->by_name, compare_files);
+	found = tfind(&key, &code->by_name, compare_traced_files);
 	if (!found)
 		return add_file(code, &key.wanted, ret);
 	*ret = *found;
@@ -260,7 +262,7 @@ static int compare_sections(const void *a, const void *b)
 		       ?: array_compare(one->size, other->size);
 }
 
-static int number_section(struct code *code, struct code_section *section)
+static int number_code_section(struct code *code, struct code_section *section)
 {
 	size_t room = code->room_sections;
 
@@ -294,7 +296,7 @@ static int add_section(struct code *code, const struct code_section *wanted,
 	if (r)
 		return r;
 	*section = *wanted;
-	r = number_section(code, section);
+	r = number_code_section(code, section);
 	if (!r && !tsearch(section, &code->by_place, compare_sections))
 		r = -ENOMEM;
 	if (r) {
@@ -307,8 +309,8 @@ static int add_section(struct code *code, const struct code_section *wanted,
 	return 0;
 }
 
-static int find_section(struct code *code, const struct code_section *wanted,
-			const struct code_section **ret)
+static int find_code_section(struct code *code, const struct code_section *wanted,
+			     const struct code_section **ret)
 {
 	struct code_section *const *found = tfind(wanted, &code->by_place, compare_sections);
 
@@ -319,14 +321,15 @@ static int find_section(struct code *code, const struct code_section *wanted,
 }
 
 /* Limits it to the size of a section. */
-static void cut(struct code_region *region, uint64_t ip)
+static void limit_to_section_size(struct code_region *region, uint64_t ip)
 {
 	region->start += (ip - region->start) / SECTION_SIZE * SECTION_SIZE;
 	if (region->end - region->start > SECTION_SIZE)
 		region->end = region->start + SECTION_SIZE;
 }
 
-static int kernel_region(struct code *code, uint64_t time, uint64_t ip, struct code_region *region)
+static int find_kernel_region(struct code *code, uint64_t time, uint64_t ip,
+			      struct code_region *region)
 {
 	const struct kcore_segment *segment = kcore_find(&code->kcore, ip);
 	struct code_section wanted = {};
@@ -343,7 +346,7 @@ static int kernel_region(struct code *code, uint64_t time, uint64_t ip, struct c
 		wanted.offset =
 			region->site->offset + region->version * (region->end - region->start);
 	} else if (segment) {
-		cut(region, ip);
+		limit_to_section_size(region, ip);
 		wanted.path = code->kcore.path;
 		wanted.offset = segment->offset + region->start - segment->start;
 	} else {
@@ -351,26 +354,26 @@ static int kernel_region(struct code *code, uint64_t time, uint64_t ip, struct c
 	}
 	wanted.start = region->start;
 	wanted.size = region->end - region->start;
-	return find_section(code, &wanted, &region->section);
+	return find_code_section(code, &wanted, &region->section);
 }
 
-static const struct sideband_map *find_map(const struct sideband_maps *maps, uint64_t ip)
+static const struct sideband_map *find_user_map(const struct sideband_maps *maps, uint64_t ip)
 {
 	size_t at = ARRAY_COUNT_BEFORE(maps->nr, i, maps->maps[i].end <= ip);
 
 	return at < maps->nr && maps->maps[at].start <= ip ? &maps->maps[at] : NULL;
 }
 
-static int user_region(struct code *code, const struct sideband_maps *maps, uint64_t ip,
-		       struct code_region *region)
+static int find_user_region(struct code *code, const struct sideband_maps *maps, uint64_t ip,
+			    struct code_region *region)
 {
-	const struct sideband_map *map = find_map(maps, ip);
+	const struct sideband_map *map = find_user_map(maps, ip);
 	struct code_section wanted = {};
 	int r;
 
 	if (!map || map->is_data)
 		return -ENOENT;
-	r = find_file(code, map, &wanted.file);
+	r = find_traced_file(code, map, &wanted.file);
 	if (r)
 		return r;
 	if (!wanted.file->ip)
@@ -378,12 +381,12 @@ static int user_region(struct code *code, const struct sideband_maps *maps, uint
 	if (!wanted.file->path)
 		return -ENOENT;
 	*region = (struct code_region){ .start = map->start, .end = map->end };
-	cut(region, ip);
+	limit_to_section_size(region, ip);
 	wanted.path = wanted.file->path;
 	wanted.offset = map->pgoff + (region->start - map->start);
 	wanted.size = region->end - region->start;
 	wanted.start = region->start;
-	return find_section(code, &wanted, &region->section);
+	return find_code_section(code, &wanted, &region->section);
 }
 
 int code_region(struct code *code, const struct sideband_maps *maps, uint64_t time, uint64_t ip,
@@ -393,9 +396,9 @@ int code_region(struct code *code, const struct sideband_maps *maps, uint64_t ti
 
 	pthread_mutex_lock(&code->lock);
 	if (!code_is_kernel(ip)) {
-		r = user_region(code, maps, ip, region);
+		r = find_user_region(code, maps, ip, region);
 	} else {
-		r = kernel_region(code, time, ip, region);
+		r = find_kernel_region(code, time, ip, region);
 		if (!code->kernel.ip)
 			code->kernel.ip = ip;
 	}
@@ -426,7 +429,7 @@ int code_kernel_symbol(const struct code *code, const char *name, uint64_t *star
 }
 
 /* perf's name of the kernel's mapping contains the symbol: `[kernel.kallsyms]_text`. */
-static int open_kernel(struct code *code, const char *data)
+static int open_kernel_code(struct code *code, const char *data)
 {
 	const struct sideband_kernel *kernel = sideband_kernel(code->sideband);
 	const char *text = "";
@@ -452,7 +455,7 @@ static int set_up(struct code *code, const struct code_opts *opts)
 {
 	int r = names_new(&code->symbols.texts);
 
-	r = r ?: open_kernel(code, opts->data);
+	r = r ?: open_kernel_code(code, opts->data);
 	if (r)
 		return r;
 	if (opts->buildid_dir) {
@@ -497,14 +500,14 @@ static void free_files(struct code *code)
 	while (file) {
 		struct code_traced *next = file->next;
 
-		free_traced(file);
+		free_traced_file(file);
 		free(file);
 		file = next;
 	}
-	free_traced(&code->kernel);
+	free_traced_file(&code->kernel);
 }
 
-static void keep(void *node)
+static void keep_tree_node(void *node)
 {
 }
 
@@ -514,7 +517,7 @@ void code_free(struct code *code)
 		return;
 	code_cache_free(code->cache);
 	tdestroy(code->by_place, free);
-	tdestroy(code->by_name, keep);
+	tdestroy(code->by_name, keep_tree_node);
 	free_files(code);
 	symbol_table_release(&code->symbols);
 	free(code->sections);
@@ -526,7 +529,7 @@ void code_free(struct code *code)
 	free(code);
 }
 
-static struct code_file describe(const struct code_traced *file)
+static struct code_file describe_code_file(const struct code_traced *file)
 {
 	return (struct code_file){
 		.name = file->name,
@@ -548,13 +551,13 @@ int code_files(struct code *code, struct code_file **files, size_t *nr)
 	if (!list)
 		return -ENOMEM;
 	if (code->kernel.ip) {
-		list[at] = describe(&code->kernel);
+		list[at] = describe_code_file(&code->kernel);
 		list[at].path = code->kcore.why ? NULL : code->kcore.path;
 		list[at++].why = code->kcore.why;
 	}
 	for (const struct code_traced *file = code->files; file; file = file->next) {
 		if (file->ip)
-			list[at++] = describe(file);
+			list[at++] = describe_code_file(file);
 	}
 	*files = list;
 	*nr = at;

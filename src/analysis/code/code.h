@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "build_id.h"
-#include "code/symbol.h"
+#include "code/names.h"
 #include "util.h"
 
 struct code;

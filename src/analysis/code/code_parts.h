@@ -4,8 +4,8 @@
 #define DECODE_CODE_PARTS_H
 
 #include "code/code.h"
+#include "code/sideband.h"
 #include "code/symbols.h"
-#include "pt/sideband.h"
 
 /* The copy of the kernel's code and symbols next to a perf.data. */
 struct kcore_segment {

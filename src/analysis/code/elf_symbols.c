@@ -22,7 +22,7 @@ struct reading {
 	struct symbols *symbols;
 };
 
-static Elf *open_elf(int fd)
+static Elf *open_elf_symbols(int fd)
 {
 	Elf *elf;
 
@@ -34,26 +34,26 @@ static Elf *open_elf(int fd)
 	return NULL;
 }
 
-static const char *section_name(const struct reading *reading, const GElf_Shdr *header)
+static const char *elf_section_name(const struct reading *reading, const GElf_Shdr *header)
 {
 	return elf_strptr(reading->elf, reading->names, header->sh_name) ?: "";
 }
 
-static Elf_Scn *find_section(const struct reading *reading, uint32_t type, const char *name,
-			     GElf_Shdr *header)
+static Elf_Scn *find_elf_section(const struct reading *reading, uint32_t type, const char *name,
+				 GElf_Shdr *header)
 {
 	Elf_Scn *section = NULL;
 
 	while ((section = elf_nextscn(reading->elf, section))) {
 		if (gelf_getshdr(section, header) && header->sh_type == type &&
-		    (!name || !strcmp(section_name(reading, header), name)))
+		    (!name || !strcmp(elf_section_name(reading, header), name)))
 			return section;
 	}
 	return NULL;
 }
 
 /* Separate symbol files have no valid code offsets. */
-static bool to_offset(Elf *elf, uint64_t address, uint64_t *offset)
+static bool elf_code_offset(Elf *elf, uint64_t address, uint64_t *offset)
 {
 	GElf_Phdr header;
 	size_t nr;
@@ -70,7 +70,7 @@ static bool to_offset(Elf *elf, uint64_t address, uint64_t *offset)
 	return false;
 }
 
-static bool is_hidden(const GElf_Sym *symbol)
+static bool is_hidden_symbol(const GElf_Sym *symbol)
 {
 	int visibility = GELF_ST_VISIBILITY(symbol->st_other);
 
@@ -78,7 +78,7 @@ static bool is_hidden(const GElf_Sym *symbol)
 }
 
 /* Hand-written assembly has only labels. */
-static bool is_symbol(const struct reading *reading, const GElf_Sym *symbol)
+static bool is_wanted_symbol(const struct reading *reading, const GElf_Sym *symbol)
 {
 	Elf_Scn *section = elf_getscn(reading->elf, symbol->st_shndx);
 	GElf_Shdr header;
@@ -93,36 +93,36 @@ static bool is_symbol(const struct reading *reading, const GElf_Sym *symbol)
 	case STT_OBJECT:
 		return true;
 	case STT_NOTYPE:
-		name = section_name(reading, &header);
-		return !is_hidden(symbol) && (strstr(name, "text") || strstr(name, "data"));
+		name = elf_section_name(reading, &header);
+		return !is_hidden_symbol(symbol) && (strstr(name, "text") || strstr(name, "data"));
 	default:
 		return false;
 	}
 }
 
-static int add_symbol(const struct reading *reading, const GElf_Sym *symbol, const char *name)
+static int add_elf_symbol(const struct reading *reading, const GElf_Sym *symbol, const char *name)
 {
 	struct symbols_entry entry = { .binding = GELF_ST_BIND(symbol->st_info) };
 
-	if (!name || !*name || !is_symbol(reading, symbol) ||
-	    !to_offset(reading->mapped, symbol->st_value, &entry.start))
+	if (!name || !*name || !is_wanted_symbol(reading, symbol) ||
+	    !elf_code_offset(reading->mapped, symbol->st_value, &entry.start))
 		return 0;
 	if (__builtin_add_overflow(entry.start, symbol->st_size, &entry.end))
 		return 0;
 	return symbols_add(reading->symbols, &entry, name, strlen(name));
 }
 
-static int add_table(const struct reading *reading, uint32_t type)
+static int add_symbol_table(const struct reading *reading, uint32_t type)
 {
 	GElf_Shdr header;
-	Elf_Scn *section = find_section(reading, type, NULL, &header);
+	Elf_Scn *section = find_elf_section(reading, type, NULL, &header);
 	Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
 	GElf_Sym symbol;
 	int r = 0;
 
 	for (int i = 0; data && !r && gelf_getsym(data, i, &symbol); i++)
-		r = add_symbol(reading, &symbol,
-			       elf_strptr(reading->elf, header.sh_link, symbol.st_name));
+		r = add_elf_symbol(reading, &symbol,
+				   elf_strptr(reading->elf, header.sh_link, symbol.st_name));
 	return r;
 }
 
@@ -138,14 +138,14 @@ struct plt {
 	size_t nr;
 };
 
-static int compare_places(const void *a, const void *b)
+static int compare_plt_places(const void *a, const void *b)
 {
 	const struct place *one = a, *other = b;
 
 	return array_compare(one->address, other->address);
 }
 
-static int add_places(struct plt *plt, Elf_Data *relocations)
+static int add_plt_places(struct plt *plt, Elf_Data *relocations)
 {
 	GElf_Rela relocation;
 
@@ -158,11 +158,11 @@ static int add_places(struct plt *plt, Elf_Data *relocations)
 	return 0;
 }
 
-static bool find_place(const struct plt *plt, uint64_t address, size_t *symbol)
+static bool find_plt_place(const struct plt *plt, uint64_t address, size_t *symbol)
 {
 	const struct place wanted = { .address = address };
 	const struct place *found =
-		plt->nr ? bsearch(&wanted, plt->places, plt->nr, sizeof(wanted), compare_places)
+		plt->nr ? bsearch(&wanted, plt->places, plt->nr, sizeof(wanted), compare_plt_places)
 			: NULL;
 
 	if (found)
@@ -171,8 +171,8 @@ static bool find_place(const struct plt *plt, uint64_t address, size_t *symbol)
 }
 
 /* The first entry of a PLT begins with another push. */
-static bool read_line(const struct plt *plt, const uint8_t *line, size_t size, uint64_t address,
-		      size_t *symbol)
+static bool read_plt_entry(const struct plt *plt, const uint8_t *line, size_t size,
+			   uint64_t address, size_t *symbol)
 {
 	GElf_Rela relocation;
 	int32_t operand;
@@ -180,8 +180,8 @@ static bool read_line(const struct plt *plt, const uint8_t *line, size_t size, u
 	for (size_t i = 0; i + 6 <= size && memcmp(line, "\xff\x35", 2); i++) {
 		if (!memcmp(line + i, "\xff\x25", 2)) {
 			memcpy(&operand, line + i + 2, sizeof(operand));
-			return find_place(plt, address + i + 6 + (uint64_t)(int64_t)operand,
-					  symbol);
+			return find_plt_place(plt, address + i + 6 + (uint64_t)(int64_t)operand,
+					      symbol);
 		}
 		if (line[i] != 0x68)
 			continue;
@@ -195,8 +195,8 @@ static bool read_line(const struct plt *plt, const uint8_t *line, size_t size, u
 	return false;
 }
 
-static int add_line(const struct reading *reading, const struct plt *plt, size_t number,
-		    struct symbols_entry entry)
+static int add_plt_symbol(const struct reading *reading, const struct plt *plt, size_t number,
+			  struct symbols_entry entry)
 {
 	_cleanup_free_ char *text = NULL;
 	GElf_Sym symbol;
@@ -214,7 +214,7 @@ static int add_line(const struct reading *reading, const struct plt *plt, size_t
 static int add_plt_section(const struct reading *reading, const struct plt *plt, const char *name)
 {
 	GElf_Shdr header;
-	Elf_Scn *section = find_section(reading, SHT_PROGBITS, name, &header);
+	Elf_Scn *section = find_elf_section(reading, SHT_PROGBITS, name, &header);
 	Elf_Data *lines = section ? elf_rawdata(section, NULL) : NULL;
 	size_t size = section && header.sh_entsize ? header.sh_entsize : PLT_ENTRY, symbol;
 	int r = 0;
@@ -224,22 +224,22 @@ static int add_plt_section(const struct reading *reading, const struct plt *plt,
 	for (size_t at = 0; !r && size <= lines->d_size && at <= lines->d_size - size; at += size) {
 		uint64_t start = header.sh_offset + at;
 
-		if (read_line(plt, (uint8_t *)lines->d_buf + at, size, header.sh_addr + at,
-			      &symbol))
-			r = add_line(reading, plt, symbol,
-				     (struct symbols_entry){ .start = start,
-							     .end = start + size,
-							     .binding = STB_GLOBAL });
+		if (read_plt_entry(plt, (uint8_t *)lines->d_buf + at, size, header.sh_addr + at,
+				   &symbol))
+			r = add_plt_symbol(reading, plt, symbol,
+					   (struct symbols_entry){ .start = start,
+								   .end = start + size,
+								   .binding = STB_GLOBAL });
 	}
 	return r;
 }
 
 /* With indirect branch tracking, calls go to .plt.sec. */
-static int add_plt(const struct reading *reading)
+static int add_plt_symbols(const struct reading *reading)
 {
 	static const char *const names[] = { ".plt", ".plt.sec", ".plt.got" };
 	GElf_Shdr header, dynamic;
-	Elf_Scn *symbols = find_section(reading, SHT_DYNSYM, NULL, &dynamic);
+	Elf_Scn *symbols = find_elf_section(reading, SHT_DYNSYM, NULL, &dynamic);
 	struct plt plt = { .symbols = symbols ? elf_getdata(symbols, NULL) : NULL };
 	Elf_Scn *section = NULL;
 	int r = 0;
@@ -251,12 +251,12 @@ static int add_plt(const struct reading *reading)
 		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_RELA ||
 		    header.sh_link != elf_ndxscn(symbols))
 			continue;
-		if (!strcmp(section_name(reading, &header), ".rela.plt"))
+		if (!strcmp(elf_section_name(reading, &header), ".rela.plt"))
 			plt.numbered = elf_getdata(section, NULL);
-		r = add_places(&plt, elf_getdata(section, NULL));
+		r = add_plt_places(&plt, elf_getdata(section, NULL));
 	}
 	if (plt.nr)
-		qsort(plt.places, plt.nr, sizeof(*plt.places), compare_places);
+		qsort(plt.places, plt.nr, sizeof(*plt.places), compare_plt_places);
 	for (size_t i = 0; !r && i < ARRAY_SIZE(names); i++)
 		r = add_plt_section(reading, &plt, names[i]);
 	free(plt.places);
@@ -270,35 +270,35 @@ static int add_tables(struct reading *reading, bool has_debug)
 	if (elf_getshdrstrndx(reading->elf, &reading->names))
 		return 0;
 	if (!has_debug)
-		r = add_table(reading, SHT_SYMTAB);
-	r = r ?: add_table(reading, SHT_DYNSYM);
+		r = add_symbol_table(reading, SHT_SYMTAB);
+	r = r ?: add_symbol_table(reading, SHT_DYNSYM);
 	/* As in perf, the PLT does not end the preceding function. */
 	symbols_finish(reading->symbols);
-	return r ?: add_plt(reading);
+	return r ?: add_plt_symbols(reading);
 }
 
-static int add_debug(struct reading *reading, int fd)
+static int add_debug_symbols(struct reading *reading, int fd)
 {
-	_cleanup_(elf_endp) Elf *elf = open_elf(fd);
+	_cleanup_(elf_endp) Elf *elf = open_elf_symbols(fd);
 	int r = 0;
 
 	reading->elf = elf;
 	if (elf && !elf_getshdrstrndx(elf, &reading->names))
-		r = add_table(reading, SHT_SYMTAB);
+		r = add_symbol_table(reading, SHT_SYMTAB);
 	reading->elf = reading->mapped;
 	return r;
 }
 
 int symbols_of_elf(struct symbols *symbols, int fd, int debug)
 {
-	_cleanup_(elf_endp) Elf *elf = open_elf(fd);
+	_cleanup_(elf_endp) Elf *elf = open_elf_symbols(fd);
 	struct reading reading = { .mapped = elf, .elf = elf, .symbols = symbols };
 	int r = 0;
 
 	if (!elf)
 		return -ENOEXEC;
 	if (debug >= 0)
-		r = add_debug(&reading, debug);
+		r = add_debug_symbols(&reading, debug);
 	r = r ?: add_tables(&reading, debug >= 0 && symbols->nr);
 	if (r)
 		symbols_release(symbols);

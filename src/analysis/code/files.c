@@ -23,7 +23,7 @@ void files_hex(const struct build_id *id, char hex[FILES_HEX_SIZE])
 }
 
 /* Old tables have no sizes: shorter IDs are padded with zeros. */
-static bool same_id(const struct build_id *a, const struct build_id *b)
+static bool is_same_build_id(const struct build_id *a, const struct build_id *b)
 {
 	struct build_id one = {}, other = {};
 
@@ -32,7 +32,7 @@ static bool same_id(const struct build_id *a, const struct build_id *b)
 	return a->size && b->size && !memcmp(one.bytes, other.bytes, sizeof(one.bytes));
 }
 
-static int try_open(const char *path, const struct build_id *id)
+static int open_with_build_id(const char *path, const struct build_id *id)
 {
 	_cleanup_close_ int fd = regular_open(AT_FDCWD, path);
 	struct build_id found;
@@ -42,11 +42,12 @@ static int try_open(const char *path, const struct build_id *id)
 	if (!id->size)
 		return TAKE_FD(fd);
 	found = build_id_of_elf(fd);
-	return same_id(&found, id) ? TAKE_FD(fd) : -ESTALE;
+	return is_same_build_id(&found, id) ? TAKE_FD(fd) : -ESTALE;
 }
 
 /* FOLDER/.build-id/00/1122334455/PART */
-static int open_by_id(const char *folder, const struct build_id *id, const char *part, char **path)
+static int open_by_build_id(const char *folder, const struct build_id *id, const char *part,
+			    char **path)
 {
 	_cleanup_free_ char *text = NULL;
 	char hex[FILES_HEX_SIZE];
@@ -58,30 +59,30 @@ static int open_by_id(const char *folder, const struct build_id *id, const char 
 	text = strfmt("%s/.build-id/%.2s/%s%s", folder, hex, hex + 2, part);
 	if (!text)
 		return -ENOMEM;
-	fd = try_open(text, id);
+	fd = open_with_build_id(text, id);
 	if (fd >= 0)
 		*path = TAKE_PTR(text);
 	return fd;
 }
 
 /* Searches the given folder, then perf's own cache. */
-static int open_cached(const struct files_places *places, const struct files_wanted *wanted,
-		       const char *part, char **path)
+static int open_from_caches(const struct files_places *places, const struct files_wanted *wanted,
+			    const char *part, char **path)
 {
 	_cleanup_free_ char *own = NULL;
 	const char *home = getenv("HOME");
 	int fd = -ENOENT;
 
 	if (places->buildid_dir)
-		fd = open_by_id(places->buildid_dir, &wanted->id, part, path);
+		fd = open_by_build_id(places->buildid_dir, &wanted->id, part, path);
 	if (fd >= 0 || fd == -ENOMEM || !home)
 		return fd;
 	own = strfmt("%s/.debug", home);
-	return own ? open_by_id(own, &wanted->id, part, path) : -ENOMEM;
+	return own ? open_by_build_id(own, &wanted->id, part, path) : -ENOMEM;
 }
 
-static int open_by_name(const struct files_places *places, const struct files_wanted *wanted,
-			char **path)
+static int open_by_file_name(const struct files_places *places, const struct files_wanted *wanted,
+			     char **path)
 {
 	_cleanup_free_ char *text = NULL;
 	int fd;
@@ -91,7 +92,7 @@ static int open_by_name(const struct files_places *places, const struct files_wa
 	text = strfmt("%s%s", places->symfs ?: "", wanted->name);
 	if (!text)
 		return -ENOMEM;
-	fd = try_open(text, &wanted->id);
+	fd = open_with_build_id(text, &wanted->id);
 	if (fd >= 0)
 		*path = TAKE_PTR(text);
 	return fd;
@@ -104,7 +105,7 @@ static int open_own_vdso(const struct files_wanted *wanted, char **path)
 	struct vdso vdso;
 	int r;
 
-	if (vdso_find(&vdso) || !same_id(&vdso.id, &wanted->id))
+	if (vdso_find(&vdso) || !is_same_build_id(&vdso.id, &wanted->id))
 		return -ENOENT;
 	fd = memfd_create("vdso", MFD_CLOEXEC);
 	if (fd < 0)
@@ -121,11 +122,11 @@ static int open_own_vdso(const struct files_wanted *wanted, char **path)
 int files_open(const struct files_places *places, const struct files_wanted *wanted, char **path)
 {
 	bool is_vdso = !strcmp(wanted->name, VDSO_NAME);
-	int fd = open_cached(places, wanted, is_vdso ? "/vdso" : "/elf", path);
+	int fd = open_from_caches(places, wanted, is_vdso ? "/vdso" : "/elf", path);
 
 	if (fd >= 0 || fd == -ENOMEM)
 		return fd;
-	return is_vdso ? open_own_vdso(wanted, path) : open_by_name(places, wanted, path);
+	return is_vdso ? open_own_vdso(wanted, path) : open_by_file_name(places, wanted, path);
 }
 
 char *files_why(const struct files_places *places, const struct files_wanted *wanted, int err)
@@ -180,7 +181,7 @@ out:
 	return r;
 }
 
-static bool same_file(int a, int b)
+static bool is_same_open_file(int a, int b)
 {
 	struct stat one, other;
 
@@ -189,7 +190,7 @@ static bool same_file(int a, int b)
 }
 
 /* Searches where gdb does. */
-static int open_by_link(const struct files_wanted *wanted, int fd)
+static int open_by_debuglink(const struct files_wanted *wanted, int fd)
 {
 	static const struct {
 		const char *before, *after;
@@ -204,8 +205,8 @@ static int open_by_link(const struct files_wanted *wanted, int fd)
 		if (snprintf(path, sizeof(path), "%s%.*s%s/%s", places[i].before, folder,
 			     wanted->name, places[i].after, link) >= (int)sizeof(path))
 			continue;
-		found = try_open(path, &wanted->id);
-		if (found >= 0 && !same_file(found, fd))
+		found = open_with_build_id(path, &wanted->id);
+		if (found >= 0 && !is_same_open_file(found, fd))
 			return found;
 		closep(&found);
 	}
@@ -215,9 +216,9 @@ static int open_by_link(const struct files_wanted *wanted, int fd)
 int files_open_debug(const struct files_places *places, const struct files_wanted *wanted, int fd)
 {
 	_cleanup_free_ char *path = NULL;
-	int found = open_cached(places, wanted, "/debug", &path);
+	int found = open_from_caches(places, wanted, "/debug", &path);
 
 	if (found == -ENOENT || found == -ESTALE)
-		found = open_by_id(DEBUG_FOLDER, &wanted->id, ".debug", &path);
-	return found == -ENOENT || found == -ESTALE ? open_by_link(wanted, fd) : found;
+		found = open_by_build_id(DEBUG_FOLDER, &wanted->id, ".debug", &path);
+	return found == -ENOENT || found == -ESTALE ? open_by_debuglink(wanted, fd) : found;
 }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "pt/psb.h"
+#include "code/code_parts.h"
 
 #define OPCODE_POPF 0x9d
 #define OPCODE_IRET 0xcf
@@ -108,7 +108,7 @@ enum irq_change insns_irqs(const struct pt_insn *insn)
 	}
 }
 
-static bool is_prefix(uint8_t byte, enum pt_exec_mode mode)
+static bool is_prefix_byte(uint8_t byte, enum pt_exec_mode mode)
 {
 	static const uint8_t prefixes[] = { 0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65,
 					    0x66, 0x67, 0xf0, 0xf2, 0xf3 };
@@ -119,11 +119,11 @@ static bool is_prefix(uint8_t byte, enum pt_exec_mode mode)
 
 /* The opcode, with an escape in the upper byte. The group of vmlaunch and vmresume goes on in a
  * third byte. */
-static unsigned int opcode_of(const struct pt_insn *insn)
+static unsigned int opcode_with_escape(const struct pt_insn *insn)
 {
 	size_t at = 0;
 
-	while (at + 1 < insn->size && is_prefix(insn->raw[at], insn->mode))
+	while (at + 1 < insn->size && is_prefix_byte(insn->raw[at], insn->mode))
 		at++;
 	if (insn->raw[at] != OPCODE_ESCAPE || at + 1 >= insn->size)
 		return insn->raw[at];
@@ -132,7 +132,7 @@ static unsigned int opcode_of(const struct pt_insn *insn)
 	return OPCODE_ESCAPE << 8 | insn->raw[at + 1];
 }
 
-static enum code_branch far_call(unsigned int opcode)
+static enum code_branch far_call_branch(unsigned int opcode)
 {
 	switch (opcode) {
 	case OPCODE_ESCAPE << 8 | OPCODE_SYSCALL:
@@ -151,7 +151,7 @@ static enum code_branch far_call(unsigned int opcode)
 	}
 }
 
-static enum code_branch far_return(unsigned int opcode)
+static enum code_branch far_return_branch(unsigned int opcode)
 {
 	switch (opcode) {
 	case OPCODE_IRET:
@@ -180,12 +180,33 @@ enum code_branch insns_branch(const struct pt_insn *insn)
 	case ptic_cond_jump:
 		return CODE_COND;
 	case ptic_far_call:
-		return far_call(opcode_of(insn));
+		return far_call_branch(opcode_with_escape(insn));
 	case ptic_far_return:
-		return far_return(opcode_of(insn));
+		return far_return_branch(opcode_with_escape(insn));
 	case ptic_far_jump:
 		return CODE_OTHER;
 	default:
 		return CODE_NO_BRANCH;
 	}
+}
+
+int code_cache_new(struct pt_image_section_cache **ret)
+{
+	*ret = pt_iscache_alloc(NULL);
+	return *ret ? 0 : -ENOMEM;
+}
+
+void code_cache_free(struct pt_image_section_cache *cache)
+{
+	pt_iscache_free(cache);
+}
+
+int code_cache_add(struct pt_image_section_cache *cache, const struct code_section *section)
+{
+	int isid = pt_iscache_add_file(cache, section->path, section->offset, section->size,
+				       section->start);
+
+	if (isid > 0)
+		return isid;
+	return isid == -pte_nomem ? -ENOMEM : -ENOENT;
 }

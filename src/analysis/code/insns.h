@@ -3,12 +3,32 @@
 #ifndef DECODE_INSNS_H
 #define DECODE_INSNS_H
 
+#include <string.h>
+
 #include <intel-pt.h>
 
 #include "code/code.h"
 #include "util.h"
 
 struct insns;
+
+#define PSB_STATE_SIZE 29
+#define PSB_64_BITS 0x01 /* CS.L */
+#define PSB_32_BITS 0x02 /* CS.D */
+
+/* Writes a PSB+ with an address, where a decoder of libipt can begin: PSB, MODE.Exec, FUP with a
+ * full address, PSBEND. mode: bits of MODE.Exec. */
+static inline void psb_write(uint8_t at[PSB_STATE_SIZE], uint64_t ip, uint8_t mode)
+{
+	static const char psb[] =
+		"\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82";
+	const uint8_t state[] = { 0x99, mode, 0xdd };
+
+	memcpy(at, psb, 16);
+	memcpy(at + 16, state, sizeof(state));
+	memcpy(at + 19, &ip, sizeof(ip));
+	memcpy(at + 27, "\x02\x23", 2);
+}
 
 int insns_new(struct insns **ret) _must_check_;
 void insns_free(struct insns *insns);

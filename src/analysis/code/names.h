@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Interns strings as numbers. */
+/* Names as numbers, and functions by address. */
 #ifndef DECODE_NAMES_H
 #define DECODE_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,5 +28,54 @@ uint32_t names_count(const struct names *names);
 
 /* Returns -ENOMEM if a string was lost. */
 int names_error(const struct names *names);
+
+struct symbol {
+	uint64_t start, end; /* both 0: unknown */
+	uint32_t name;
+	uint32_t base; /* name without .cold and the like: of all parts of a function */
+	bool kernel;
+	bool stubs; /* many, where interrupts of devices begin; with the name of what they jump to
+		     */
+	const char *text; /* NULL: only the number exists */
+};
+
+enum irq_change {
+	IRQ_SAME,
+	IRQ_OFF,
+	IRQ_ON,
+	IRQ_RESTORED, /* unknown state: counts as on if they were off */
+};
+
+/* Numbers the names; call in the one thread that uses symbols. */
+void code_number_names(struct symbol *symbol, struct names *names);
+static inline const struct symbol *code_named(const struct symbol *symbol, struct names *names)
+{
+	if (!symbol->name)
+		code_number_names((struct symbol *)symbol, names);
+	return symbol;
+}
+
+/* Whether two symbols are parts of one function. */
+static inline bool symbol_is_same(const struct symbol *a, const struct symbol *b)
+{
+	return a == b || a->base == b->base;
+}
+
+static inline bool symbol_has(const struct symbol *symbol, uint64_t ip)
+{
+	return ip >= symbol->start && ip < symbol->end;
+}
+
+/* The functions seen, each once. No locking. */
+struct symbol_table {
+	struct names *texts; /* set by the caller; equal strings share an address */
+	void *symbols;	     /* a tree */
+};
+
+void symbol_table_release(struct symbol_table *table);
+
+/* Valid until symbol_table_release(). NULL if out of memory. */
+const struct symbol *symbol_table_keep(struct symbol_table *table, const char *name, uint64_t start,
+				       uint64_t end, bool kernel);
 
 #endif

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "code/symbols.h"
 
-#ifdef HAVE_LIBIBERTY
-#include <libiberty/demangle.h>
-#endif
-
+#include <ctype.h>
 #include <elf.h>
+#include <libiberty/demangle.h>
 #include <string.h>
 
 #include "array.h"
+
+#ifdef HAVE_LIBIBERTY
+#endif
 
 #define PAGE 4096
 
@@ -19,7 +20,7 @@ void symbols_release(struct symbols *symbols)
 	*symbols = (struct symbols){};
 }
 
-static int make_room(struct symbols *symbols, size_t length)
+static int symbols_make_room(struct symbols *symbols, size_t length)
 {
 	if (array_grow(&symbols->entries, symbols->nr, sizeof(*symbols->entries)))
 		return -ENOMEM;
@@ -39,7 +40,7 @@ int symbols_add(struct symbols *symbols, const struct symbols_entry *entry, cons
 		size_t length)
 {
 	struct symbols_entry *added;
-	int r = make_room(symbols, length);
+	int r = symbols_make_room(symbols, length);
 
 	if (r)
 		return r;
@@ -53,7 +54,7 @@ int symbols_add(struct symbols *symbols, const struct symbols_entry *entry, cons
 	return 0;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_entries(const void *a, const void *b)
 {
 	const struct symbols_entry *one = a, *other = b;
 
@@ -61,13 +62,13 @@ static int compare(const void *a, const void *b)
 }
 
 /* End of the page after this one. */
-static uint64_t next_page(uint64_t address)
+static uint64_t end_of_next_page(uint64_t address)
 {
 	return (address + 2 * PAGE - 1) / PAGE * PAGE;
 }
 
 /* There is a gap between the kernel proper and its modules. */
-static void set_ends(struct symbols *symbols)
+static void set_symbol_ends(struct symbols *symbols)
 {
 	for (size_t i = 0; i < symbols->nr; i++) {
 		struct symbols_entry *entry = &symbols->entries[i], *next = entry + 1;
@@ -75,7 +76,7 @@ static void set_ends(struct symbols *symbols)
 		if (entry->end != entry->start)
 			continue;
 		if (i + 1 == symbols->nr || entry->in_module != next->in_module)
-			entry->end = next_page(entry->start);
+			entry->end = end_of_next_page(entry->start);
 		else
 			entry->end = next->start;
 	}
@@ -88,8 +89,8 @@ static int compare_properties(bool one, bool other)
 }
 
 /* Whether perf prefers `other` to `one`, an earlier symbol at the same address. */
-static bool is_better(const struct symbols *symbols, const struct symbols_entry *other,
-		      const struct symbols_entry *one)
+static bool is_better_symbol(const struct symbols *symbols, const struct symbols_entry *other,
+			     const struct symbols_entry *one)
 {
 	_cleanup_free_ char *plain = demangle(symbols_name(symbols, one));
 	_cleanup_free_ char *other_plain = demangle(symbols_name(symbols, other));
@@ -110,7 +111,7 @@ static bool is_better(const struct symbols *symbols, const struct symbols_entry 
 	return !strncmp(name, "SyS", 3) || !strncmp(name, "compat_SyS", 10);
 }
 
-static void leave_best(struct symbols *symbols)
+static void keep_best_symbols(struct symbols *symbols)
 {
 	size_t kept = 0;
 
@@ -119,7 +120,7 @@ static void leave_best(struct symbols *symbols)
 
 		if (entry->start != symbols->entries[kept].start)
 			symbols->entries[++kept] = *entry;
-		else if (is_better(symbols, entry, &symbols->entries[kept]))
+		else if (is_better_symbol(symbols, entry, &symbols->entries[kept]))
 			symbols->entries[kept] = *entry;
 	}
 	if (symbols->nr)
@@ -130,9 +131,9 @@ void symbols_finish(struct symbols *symbols)
 {
 	if (!symbols->nr)
 		return;
-	qsort(symbols->entries, symbols->nr, sizeof(*symbols->entries), compare);
-	set_ends(symbols);
-	leave_best(symbols);
+	qsort(symbols->entries, symbols->nr, sizeof(*symbols->entries), compare_entries);
+	set_symbol_ends(symbols);
+	keep_best_symbols(symbols);
 }
 
 /* Functions may contain labels: the last label before an address may end before it. */
@@ -183,3 +184,80 @@ char *demangle(const char *name)
 	return NULL;
 }
 #endif
+
+/* The kernel's names have less than 512 bytes. The file is not trusted: longer lines are no
+ * symbols.
+ */
+#define LINE_MAX_SIZE 4096
+
+/* What perf considers a function or variable. Variables end functions. */
+static bool is_kallsyms_symbol(char type)
+{
+	return type && strchr("TWDB", toupper(type));
+}
+
+static uint8_t kallsyms_binding(char type)
+{
+	if (type == 'W')
+		return STB_WEAK;
+	return isupper(type) ? STB_GLOBAL : STB_LOCAL;
+}
+
+/* For 200,000 lines, strtoull() would take as long as all the rest. */
+static const char *parse_hex_address(const char *text, uint64_t *value)
+{
+	*value = 0;
+	for (;; text++) {
+		unsigned int digit = (unsigned char)*text;
+
+		if (digit - '0' < 10)
+			*value = *value << 4 | (digit - '0');
+		else if (digit - 'a' < 6)
+			*value = *value << 4 | (digit - 'a' + 10);
+		else
+			return text;
+	}
+}
+
+/* Such as `ffffffff81000000 T _stext` and `ffffffffc0000000 t init\t[MODULE]`. */
+static int add_kallsyms_line(struct symbols *symbols, const char *line)
+{
+	struct symbols_entry entry = {};
+	const char *end = parse_hex_address(line, &entry.start);
+	size_t length;
+
+	if (end == line || end[0] != ' ' || !is_kallsyms_symbol(end[1]) || end[2] != ' ')
+		return 0;
+	length = strcspn(end + 3, "\t\n");
+	entry.end = entry.start;
+	entry.binding = kallsyms_binding(end[1]);
+	entry.in_module = end[3 + length] == '\t';
+	return symbols_add(symbols, &entry, end + 3, length);
+}
+
+int symbols_of_kallsyms(struct symbols *symbols, int fd)
+{
+	_cleanup_close_ int own = dup(fd);
+	_cleanup_fclose_ FILE *file = own < 0 ? NULL : fdopen(own, "r");
+	char line[LINE_MAX_SIZE];
+	bool is_rest = false;
+	int r = 0;
+
+	if (!file)
+		return -errno;
+	own = -1;
+	while (!r && fgets(line, sizeof(line), file)) {
+		bool is_end = strchr(line, '\n') || feof(file);
+
+		if (is_end && !is_rest)
+			r = add_kallsyms_line(symbols, line);
+		is_rest = !is_end;
+	}
+	if (!r && ferror(file))
+		r = -EIO;
+	if (r)
+		symbols_release(symbols);
+	else
+		symbols_finish(symbols);
+	return r;
+}

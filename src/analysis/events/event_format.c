@@ -1,12 +1,163 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "events/event_format.h"
+/* The formats of tracepoints: from the header of a trace.dat file, version 0.4 to 0.6, to
+ * libtraceevent. */
+#include "events/tracepoints.h"
 
 #include <ctype.h>
+#include <endian.h>
+#include <event-parse.h>
 #include <string.h>
 
-#include <event-parse.h>
-
+#include "array.h"
 #include "text.h"
+
+#define MAGIC "\027\010\104tracing"
+/* The number of possible IDs. */
+#define FORMATS_MAX (1 << 16)
+
+static uint8_t take_tracing_u8(struct perfdata_cursor *cursor)
+{
+	struct perfdata_bytes bytes = perfdata_take(cursor, 1);
+
+	return bytes.data ? *bytes.data : 0;
+}
+
+/* The string up to its NUL. */
+static const char *take_tracing_string(struct perfdata_cursor *reader)
+{
+	const uint8_t *end = reader->short_of ? NULL : memchr(reader->at, '\0', reader->left);
+
+	if (!end) {
+		reader->short_of = true;
+		return "";
+	}
+	return (const char *)perfdata_take(reader, (uint64_t)(end - reader->at) + 1).data;
+}
+
+/* The number after the first line that begins with `ID: `. */
+static bool find_id(const struct perfdata_bytes *text, uint64_t *id)
+{
+	static const char key[] = "\nID: ";
+	const uint8_t *end = text->data + text->size;
+	const uint8_t *at = memmem(text->data, text->size, key, sizeof(key) - 1);
+
+	if (!at)
+		return false;
+	*id = 0;
+	for (at += sizeof(key) - 1; at < end && *at >= '0' && *at <= '9' && *id < UINT32_MAX; at++)
+		*id = 10 * *id + (uint64_t)(*at - '0');
+	return true;
+}
+
+static int add_event_format(struct tracing_data *data, const char *system,
+			    struct perfdata_bytes text)
+{
+	struct tracing_format format = { .system = system, .text = text };
+
+	if (!find_id(&text, &format.id))
+		return 0;
+	if (data->nr == FORMATS_MAX)
+		return -EINVAL;
+	if (array_grow(&data->formats, data->nr, sizeof(format)))
+		return -ENOMEM;
+	data->formats[data->nr++] = format;
+	return 0;
+}
+
+static int read_system_formats(struct tracing_data *data, struct perfdata_cursor *reader,
+			       const char *system)
+{
+	uint64_t nr = perfdata_take_u32(reader);
+	int r = 0;
+
+	for (uint64_t i = 0; i < nr && !r && !reader->short_of; i++) {
+		struct perfdata_bytes text = perfdata_take(reader, perfdata_take_u64(reader));
+
+		if (text.data)
+			r = add_event_format(data, system, text);
+	}
+	return r;
+}
+
+static int read_formats(struct tracing_data *data, struct perfdata_cursor *reader)
+{
+	int r = read_system_formats(data, reader, "ftrace");
+	uint64_t nr = perfdata_take_u32(reader);
+
+	for (uint64_t i = 0; i < nr && !r && !reader->short_of; i++)
+		r = read_system_formats(data, reader, take_tracing_string(reader));
+	return r;
+}
+
+static int read_tracing_header(struct tracing_data *data, struct perfdata_cursor *reader)
+{
+	struct perfdata_bytes magic = perfdata_take(reader, sizeof(MAGIC) - 1);
+	uint64_t big_endian;
+
+	if (!magic.data || memcmp(magic.data, MAGIC, magic.size))
+		return -EINVAL;
+	take_tracing_string(reader);
+	big_endian = take_tracing_u8(reader);
+	data->long_size = take_tracing_u8(reader);
+	perfdata_take_u32(reader);
+	if (big_endian != (BYTE_ORDER == BIG_ENDIAN))
+		return -ENOTSUP;
+	/* header_page, header_event: ftrace's rings, unused by perf. */
+	for (int i = 0; i < 2; i++) {
+		take_tracing_string(reader);
+		perfdata_take(reader, perfdata_take_u64(reader));
+	}
+	return reader->short_of || (data->long_size != 4 && data->long_size != 8) ? -EINVAL : 0;
+}
+
+static int compare_format_ids(const void *a, const void *b)
+{
+	const struct tracing_format *x = a, *y = b;
+
+	return array_compare(x->id, y->id);
+}
+
+int tracing_data_read(struct tracing_data *ret, const struct perfdata_file *file)
+{
+	struct tracing_data data = {};
+	struct perfdata_section section;
+	struct perfdata_cursor reader;
+	int r = perfdata_feature(file, PERFDATA_FEATURE_TRACING_DATA, &section);
+
+	if (r)
+		return r;
+	reader = (struct perfdata_cursor){ file->bytes + section.offset, section.size, false };
+	r = read_tracing_header(&data, &reader);
+	if (!r)
+		r = read_formats(&data, &reader);
+	/* The kernel's symbols and strings, for print formats. */
+	perfdata_take(&reader, perfdata_take_u32(&reader));
+	perfdata_take(&reader, perfdata_take_u32(&reader));
+	if (!r && reader.short_of)
+		r = -EINVAL;
+	if (r) {
+		tracing_data_release(&data);
+		return r;
+	}
+	if (data.nr)
+		qsort(data.formats, data.nr, sizeof(*data.formats), compare_format_ids);
+	*ret = data;
+	return 0;
+}
+
+void tracing_data_release(struct tracing_data *data)
+{
+	free(data->formats);
+	*data = (struct tracing_data){};
+}
+
+const struct tracing_format *tracing_data_find(const struct tracing_data *data, uint64_t id)
+{
+	const struct tracing_format key = { .id = id };
+
+	return data->nr ? bsearch(&key, data->formats, data->nr, sizeof(key), compare_format_ids)
+			: NULL;
+}
 
 #define NUMBER_MAX 6 /* digits */
 /* Maximum size of an event: offsets in it have 16 bits. */
@@ -30,18 +181,18 @@ struct text {
 	const char *at, *end;
 };
 
-static bool is_word(char c)
+static bool is_word_char(char c)
 {
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-static void skip_word(struct text *text)
+static void skip_word_chars(struct text *text)
 {
-	while (text->at < text->end && is_word(*text->at))
+	while (text->at < text->end && is_word_char(*text->at))
 		text->at++;
 }
 
-static bool skip_text(struct text *text, const char *expected)
+static bool skip_expected_text(struct text *text, const char *expected)
 {
 	size_t length = strlen(expected);
 
@@ -51,7 +202,7 @@ static bool skip_text(struct text *text, const char *expected)
 	return true;
 }
 
-static bool skip_digits(struct text *text)
+static bool skip_number_digits(struct text *text)
 {
 	const char *begin = text->at;
 
@@ -66,13 +217,13 @@ static bool skip_declaration(struct text *text)
 	unsigned int words = 0;
 
 	while (text->at < text->end && *text->at != ';') {
-		if (is_word(*text->at)) {
-			skip_word(text);
+		if (is_word_char(*text->at)) {
+			skip_word_chars(text);
 			words++;
 		} else if (*text->at == '[' && words) {
 			text->at++;
-			skip_word(text);
-			if (!skip_text(text, "]"))
+			skip_word_chars(text);
+			if (!skip_expected_text(text, "]"))
 				return false;
 		} else if (words && (*text->at == ' ' || *text->at == '*')) {
 			text->at++;
@@ -85,25 +236,28 @@ static bool skip_declaration(struct text *text)
 
 static bool skip_field_line(struct text *text)
 {
-	return skip_declaration(text) && skip_text(text, ";\toffset:") && skip_digits(text) &&
-	       skip_text(text, ";\tsize:") && skip_digits(text) && skip_text(text, ";") &&
-	       (!skip_text(text, "\tsigned:") || (skip_digits(text) && skip_text(text, ";"))) &&
-	       skip_text(text, "\n");
+	return skip_declaration(text) && skip_expected_text(text, ";\toffset:") &&
+	       skip_number_digits(text) && skip_expected_text(text, ";\tsize:") &&
+	       skip_number_digits(text) && skip_expected_text(text, ";") &&
+	       (!skip_expected_text(text, "\tsigned:") ||
+		(skip_number_digits(text) && skip_expected_text(text, ";"))) &&
+	       skip_expected_text(text, "\n");
 }
 
 /* Whether the part before `print fmt:` has the kernel's layout: a name, an ID, fields. */
-static bool head_is_plain(const char *bytes, size_t size)
+static bool has_plain_layout(const char *bytes, size_t size)
 {
 	struct text text = { bytes, bytes + size };
 
-	if (!skip_text(&text, "name: "))
+	if (!skip_expected_text(&text, "name: "))
 		return false;
-	skip_word(&text);
-	if (!skip_text(&text, "\nID: ") || !skip_digits(&text) || !skip_text(&text, "\nformat:\n"))
+	skip_word_chars(&text);
+	if (!skip_expected_text(&text, "\nID: ") || !skip_number_digits(&text) ||
+	    !skip_expected_text(&text, "\nformat:\n"))
 		return false;
 	while (text.at < text.end) {
-		if (skip_text(&text, "\tfield:") ? !skip_field_line(&text)
-						 : !skip_text(&text, "\n"))
+		if (skip_expected_text(&text, "\tfield:") ? !skip_field_line(&text)
+							  : !skip_expected_text(&text, "\n"))
 			return false;
 	}
 	return true;
@@ -132,7 +286,7 @@ static bool fields_are_possible(const struct tep_event *event)
 #define PRINT "print fmt:"
 
 /* Size of the part before the print format; 0: none. */
-static size_t find_print(const struct perfdata_bytes *text)
+static size_t find_print_format(const struct perfdata_bytes *text)
 {
 	const uint8_t *print = memmem(text->data, text->size, "\n" PRINT, strlen("\n" PRINT));
 
@@ -145,11 +299,11 @@ static int parse(struct event_format *format, const struct tracing_data *data,
 		 const struct tracing_format *text)
 {
 	const char *bytes = (const char *)text->text.data;
-	size_t head = find_print(&text->text);
+	size_t head = find_print_format(&text->text);
 	_cleanup_free_ char *copy = NULL;
 	int r;
 
-	if (!head || !head_is_plain(bytes, head))
+	if (!head || !has_plain_layout(bytes, head))
 		return -EINVAL;
 	copy = strfmt("%.*s" PRINT " \"\"\n", (int)head, bytes);
 	format->tep = tep_alloc();
@@ -191,18 +345,18 @@ const char *event_format_name(const struct event_format *format)
 	return format->event->name;
 }
 
-static bool is_inside(const struct perfdata_bytes *raw, uint64_t offset, uint64_t size)
+static bool is_inside_record(const struct perfdata_bytes *raw, uint64_t offset, uint64_t size)
 {
 	return offset <= raw->size && size <= raw->size - offset;
 }
 
-static bool read_number(const struct tep_format_field *field, const struct perfdata_bytes *raw,
-			uint64_t *value)
+static bool read_field_number(const struct tep_format_field *field,
+			      const struct perfdata_bytes *raw, uint64_t *value)
 {
 	unsigned int bits = 8 * (unsigned int)field->size;
 
 	if (field->size > 8 || (field->size & (field->size - 1)) || !field->size ||
-	    !is_inside(raw, (uint64_t)field->offset, (uint64_t)field->size))
+	    !is_inside_record(raw, (uint64_t)field->offset, (uint64_t)field->size))
 		return false;
 	*value = tep_read_number(field->event->tep, raw->data + field->offset, field->size);
 	if (field->flags & TEP_FIELD_IS_SIGNED && bits < 64 && *value >> (bits - 1))
@@ -215,19 +369,20 @@ bool event_format_number(const struct event_format *format, const struct perfdat
 {
 	const struct tep_format_field *field = tep_find_any_field(format->event, name);
 
-	return field && !(field->flags & TEP_FIELD_IS_ARRAY) && read_number(field, raw, value);
+	return field && !(field->flags & TEP_FIELD_IS_ARRAY) &&
+	       read_field_number(field, raw, value);
 }
 
 /* Finds the bytes of an array. The field of a dynamic array has offset and size. */
-static bool find_array(const struct tep_format_field *field, const struct perfdata_bytes *raw,
-		       uint64_t *offset, uint64_t *size)
+static bool find_field_array(const struct tep_format_field *field, const struct perfdata_bytes *raw,
+			     uint64_t *offset, uint64_t *size)
 {
 	uint64_t place;
 
 	*offset = (uint64_t)field->offset;
 	*size = (uint64_t)field->size;
 	if (field->flags & TEP_FIELD_IS_DYNAMIC) {
-		if (field->size != 4 || !read_number(field, raw, &place))
+		if (field->size != 4 || !read_field_number(field, raw, &place))
 			return false;
 		if (!(field->flags & TEP_FIELD_IS_RELATIVE))
 			*offset = 0;
@@ -236,7 +391,7 @@ static bool find_array(const struct tep_format_field *field, const struct perfda
 		*offset += place & 0xffff;
 		*size = place >> 16 & 0xffff;
 	}
-	return is_inside(raw, *offset, *size);
+	return is_inside_record(raw, *offset, *size);
 }
 
 bool event_format_text(const struct event_format *format, const struct perfdata_bytes *raw,
@@ -247,7 +402,7 @@ bool event_format_text(const struct event_format *format, const struct perfdata_
 
 	text[0] = '\0';
 	if (!field || !(field->flags & TEP_FIELD_IS_ARRAY) ||
-	    !find_array(field, raw, &offset, &length))
+	    !find_field_array(field, raw, &offset, &length))
 		return false;
 	snprintf(text, size, "%.*s", (int)length, (const char *)raw->data + offset);
 	return true;
@@ -261,7 +416,7 @@ bool event_format_cpu(const struct event_format *format, const struct perfdata_b
 	uint64_t offset, size;
 
 	if (!field || !(field->flags & TEP_FIELD_IS_DYNAMIC) || cpu < 0 ||
-	    !find_array(field, raw, &offset, &size))
+	    !find_field_array(field, raw, &offset, &size))
 		return false;
 	*is_set = (uint64_t)cpu / 8 < size &&
 		  raw->data[offset + (unsigned int)cpu / 8] >> cpu % 8 & 1;

@@ -57,7 +57,7 @@ static int name_kind(struct tracepoint_kind *kind, const struct perfdata_kind *e
 	return 0;
 }
 
-static uint64_t clock_period(const struct perf_event_attr *attr)
+static uint64_t sample_clock_period(const struct perf_event_attr *attr)
 {
 	if (attr->type != PERF_TYPE_SOFTWARE ||
 	    (attr->config != PERF_COUNT_SW_CPU_CLOCK && attr->config != PERF_COUNT_SW_TASK_CLOCK) ||
@@ -66,14 +66,14 @@ static uint64_t clock_period(const struct perf_event_attr *attr)
 	return attr->freq ? NSEC_PER_SEC / attr->sample_freq : attr->sample_period;
 }
 
-static int read_kind(struct tracepoints *tracepoints, size_t i)
+static int read_event_kind(struct tracepoints *tracepoints, size_t i)
 {
 	const struct perfdata_kind *event = &tracepoints->events.kinds[i];
 	struct tracepoint_kind *kind = &tracepoints->kinds[i];
 	const struct tracing_format *text = NULL;
 	int r = 0;
 
-	kind->clock_ns = clock_period(&event->attr);
+	kind->clock_ns = sample_clock_period(&event->attr);
 	if (event->attr.type == PERF_TYPE_TRACEPOINT)
 		text = tracing_data_find(&tracepoints->data, event->attr.config);
 	if (text)
@@ -91,13 +91,13 @@ static int read_kinds(struct tracepoints *tracepoints)
 	if (!tracepoints->kinds)
 		return -ENOMEM;
 	for (size_t i = 0; i < tracepoints->events.nr && !r; i++)
-		r = read_kind(tracepoints, i);
+		r = read_event_kind(tracepoints, i);
 	return r;
 }
 
 /* Reads the record at an offset, and moves to the next one. False: no record, or no sample. */
-static bool read_sample(const struct tracepoints *tracepoints, uint64_t *at,
-			struct perfdata_sample *sample)
+static bool read_sample_record(const struct tracepoints *tracepoints, uint64_t *at,
+			       struct perfdata_sample *sample)
 {
 	struct perfdata_record record;
 
@@ -105,20 +105,20 @@ static bool read_sample(const struct tracepoints *tracepoints, uint64_t *at,
 	       perfdata_sample(&tracepoints->events, &record, sample);
 }
 
-static int compare_places(const void *a, const void *b)
+static int compare_sample_places(const void *a, const void *b)
 {
 	const struct place *one = a, *other = b;
 
 	return array_compare(one->time, other->time) ?: array_compare(one->at, other->at);
 }
 
-static int find_samples(struct tracepoints *tracepoints, const struct sample_window *window)
+static int find_window_samples(struct tracepoints *tracepoints, const struct sample_window *window)
 {
 	uint64_t at = tracepoints->file->data.offset;
 
 	for (uint64_t before = at;; before = at) {
 		struct perfdata_sample sample;
-		bool found = read_sample(tracepoints, &at, &sample);
+		bool found = read_sample_record(tracepoints, &at, &sample);
 
 		if (at == before)
 			break;
@@ -129,7 +129,8 @@ static int find_samples(struct tracepoints *tracepoints, const struct sample_win
 		tracepoints->places[tracepoints->nr++] = (struct place){ sample.time, before };
 	}
 	if (tracepoints->nr)
-		qsort(tracepoints->places, tracepoints->nr, sizeof(struct place), compare_places);
+		qsort(tracepoints->places, tracepoints->nr, sizeof(struct place),
+		      compare_sample_places);
 	return 0;
 }
 
@@ -149,7 +150,7 @@ static int read_all(struct tracepoints *tracepoints, const struct sample_window 
 	r = read_kinds(tracepoints);
 	if (r)
 		return r;
-	return find_samples(tracepoints, window);
+	return find_window_samples(tracepoints, window);
 }
 
 /* Frees `tracepoints` on failure. */
@@ -213,7 +214,7 @@ bool tracepoints_frame(const struct perfdata_bytes *callchain, uint64_t *at, uin
 	return false;
 }
 
-static int map_folder(struct tracepoints *tracepoints, const char *folder)
+static int map_folder_data(struct tracepoints *tracepoints, const char *folder)
 {
 	_cleanup_free_ char *path = strfmt("%s/data", folder);
 	_cleanup_close_ int fd = -1;
@@ -229,7 +230,7 @@ int tracepoints_open(struct tracepoints **ret, const char *folder,
 		     const struct sample_window *window, char **why)
 {
 	struct tracepoints *tracepoints = calloc(1, sizeof(*tracepoints));
-	int r = tracepoints ? map_folder(tracepoints, folder) : -ENOMEM;
+	int r = tracepoints ? map_folder_data(tracepoints, folder) : -ENOMEM;
 
 	if (r) {
 		tracepoints_free(tracepoints);
@@ -257,7 +258,7 @@ bool tracepoints_next(struct tracepoints *tracepoints, struct tracepoint_event *
 	if (tracepoints->next == tracepoints->nr)
 		return false;
 	at = tracepoints->places[tracepoints->next++].at;
-	if (!read_sample(tracepoints, &at, &sample))
+	if (!read_sample_record(tracepoints, &at, &sample))
 		return false;
 	*event = (struct tracepoint_event){
 		.kind = &tracepoints->kinds[sample.kind - tracepoints->events.kinds],

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 
 #include "code/names.h"
+#include "code/sideband.h"
 #include "events/tracepoints.h"
-#include "pt/sideband.h"
 
 struct code;
 struct sideband;

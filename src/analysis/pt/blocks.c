@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Decodes a segment: blocks of code, and the events between them. */
 #include "pt/blocks_internal.h"
 
 #include <string.h>
 
 #include "code/code.h"
-#include "pt/psb.h"
 
 /* Maximum number of items that one step adds. */
 #define STEP_ITEMS 4
@@ -13,16 +13,16 @@
 #define BLOCKS_WITHOUT_PACKET 4096
 
 /* libipt before 2.1 calls back for the packets of Event Trace. */
-static int skip_packet(struct pt_packet_unknown *unknown, const struct pt_config *config,
-		       const uint8_t *at, void *context)
+static int skip_unknown_packet(struct pt_packet_unknown *unknown, const struct pt_config *config,
+			       const uint8_t *at, void *context)
 {
-	size_t size = pace_packet_size(at, config->end);
+	size_t size = timing_packet_size(at, config->end);
 
 	return size ? (int)size : -pte_bad_opc;
 }
 
 /* Erratum SKL014: if a direct branch leaves the ranges, the trace may lack its target. */
-static void set_filter(struct pt_conf_addr_filter *filter, const struct sideband_pt *pt)
+static void set_address_filter(struct pt_conf_addr_filter *filter, const struct sideband_pt *pt)
 {
 	uint64_t *const bounds[][2] = {
 		{ &filter->addr0_a, &filter->addr0_b },
@@ -56,25 +56,15 @@ void blocks_env_init(struct blocks_env *env, const struct sideband *sideband, ui
 	config->nom_freq = (uint8_t)pt->max_nonturbo_ratio;
 	config->cpuid_0x15_eax = pt->tsc_ctc_d;
 	config->cpuid_0x15_ebx = pt->tsc_ctc_n;
-	set_filter(&config->addr_filter, pt);
-	config->decode.callback = skip_packet;
+	set_address_filter(&config->addr_filter, pt);
+	config->decode.callback = skip_unknown_packet;
 	config->flags.variant.block.end_on_call = 1;
 	config->flags.variant.block.end_on_jump = 1;
 	env->switch_to = pt->kernel ? switch_to : 0;
 }
 
-static void begin_who(struct blocks *blocks, const struct trace_queue *queue)
-{
-	int cpu = trace_cpu(queue);
-	size_t nr;
-	const struct sideband_task *tasks = sideband_tasks(blocks->env->sideband, cpu, &nr);
-
-	blocks->blank = (struct decode_item){ .cpu = cpu, .pid = -1, .tid = -1 };
-	who_begin(&blocks->who, tasks, nr, blocks->now);
-}
-
 /* libipt reports events before a PSB only after it has read the PSB+ that follows. */
-static int begin_decoder(struct blocks *blocks, const struct trace_segment *next)
+static int begin_block_decoder(struct blocks *blocks, const struct trace_segment *next)
 {
 	struct pt_config *config = &blocks->config;
 	struct psb psb;
@@ -84,8 +74,8 @@ static int begin_decoder(struct blocks *blocks, const struct trace_segment *next
 	config->end = (uint8_t *)blocks->segment.end;
 	psb = psb_read(config->begin, config->end);
 	blocks->modes = psb.modes;
-	if (pace_new(&blocks->pace, sideband_pt(blocks->env->sideband), &blocks->segment,
-		     blocks->segment.joined && psb.on))
+	if (timing_new(&blocks->timing, sideband_pt(blocks->env->sideband), &blocks->segment,
+		       blocks->segment.joined && psb.on))
 		return -ENOMEM;
 	blocks->joins = next && next->joined;
 	if (blocks->joins)
@@ -103,7 +93,9 @@ int blocks_new(struct blocks **ret, const struct blocks_env *env, const struct t
 	       const struct trace_segment *segment, const struct trace_segment *next)
 {
 	struct blocks *blocks = calloc(1, sizeof(*blocks));
-	int r;
+	const struct sideband_task *tasks;
+	int cpu = trace_cpu(queue), r;
+	size_t nr;
 
 	if (!blocks)
 		return -ENOMEM;
@@ -112,8 +104,10 @@ int blocks_new(struct blocks **ret, const struct blocks_env *env, const struct t
 	blocks->segment = *segment;
 	blocks->now = segment->time;
 	blocks->until = next && next->time ? next->time : UINT64_MAX;
-	begin_who(blocks, queue);
-	r = begin_decoder(blocks, next);
+	blocks->blank = (struct decode_item){ .cpu = cpu, .pid = -1, .tid = -1 };
+	tasks = sideband_tasks(env->sideband, cpu, &nr);
+	current_task_begin(&blocks->task, tasks, nr, blocks->now);
+	r = begin_block_decoder(blocks, next);
 	if (r) {
 		blocks_free(blocks);
 		return r;
@@ -128,7 +122,7 @@ void blocks_free(struct blocks *blocks)
 		return;
 	if (blocks->decoder)
 		pt_blk_free_decoder(blocks->decoder);
-	pace_free(blocks->pace);
+	timing_free(blocks->timing);
 	resume_free(blocks->resume);
 	free(blocks);
 }
@@ -143,182 +137,32 @@ const struct blocks_counts *blocks_counts(const struct blocks *blocks)
 	return &blocks->counts;
 }
 
-struct decode_item *blocks_add(struct blocks *blocks, enum decode_kind kind)
+/* The time of the open item's block, and its cycles. */
+static int time_open_block(struct blocks *blocks)
 {
-	struct decode_item *item = &blocks->items[blocks->nr++];
-
-	*item = blocks->blank;
-	item->time = blocks->now;
-	item->kind = kind;
-	return item;
-}
-
-/* Finds out whether another task runs, or the mappings have changed. */
-static int look(struct blocks *blocks)
-{
-	struct pt_image *image;
-	uint64_t until;
-
-	blocks->blank.pid = blocks->who.pid;
-	blocks->blank.tid = blocks->who.tid;
-	image = code_view_image(blocks->view, blocks->who.pid, blocks->now, &until);
-	if (!image)
-		return -ENOMEM;
-	pt_blk_set_image(blocks->decoder, image);
-	blocks->check = until < who_until(&blocks->who) ? until : who_until(&blocks->who);
-	return 0;
-}
-
-/* The segment began during a task switch, and no branch to __switch_to was seen since: that branch
- * came earlier. */
-static void look_back(struct blocks *blocks)
-{
-	blocks->who.midway = false;
-	for (size_t i = 0; i < blocks->nr; i++) {
-		blocks->items[i].pid = blocks->who.pid;
-		blocks->items[i].tid = blocks->who.tid;
-	}
-}
-
-static int switched(struct blocks *blocks)
-{
-	if (blocks->who.midway)
-		look_back(blocks);
-	return look(blocks);
-}
-
-uint64_t blocks_position(const struct blocks *blocks)
-{
-	uint64_t offset = 0;
-
-	(void)pt_blk_get_offset(blocks->decoder, &offset);
-	return blocks->resume ? resume_offset(offset) : offset;
-}
-
-bool blocks_move(struct blocks *blocks)
-{
-	bool branched;
-
-	blocks->position = blocks_position(blocks);
-	branched = pace_move(blocks->pace, blocks->position);
-	if (READS_AHEAD)
-		pace_pass(blocks->pace);
-	return branched;
-}
-
-static void count_step(struct blocks_steps *steps, uint64_t step_ns)
-{
-	unsigned int i = 63 - (unsigned int)__builtin_clzll(step_ns);
-
-	if (i >= BLOCKS_STEPS)
-		i = BLOCKS_STEPS - 1;
-	steps->nr[i]++;
-	steps->sum_ns[i] += step_ns;
-}
-
-int blocks_set_time(struct blocks *blocks, uint64_t tsc)
-{
-	uint64_t now = tsc ? trace_clock_ns(blocks->clock, tsc) : 0;
-
-	if (now <= blocks->now)
-		return 0;
-	if (blocks->flowing)
-		count_step(&blocks->counts.steps, now - blocks->now);
-	blocks->now = now;
-	if (now < blocks->check)
-		return 0;
-	return who_at(&blocks->who, now) ? switched(blocks) : look(blocks);
-}
-
-static bool is_user(uint64_t ip)
-{
-	return !(ip >> 63);
-}
-
-int blocks_go_on(struct blocks *blocks, uint64_t ip)
-{
-	struct who *who = &blocks->who;
-	bool changed;
-
-	if (is_user(ip))
-		changed = who_in_user(who, blocks->now);
-	else if (ip == blocks->env->switch_to)
-		changed = who_switch(who, blocks->now, blocks->until);
-	else
-		changed = who_at(who, blocks->now);
-	return changed ? switched(blocks) : 0;
-}
-
-/* Execution continues at `to`: completes the open item. */
-static int close_open(struct blocks *blocks, uint64_t to)
-{
-	struct decode_item *open = blocks->open;
-	bool changed = false;
-
-	blocks->open = NULL;
-	open->to = to;
-	open->end = item_end(open->code, to);
-	if (open->end == DECODE_INTERRUPT)
-		open->from = open->code->last + open->code->length;
-	if (to == blocks->env->switch_to && to)
-		changed = who_switch(&blocks->who, blocks->now, blocks->until);
-	else if ((open->end == DECODE_SYSRET || open->end == DECODE_IRET) && is_user(to))
-		changed = who_in_user(&blocks->who, blocks->now);
-	return changed ? switched(blocks) : 0;
-}
-
-int blocks_arrive(struct blocks *blocks, uint64_t ip)
-{
-	if (blocks->open)
-		return close_open(blocks, ip);
-	if (!blocks->flowing)
-		blocks_add(blocks, DECODE_BEGIN)->to = ip;
-	blocks->flowing = true;
-	blocks->lost = false;
-	return 0;
-}
-
-static int pace_block(struct blocks *blocks)
-{
-	if (!blocks_move(blocks))
-		return 0;
-	blocks->open->cycles = pace_take(blocks->pace);
-	return blocks_set_time(blocks, pace_first(blocks->pace));
-}
-
-/* The block may have used the last branch packet that was passed. */
-static int pace_ahead(struct blocks *blocks)
-{
-	uint64_t tsc = pace_last(blocks->pace, PACE_BRANCH);
+	uint64_t tsc = timing_last(blocks->timing, TIMING_BRANCH);
 	uint8_t branch = blocks->open->code->branch;
 
+	if (!READS_AHEAD) {
+		if (!blocks_move(blocks))
+			return 0;
+		blocks->open->cycles = timing_take(blocks->timing);
+		return blocks_set_time(blocks, timing_first(blocks->timing));
+	}
+	/* The block may have used the last branch packet that was passed. */
 	if (blocks_position(blocks) == blocks->position && branch != CODE_COND &&
 	    branch != CODE_RETURN)
 		return 0;
-	blocks->open->cycles = pace_rest(blocks->pace);
+	blocks->open->cycles = timing_rest(blocks->timing);
 	blocks_move(blocks);
 	return blocks_set_time(blocks, tsc);
 }
 
-/* Merges the last item into the run before it. */
-static void join_run(struct blocks *blocks)
-{
-	struct decode_item *item = blocks->open;
-	bool passes_mark = item->time >= blocks->mark;
-
-	if (passes_mark)
-		blocks->mark = item_next_mark(blocks->env->marks, item->time);
-	if (blocks->env->runs && !passes_mark && item > blocks->items &&
-	    item_join_run(item - 1, item)) {
-		blocks->open = item - 1;
-		blocks->nr--;
-	}
-}
-
-static int add_block(struct blocks *blocks, const struct pt_block *block)
+static int add_block_item(struct blocks *blocks, const struct pt_block *block)
 {
 	const struct code_block *code = code_view_block(blocks->view, block);
 	struct decode_item *item;
+	bool passes_mark;
 	int r;
 
 	if (!code)
@@ -332,23 +176,27 @@ static int add_block(struct blocks *blocks, const struct pt_block *block)
 	item->code = code;
 	item->first = code->first;
 	item->insns = code->insns;
-	r = READS_AHEAD ? pace_ahead(blocks) : pace_block(blocks);
+	r = time_open_block(blocks);
 	item->time = blocks->now;
-	join_run(blocks);
+	/* Merges it into the run before it. */
+	passes_mark = item->time >= blocks->mark;
+	if (passes_mark)
+		blocks->mark = item_next_mark(blocks->env->marks, item->time);
+	if (blocks->env->runs && !passes_mark && item > blocks->items &&
+	    item_join_run(item - 1, item)) {
+		blocks->open = item - 1;
+		blocks->nr--;
+	}
 	return r;
 }
 
 /* libipt may end a block after an instruction that is no branch, depending on the code it has read
- * before. Such a block is merged with the next one. */
-static bool is_part(const struct pt_block *block, int status)
-{
-	return status >= 0 && !(status & pts_event_pending) && !block->truncated &&
-	       block->iclass == ptic_other;
-}
-
-static int take_block(struct blocks *blocks, struct pt_block *block, int status)
+ * before. Such a part is merged with the next block. */
+static int take_libipt_block(struct blocks *blocks, struct pt_block *block)
 {
 	struct pt_block *part = &blocks->part;
+	bool is_part = blocks->status >= 0 && !(blocks->status & pts_event_pending) &&
+		       !block->truncated && block->iclass == ptic_other;
 
 	if (part->ninsn && block->ninsn && part->ninsn + block->ninsn <= UINT16_MAX) {
 		block->ip = part->ip;
@@ -356,7 +204,7 @@ static int take_block(struct blocks *blocks, struct pt_block *block, int status)
 		part->ninsn = 0;
 	}
 	if (part->ninsn) {
-		int r = add_block(blocks, part);
+		int r = add_block_item(blocks, part);
 
 		part->ninsn = 0;
 		if (r)
@@ -364,21 +212,14 @@ static int take_block(struct blocks *blocks, struct pt_block *block, int status)
 	}
 	if (!block->ninsn)
 		return 0;
-	if (!is_part(block, status))
-		return add_block(blocks, block);
+	if (!is_part)
+		return add_block_item(blocks, block);
 	*part = *block;
 	return 0;
 }
 
-static void end(struct blocks *blocks)
-{
-	blocks->done = true;
-	if (blocks->flowing)
-		blocks_interrupted(blocks, DECODE_LOST);
-}
-
 /* When asked again, libipt returns its position. */
-static int fail(struct blocks *blocks, const struct pt_block *block)
+static int add_decoding_error(struct blocks *blocks, const struct pt_block *block)
 {
 	struct decode_item *item;
 	struct pt_block at = *block;
@@ -408,8 +249,148 @@ static int fail(struct blocks *blocks, const struct pt_block *block)
 	return 0;
 }
 
+/* An interrupt at an instruction, which is not executed. */
+static int take_interruption(struct blocks *blocks, uint64_t from, uint64_t to, enum decode_end end)
+{
+	const struct code_block *code = blocks->open ? blocks->open->code : NULL;
+	struct decode_item *item;
+
+	/* A branch to this address is a separate item. */
+	if (!code || code->branch != CODE_NO_BRANCH ||
+	    (code->length && code->last + code->length != from)) {
+		int r = blocks_arrive(blocks, from);
+
+		if (r)
+			return r;
+	}
+	item = blocks_interrupted(blocks, end);
+	item->from = from;
+	item->to = to;
+	blocks->flowing = end != DECODE_ASYNC_DISABLED;
+	return 0;
+}
+
+static int take_overflow_event(struct blocks *blocks, const struct pt_event *event)
+{
+	int r;
+
+	if (blocks->flowing)
+		blocks_interrupted(blocks, DECODE_OVERFLOW);
+	blocks->counts.overflows++;
+	blocks->flowing = !event->ip_suppressed;
+	blocks->lost = event->ip_suppressed;
+	if (!blocks->flowing)
+		return 0;
+	r = blocks_set_time(blocks, timing_resume(blocks->timing));
+	if (!r)
+		blocks_add(blocks, DECODE_BEGIN)->to = event->variant.overflow.ip;
+	return r;
+}
+
+/* A virtual machine has its own code, of which this host knows nothing: goes on where it exits. */
+static void enter_virtual_machine(struct blocks *blocks)
+{
+	if (blocks->open || blocks->flowing)
+		blocks_interrupted(blocks, DECODE_DISABLED)->untraced = UNTRACED_GUEST;
+	blocks->flowing = false;
+	blocks->broken = true;
+	blocks->missing = 0;
+}
+
+/* The state at a PSB. This segment ends at the next one's PSB. The decoder's position does not
+ * identify it, because the decoder reads ahead. */
+static int take_status_update(struct blocks *blocks, const struct pt_event *event)
+{
+	int r = 0;
+
+	if (event->type != ptev_exec_mode)
+		return 0;
+	if (!event->ip_suppressed)
+		r = blocks_arrive(blocks, event->variant.exec_mode.ip);
+	if (blocks->modes || !blocks->joins) {
+		blocks->modes -= blocks->modes > 0;
+		return r;
+	}
+	blocks->counts.joined = blocks->flowing;
+	blocks->counts.cycles = timing_rest(blocks->timing);
+	blocks->done = true;
+	return r;
+}
+
+static int take_branch_event(struct blocks *blocks, const struct pt_event *event)
+{
+	enum decode_end end;
+	int r;
+
+	switch (event->type) {
+	case ptev_enabled:
+		r = blocks_go_on(blocks, event->variant.enabled.ip);
+		if (r)
+			return r;
+		blocks->flowing = false;
+		return blocks_arrive(blocks, event->variant.enabled.ip);
+	case ptev_disabled:
+		if (blocks->flowing)
+			blocks_interrupted(blocks, DECODE_DISABLED)->to =
+				event->ip_suppressed ? 0 : event->variant.disabled.ip;
+		blocks->flowing = false;
+		return 0;
+	case ptev_async_disabled:
+		return take_interruption(blocks, event->variant.async_disabled.at,
+					 event->ip_suppressed ? 0
+							      : event->variant.async_disabled.ip,
+					 DECODE_ASYNC_DISABLED);
+	case ptev_async_branch:
+		end = blocks->aborted ? DECODE_TX_ABORT : DECODE_INTERRUPT;
+		blocks->aborted = false;
+		return take_interruption(blocks, event->variant.async_branch.from,
+					 event->variant.async_branch.to, end);
+	case ptev_overflow:
+		return take_overflow_event(blocks, event);
+	case ptev_tsx:
+		blocks->aborted = event->variant.tsx.aborted;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/* The event that the decoder has. Only some kinds have a place in the code; other events precede
+ * the code that was executed until their time. */
+static int take_event(struct blocks *blocks)
+{
+	/* Kinds of packets for events at an address. */
+	static const uint8_t kinds[] = {
+		[ptev_enabled] = TIMING_ENABLE + 1,	    [ptev_disabled] = TIMING_DISABLE + 1,
+		[ptev_async_disabled] = TIMING_DISABLE + 1, [ptev_async_branch] = TIMING_BRANCH + 1,
+		[ptev_overflow] = TIMING_OVERFLOW + 1,	    [ptev_tsx] = TIMING_BRANCH + 1,
+	};
+	struct pt_event event;
+	int r = 0;
+
+	blocks->status = pt_blk_event(blocks->decoder, &event, sizeof(event));
+	if (!READS_AHEAD)
+		blocks_move(blocks);
+	if (blocks->status < 0) {
+		r = 0;
+	} else if (event.status_update) {
+		r = take_status_update(blocks, &event);
+	} else if (event.type == ptev_paging && event.variant.paging.non_root) {
+		blocks->passed = blocks_position(blocks);
+		r = blocks_set_time(blocks, timing_now(blocks->timing));
+		enter_virtual_machine(blocks);
+	} else if ((size_t)event.type < ARRAY_SIZE(kinds) && kinds[event.type]) {
+		blocks->passed = blocks_position(blocks);
+		r = blocks_set_time(blocks, timing_last(blocks->timing, kinds[event.type] - 1));
+		r = r ?: take_branch_event(blocks, &event);
+	}
+	if (READS_AHEAD)
+		blocks_move(blocks);
+	return r;
+}
+
 /* Recreates libipt's decoder, once, for a copy of the trace. */
-static int begin_resume(struct blocks *blocks)
+static int begin_resumption(struct blocks *blocks)
 {
 	int r = resume_new(&blocks->resume, &blocks->config);
 
@@ -417,16 +398,16 @@ static int begin_resume(struct blocks *blocks)
 		return r;
 	pt_blk_free_decoder(blocks->decoder);
 	blocks->decoder = pt_blk_alloc_decoder(&blocks->config);
-	return blocks->decoder ? look(blocks) : -ENOMEM;
+	return blocks->decoder ? blocks_update_image(blocks) : -ENOMEM;
 }
 
 /* Later returns are resolved if their calls come after this point. */
-static int resume(struct blocks *blocks)
+static int resume_decoding(struct blocks *blocks)
 {
 	uint64_t end = (uint64_t)(blocks->segment.end - blocks->segment.begin);
 	struct resume_point point;
 	bool found;
-	int r = blocks->resume ? 0 : begin_resume(blocks);
+	int r = blocks->resume ? 0 : begin_resumption(blocks);
 
 	blocks->part.ninsn = 0;
 	found = !r && resume_find(blocks->resume, blocks->passed, &point);
@@ -439,15 +420,15 @@ static int resume(struct blocks *blocks)
 	}
 	blocks->broken = blocks->ran = blocks->flowing = blocks->aborted = false;
 	blocks->counts.overflows += point.overflowed;
-	pace_move(blocks->pace, point.offset);
-	r = blocks_set_time(blocks, pace_now(blocks->pace));
+	timing_move(blocks->timing, point.offset);
+	r = blocks_set_time(blocks, timing_now(blocks->timing));
 	r = r ?: blocks_go_on(blocks, point.ip);
 	blocks->modes = 1;
 	blocks->status = pt_blk_sync_set(blocks->decoder, resume_write(blocks->resume, &point));
 	return r;
 }
 
-static bool is_endless(struct blocks *blocks)
+static bool is_endless_loop(struct blocks *blocks)
 {
 	uint64_t before = blocks->at;
 
@@ -457,59 +438,49 @@ static bool is_endless(struct blocks *blocks)
 	return blocks->at == before;
 }
 
-static int step(struct blocks *blocks)
-{
-	struct pt_block block = { 0 };
-	bool endless = false;
-	int r;
-
-	if (blocks->broken)
-		return resume(blocks);
-	/* The decoder could not begin there. */
-	if (blocks->status < 0) {
-		r = 0;
-	} else if (blocks->status & pts_event_pending) {
-		r = blocks_take_event(blocks);
-	} else {
-		blocks->status = pt_blk_next(blocks->decoder, &block, sizeof(block));
-		r = take_block(blocks, &block, blocks->status);
-		endless = blocks->status >= 0 && is_endless(blocks);
-		if (endless)
-			blocks->status = -pte_bad_query;
-	}
-	blocks->at_end |= blocks->status >= 0 && blocks->status & pts_eos;
-	if (r || blocks->status >= 0)
-		return r;
-	if (blocks->status != -pte_eos && !blocks->at_end) {
-		/* The rest of a damaged trace would take equally long. */
-		blocks->done = endless;
-		return fail(blocks, &block);
-	}
-	end(blocks);
-	return 0;
-}
-
-static void go_on(struct blocks *blocks, struct decode_item *items)
-{
-	blocks->items = items;
-	blocks->nr = blocks->is_carried;
-	blocks->open = NULL;
-	if (!blocks->is_carried)
-		return;
-	items[0] = blocks->carried;
-	blocks->open = &items[0];
-}
-
 int blocks_read(struct blocks *blocks, struct code_view *view, struct decode_item *items,
 		size_t room, size_t *nr)
 {
 	int r;
 
 	blocks->view = view;
-	go_on(blocks, items);
-	r = look(blocks);
-	while (!r && !blocks->done && blocks->nr + STEP_ITEMS <= room)
-		r = step(blocks);
+	blocks->items = items;
+	blocks->nr = blocks->is_carried;
+	blocks->open = blocks->is_carried ? items : NULL;
+	if (blocks->is_carried)
+		items[0] = blocks->carried;
+	r = blocks_update_image(blocks);
+	while (!r && !blocks->done && blocks->nr + STEP_ITEMS <= room) {
+		struct pt_block block = { 0 };
+		bool endless = false;
+
+		if (blocks->broken) {
+			r = resume_decoding(blocks);
+			continue;
+		}
+		/* Below 0, the decoder could not begin there. */
+		if (blocks->status >= 0 && blocks->status & pts_event_pending) {
+			r = take_event(blocks);
+		} else if (blocks->status >= 0) {
+			blocks->status = pt_blk_next(blocks->decoder, &block, sizeof(block));
+			r = take_libipt_block(blocks, &block);
+			endless = blocks->status >= 0 && is_endless_loop(blocks);
+			if (endless)
+				blocks->status = -pte_bad_query;
+		}
+		blocks->at_end |= blocks->status >= 0 && blocks->status & pts_eos;
+		if (r || blocks->status >= 0)
+			continue;
+		if (blocks->status != -pte_eos && !blocks->at_end) {
+			/* The rest of a damaged trace would take equally long. */
+			blocks->done = endless;
+			r = add_decoding_error(blocks, &block);
+			continue;
+		}
+		blocks->done = true;
+		if (blocks->flowing)
+			blocks_interrupted(blocks, DECODE_LOST);
+	}
 	blocks->is_carried = blocks->open && !blocks->done;
 	if (blocks->is_carried)
 		blocks->carried = items[--blocks->nr];

@@ -5,8 +5,8 @@
 
 #include <intel-pt.h>
 
+#include "code/sideband.h"
 #include "pt/item.h"
-#include "pt/sideband.h"
 #include "pt/trace.h"
 #include "util.h"
 

@@ -35,7 +35,7 @@ struct decode {
 	struct blocks_steps steps;
 };
 
-static int map_file(struct decode *decode, char **why)
+static int map_data_file(struct decode *decode, char **why)
 {
 	_cleanup_close_ int fd = open(decode->opts.data, O_RDONLY | O_CLOEXEC);
 	struct stat st;
@@ -53,7 +53,7 @@ static int map_file(struct decode *decode, char **why)
 	return r;
 }
 
-static int open_code(struct decode *decode, char **why)
+static int open_traced_code(struct decode *decode, char **why)
 {
 	const struct code_opts opts = {
 		.data = decode->opts.data,
@@ -75,16 +75,16 @@ static int open_code(struct decode *decode, char **why)
 
 static int open_all(struct decode *decode, char **why)
 {
-	int r = map_file(decode, why);
+	int r = map_data_file(decode, why);
 
 	if (!r)
 		r = sideband_new(&decode->sideband, &decode->file, why);
 	if (!r)
 		r = trace_new(&decode->trace, &decode->file, decode->sideband, why);
-	return r ? r : open_code(decode, why);
+	return r ? r : open_traced_code(decode, why);
 }
 
-static int begin(struct decode *decode)
+static int open_item_streams(struct decode *decode)
 {
 	const struct jobs_opts opts = {
 		.env = &decode->env,
@@ -128,7 +128,7 @@ int decode_new(struct decode **ret, const struct decode_opts *opts, char **why)
 	decode->opts = *opts;
 	r = open_all(decode, why);
 	if (!r)
-		r = begin(decode);
+		r = open_item_streams(decode);
 	if (r) {
 		decode_free(decode);
 		return r;
@@ -153,7 +153,7 @@ void decode_free(struct decode *decode)
 	free(decode);
 }
 
-static void note_error(struct decode *decode, const struct decode_item *item)
+static void note_first_error(struct decode *decode, const struct decode_item *item)
 {
 	struct decode_stats *stats = &decode->stats;
 	char text[96];
@@ -165,7 +165,7 @@ static void note_error(struct decode *decode, const struct decode_item *item)
 		 item->cpu, item->offset, text);
 }
 
-static void count(struct decode *decode, const struct stream *stream)
+static void count_chunk_stats(struct decode *decode, const struct stream *stream)
 {
 	const struct chunk *chunk = stream->chunk;
 	struct decode_stats *stats = &decode->stats;
@@ -183,12 +183,12 @@ static void count(struct decode *decode, const struct stream *stream)
 	stats->errors += chunk->counts.errors;
 	stats->overflows += chunk->counts.overflows;
 	if (chunk->counts.errors)
-		note_error(decode, &chunk->counts.first_error);
+		note_first_error(decode, &chunk->counts.first_error);
 }
 
 /* Segments are decoded independently. If a segment continues the previous one, drops the begin of
  * the trace, and replaces estimated times by those of the previous one. */
-static void join(struct stream *stream)
+static void join_chunk_to_stream(struct stream *stream)
 {
 	struct chunk *chunk = stream->chunk;
 
@@ -208,17 +208,17 @@ static void join(struct stream *stream)
 	stream->cycles = chunk->counts.cycles;
 }
 
-static bool is_loaded(const struct stream *stream)
+static bool stream_is_loaded(const struct stream *stream)
 {
 	return stream->chunk && stream->at < stream->chunk->nr;
 }
 
 /* Waits until the stream has an item or ends. */
-static int load(struct decode *decode, size_t i)
+static int load_next_chunk(struct decode *decode, size_t i)
 {
 	struct stream *stream = &decode->streams[i];
 
-	while (!is_loaded(stream)) {
+	while (!stream_is_loaded(stream)) {
 		int r;
 
 		if (stream->chunk)
@@ -230,15 +230,15 @@ static int load(struct decode *decode, size_t i)
 		stream->ended = !stream->chunk;
 		if (stream->ended)
 			return 0;
-		count(decode, stream);
-		join(stream);
+		count_chunk_stats(decode, stream);
+		join_chunk_to_stream(stream);
 	}
 	return 0;
 }
 
-static uint64_t time_of(const struct stream *stream)
+static uint64_t next_item_time(const struct stream *stream)
 {
-	return is_loaded(stream) ? stream->chunk->items[stream->at].time : stream->last;
+	return stream_is_loaded(stream) ? stream->chunk->items[stream->at].time : stream->last;
 }
 
 /* The stream with the earliest next item, and the time until which it stays the earliest. Among
@@ -250,7 +250,7 @@ static size_t first_stream(const struct decode *decode, uint64_t *until)
 
 	*until = UINT64_MAX;
 	for (size_t i = 0; i < decode->nr_streams; i++) {
-		uint64_t here = time_of(&decode->streams[i]);
+		uint64_t here = next_item_time(&decode->streams[i]);
 
 		if (decode->streams[i].ended)
 			continue;
@@ -276,7 +276,7 @@ static size_t run_length(const struct stream *stream, uint64_t until)
 
 static bool is_over(const struct decode *decode, const struct stream *stream)
 {
-	return decode->opts.end && time_of(stream) > decode->opts.end;
+	return decode->opts.end && next_item_time(stream) > decode->opts.end;
 }
 
 int decode_next(struct decode *decode, const struct decode_item **items, size_t *nr)
@@ -294,9 +294,9 @@ int decode_next(struct decode *decode, const struct decode_item **items, size_t 
 		if (first == SIZE_MAX || is_over(decode, &decode->streams[first]))
 			return 0;
 		stream = &decode->streams[first];
-		if (is_loaded(stream))
+		if (stream_is_loaded(stream))
 			break;
-		r = load(decode, first);
+		r = load_next_chunk(decode, first);
 		if (r)
 			return r;
 	}
@@ -325,7 +325,7 @@ int decode_files(struct decode *decode, struct code_file **files, size_t *nr)
 	return code_files(decode->code, files, nr);
 }
 
-static void count_lost(const struct decode *decode, struct decode_stats *stats)
+static void count_lost_records(const struct decode *decode, struct decode_stats *stats)
 {
 	const struct decode_opts *opts = &decode->opts;
 	size_t nr;
@@ -341,7 +341,7 @@ static void count_lost(const struct decode *decode, struct decode_stats *stats)
 }
 
 /* The median, of equal ones of a bucket their mean. */
-static uint64_t median_step(const struct blocks_steps *steps)
+static uint64_t median_time_step(const struct blocks_steps *steps)
 {
 	uint64_t all = 0, nr = 0;
 
@@ -358,6 +358,6 @@ static uint64_t median_step(const struct blocks_steps *steps)
 void decode_stats(const struct decode *decode, struct decode_stats *stats)
 {
 	*stats = decode->stats;
-	stats->step_ns = median_step(&decode->steps);
-	count_lost(decode, stats);
+	stats->step_ns = median_time_step(&decode->steps);
+	count_lost_records(decode, stats);
 }

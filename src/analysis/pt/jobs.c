@@ -51,7 +51,7 @@ struct jobs {
 	int r;
 };
 
-static void free_chunks(struct chunk *chunk)
+static void free_chunk_list(struct chunk *chunk)
 {
 	while (chunk) {
 		struct chunk *next = chunk->next;
@@ -61,15 +61,15 @@ static void free_chunks(struct chunk *chunk)
 	}
 }
 
-static void free_job(struct job *job)
+static void free_segment_job(struct job *job)
 {
-	free_chunks(job->first);
+	free_chunk_list(job->first);
 	blocks_free(job->blocks);
 	free(job);
 }
 
 /* Call with the lock held. */
-static struct chunk *new_chunk(struct jobs *jobs)
+static struct chunk *take_spare_chunk(struct jobs *jobs)
 {
 	struct chunk *chunk = jobs->spare;
 
@@ -79,7 +79,7 @@ static struct chunk *new_chunk(struct jobs *jobs)
 	return chunk;
 }
 
-static void find_behind(struct source *source, uint64_t end)
+static void find_segment_behind(struct source *source, uint64_t end)
 {
 	source->behind = source->segment;
 	source->has_behind = source->has_segment && trace_next(source->queue, &source->behind);
@@ -87,7 +87,7 @@ static void find_behind(struct source *source, uint64_t end)
 		source->has_segment = source->has_behind = false;
 }
 
-static void find_tail(struct source *source, uint64_t bytes)
+static void find_tail_segment(struct source *source, uint64_t bytes)
 {
 	uint64_t size = trace_size(source->queue);
 
@@ -96,15 +96,15 @@ static void find_tail(struct source *source, uint64_t bytes)
 		if (!trace_previous(source->queue, &source->segment))
 			break;
 	}
-	find_behind(source, 0);
+	find_segment_behind(source, 0);
 }
 
-static void find_first(struct jobs *jobs, struct source *source)
+static void find_first_segment(struct jobs *jobs, struct source *source)
 {
 	uint64_t begin = jobs->opts.begin;
 
 	if (jobs->opts.tail) {
-		find_tail(source, jobs->opts.tail);
+		find_tail_segment(source, jobs->opts.tail);
 		return;
 	}
 	source->has_segment = trace_seek(source->queue, begin, &source->segment);
@@ -112,11 +112,11 @@ static void find_first(struct jobs *jobs, struct source *source)
 		if (!trace_previous(source->queue, &source->segment))
 			break;
 	}
-	find_behind(source, jobs->opts.end);
+	find_segment_behind(source, jobs->opts.end);
 }
 
 /* Appends a job for the source's next segment. */
-static int add_job(struct jobs *jobs, struct source *source)
+static int append_segment_job(struct jobs *jobs, struct source *source)
 {
 	struct job *job = calloc(1, sizeof(*job));
 	int r;
@@ -135,7 +135,7 @@ static int add_job(struct jobs *jobs, struct source *source)
 	source->end = &job->next;
 	source->has_segment = source->has_behind;
 	source->segment = source->behind;
-	find_behind(source, jobs->opts.end);
+	find_segment_behind(source, jobs->opts.end);
 	return 0;
 }
 
@@ -154,8 +154,8 @@ static int fill(struct chunk *chunk, struct job *job, struct code_view *view)
 	return r;
 }
 
-static void add_chunk(struct jobs *jobs, struct source *source, struct job *job,
-		      struct chunk *chunk)
+static void append_job_chunk(struct jobs *jobs, struct source *source, struct job *job,
+			     struct chunk *chunk)
 {
 	*job->end = chunk;
 	job->end = &chunk->next;
@@ -166,7 +166,7 @@ static void add_chunk(struct jobs *jobs, struct source *source, struct job *job,
 }
 
 /* A job of the source that can continue, or NULL. */
-static struct job *find_job(const struct jobs *jobs, const struct source *source)
+static struct job *find_ready_job(const struct jobs *jobs, const struct source *source)
 {
 	bool more = jobs->ahead < AHEAD_CHUNKS * jobs->nr_workers;
 
@@ -179,14 +179,14 @@ static struct job *find_job(const struct jobs *jobs, const struct source *source
 }
 
 /* The most urgent job: next segments first, the earliest one first. */
-static struct job *choose(struct jobs *jobs, struct source **ret)
+static struct job *choose_urgent_job(struct jobs *jobs, struct source **ret)
 {
 	struct source *start = NULL;
 	struct job *best = NULL;
 
 	for (size_t i = 0; i < jobs->nr; i++) {
 		struct source *source = &jobs->sources[i];
-		struct job *job = find_job(jobs, source);
+		struct job *job = find_ready_job(jobs, source);
 
 		if (job && (!best || job->segment.time < best->segment.time)) {
 			best = job;
@@ -197,16 +197,16 @@ static struct job *choose(struct jobs *jobs, struct source **ret)
 	}
 	if (best || !start || jobs->ahead >= AHEAD_CHUNKS * jobs->nr_workers)
 		return best;
-	jobs->r = add_job(jobs, start);
+	jobs->r = append_segment_job(jobs, start);
 	*ret = start;
-	return jobs->r ? NULL : find_job(jobs, start);
+	return jobs->r ? NULL : find_ready_job(jobs, start);
 }
 
 /* Call with the lock held; it is released while decoding. */
-static void decode(struct jobs *jobs, struct source *source, struct job *job,
-		   struct code_view *view)
+static void decode_job_chunk(struct jobs *jobs, struct source *source, struct job *job,
+			     struct code_view *view)
 {
-	struct chunk *chunk = new_chunk(jobs);
+	struct chunk *chunk = take_spare_chunk(jobs);
 	int r;
 
 	if (!chunk) {
@@ -222,12 +222,12 @@ static void decode(struct jobs *jobs, struct source *source, struct job *job,
 		jobs->r = r;
 		free(chunk);
 	} else {
-		add_chunk(jobs, source, job, chunk);
+		append_job_chunk(jobs, source, job, chunk);
 	}
 	pthread_cond_broadcast(&jobs->changed);
 }
 
-static void *work(void *arg)
+static void *decode_in_thread(void *arg)
 {
 	struct worker *worker = arg;
 	struct jobs *jobs = worker->jobs;
@@ -236,9 +236,9 @@ static void *work(void *arg)
 
 	pthread_mutex_lock(&jobs->lock);
 	while (!jobs->quit && !jobs->r) {
-		job = choose(jobs, &source);
+		job = choose_urgent_job(jobs, &source);
 		if (job)
-			decode(jobs, source, job, worker->view);
+			decode_job_chunk(jobs, source, job, worker->view);
 		else if (!jobs->r)
 			pthread_cond_wait(&jobs->changed, &jobs->lock);
 	}
@@ -247,7 +247,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-static int add_sources(struct jobs *jobs)
+static int add_trace_sources(struct jobs *jobs)
 {
 	const struct trace *trace = jobs->opts.trace;
 
@@ -261,7 +261,7 @@ static int add_sources(struct jobs *jobs)
 			continue;
 		source->queue = trace_queue(trace, i);
 		source->end = &source->jobs;
-		find_first(jobs, source);
+		find_first_segment(jobs, source);
 		jobs->nr++;
 	}
 	return 0;
@@ -279,10 +279,10 @@ static int add_worker(struct jobs *jobs)
 	return 0;
 }
 
-static int begin(struct jobs *jobs)
+static int start_job_workers(struct jobs *jobs)
 {
 	size_t nr = jobs->opts.threads ? jobs->opts.threads : 1;
-	int r = add_sources(jobs);
+	int r = add_trace_sources(jobs);
 
 	jobs->workers = calloc(nr, sizeof(*jobs->workers));
 	if (!jobs->workers)
@@ -290,7 +290,8 @@ static int begin(struct jobs *jobs)
 	while (!r && jobs->nr_workers < nr)
 		r = add_worker(jobs);
 	for (size_t i = 0; !r && nr > 1 && i < nr; i++) {
-		r = -pthread_create(&jobs->workers[i].thread, NULL, work, &jobs->workers[i]);
+		r = -pthread_create(&jobs->workers[i].thread, NULL, decode_in_thread,
+				    &jobs->workers[i]);
 		jobs->workers[i].runs = !r;
 	}
 	return r;
@@ -306,7 +307,7 @@ int jobs_new(struct jobs **ret, const struct jobs_opts *opts)
 	jobs->opts = *opts;
 	pthread_mutex_init(&jobs->lock, NULL);
 	pthread_cond_init(&jobs->changed, NULL);
-	r = begin(jobs);
+	r = start_job_workers(jobs);
 	if (r) {
 		jobs_free(jobs);
 		return r;
@@ -315,7 +316,7 @@ int jobs_new(struct jobs **ret, const struct jobs_opts *opts)
 	return 0;
 }
 
-static void end_workers(struct jobs *jobs)
+static void end_job_workers(struct jobs *jobs)
 {
 	pthread_mutex_lock(&jobs->lock);
 	jobs->quit = true;
@@ -331,18 +332,18 @@ void jobs_free(struct jobs *jobs)
 {
 	if (!jobs)
 		return;
-	end_workers(jobs);
+	end_job_workers(jobs);
 	for (size_t i = 0; i < jobs->nr; i++) {
 		while (jobs->sources[i].jobs) {
 			struct job *job = jobs->sources[i].jobs;
 
 			jobs->sources[i].jobs = job->next;
-			free_job(job);
+			free_segment_job(job);
 		}
 	}
 	for (size_t i = 0; i < jobs->nr_workers; i++)
 		code_view_free(jobs->workers[i].view);
-	free_chunks(jobs->spare);
+	free_chunk_list(jobs->spare);
 	free(jobs->sources);
 	free(jobs->workers);
 	pthread_cond_destroy(&jobs->changed);
@@ -381,10 +382,10 @@ static void end_job(struct jobs *jobs, struct source *source)
 		jobs->ahead -= source->jobs->nr;
 	else
 		source->end = &source->jobs;
-	free_job(job);
+	free_segment_job(job);
 }
 
-static struct chunk *take_first(struct jobs *jobs, struct source *source)
+static struct chunk *take_first_chunk(struct jobs *jobs, struct source *source)
 {
 	struct job *job = source->jobs;
 	struct chunk *chunk = job->first;
@@ -405,9 +406,9 @@ static void wait_for_chunk(struct jobs *jobs, struct source *source)
 		if (!source->jobs && !source->has_segment)
 			return;
 		if (!source->jobs)
-			jobs->r = add_job(jobs, source);
+			jobs->r = append_segment_job(jobs, source);
 		else if (!jobs->workers[0].runs)
-			decode(jobs, source, source->jobs, jobs->workers[0].view);
+			decode_job_chunk(jobs, source, source->jobs, jobs->workers[0].view);
 		else
 			pthread_cond_wait(&jobs->changed, &jobs->lock);
 	}
@@ -421,7 +422,7 @@ int jobs_take(struct jobs *jobs, size_t i, struct chunk **ret)
 	pthread_mutex_lock(&jobs->lock);
 	wait_for_chunk(jobs, source);
 	r = jobs->r;
-	*ret = !r && source->jobs ? take_first(jobs, source) : NULL;
+	*ret = !r && source->jobs ? take_first_chunk(jobs, source) : NULL;
 	pthread_cond_broadcast(&jobs->changed);
 	pthread_mutex_unlock(&jobs->lock);
 	return r;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "pt/resume.h"
+#include "pt/blocks_internal.h"
 
 #include <string.h>
 
-#include "pt/psb.h"
+#include "code/insns.h"
 
 struct resume {
 	struct pt_packet_decoder *packets; /* on the original trace, which is not modified */
@@ -48,7 +48,7 @@ void resume_free(struct resume *resume)
 }
 
 /* Packets have only the part of an address that differs from the previous one. */
-static bool take_ip(struct resume *resume, const struct pt_packet_ip *packet)
+static bool update_last_ip(struct resume *resume, const struct pt_packet_ip *packet)
 {
 	static const uint8_t bits[] = {
 		[pt_ipc_update_16] = 16, [pt_ipc_update_32] = 32, [pt_ipc_sext_48] = 48,
@@ -69,7 +69,7 @@ static bool take_ip(struct resume *resume, const struct pt_packet_ip *packet)
 }
 
 /* Whether a FUP with the address follows, and the CPU continued. */
-static bool is_bound_to(const struct pt_packet *packet)
+static bool binds_next_fup(const struct pt_packet *packet)
 {
 	switch (packet->type) {
 	case ppt_mode:
@@ -88,7 +88,7 @@ static bool is_bound_to(const struct pt_packet *packet)
 }
 
 /* A FUP followed by TIP or TIP.PGD is an event: decoding begins before it. */
-static bool begins_event(const struct resume *resume)
+static bool fup_begins_event(const struct resume *resume)
 {
 	struct pt_packet_decoder *packets = resume->packets;
 	struct pt_packet packet = { 0 };
@@ -109,7 +109,7 @@ static bool begins_event(const struct resume *resume)
 static bool take_fup(struct resume *resume)
 {
 	bool told = !resume->in_state &&
-		    (resume->overflowed || (!resume->bound && begins_event(resume)));
+		    (resume->overflowed || (!resume->bound && fup_begins_event(resume)));
 
 	resume->bound = false;
 	return told;
@@ -117,9 +117,9 @@ static bool take_fup(struct resume *resume)
 
 /* Whether decoding of the host's code can continue after the packet, or at one that begins an
  * event. */
-static bool take(struct resume *resume, const struct pt_packet *packet)
+static bool can_resume_after(struct resume *resume, const struct pt_packet *packet)
 {
-	resume->bound |= is_bound_to(packet);
+	resume->bound |= binds_next_fup(packet);
 	switch (packet->type) {
 	case ppt_psb:
 	case ppt_psbend:
@@ -139,12 +139,13 @@ static bool take(struct resume *resume, const struct pt_packet *packet)
 		return false;
 	case ppt_tip:
 	case ppt_tip_pge:
-		return take_ip(resume, &packet->payload.ip) && !resume->guest;
+		return update_last_ip(resume, &packet->payload.ip) && !resume->guest;
 	case ppt_tip_pgd:
-		(void)take_ip(resume, &packet->payload.ip);
+		(void)update_last_ip(resume, &packet->payload.ip);
 		return false;
 	case ppt_fup:
-		return take_ip(resume, &packet->payload.ip) && !resume->guest && take_fup(resume);
+		return update_last_ip(resume, &packet->payload.ip) && !resume->guest &&
+		       take_fup(resume);
 	default:
 		return false;
 	}
@@ -158,7 +159,7 @@ bool resume_find(struct resume *resume, uint64_t offset, struct resume_point *po
 	while (pt_pkt_get_offset(resume->packets, &at) >= 0 &&
 	       pt_pkt_next(resume->packets, &packet, sizeof(packet)) >= 0) {
 		bool is_event = packet.type == ppt_fup && !resume->overflowed;
-		bool told = take(resume, &packet);
+		bool told = can_resume_after(resume, &packet);
 
 		*point = (struct resume_point){
 			.ip = resume->last_ip,

@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "array.h"
-#include "pt/psb.h"
-#include "pt/sideband.h"
+#include "code/sideband.h"
 #include "pt/trace_internal.h"
 #include "pt_packets.h"
 
@@ -19,7 +18,7 @@ struct trace {
 	size_t nr;
 };
 
-static int add_queue(struct trace *trace, struct trace_queue queue)
+static int add_trace_queue(struct trace *trace, struct trace_queue queue)
 {
 	if (array_grow(&trace->queues, trace->nr, sizeof(queue)))
 		return -ENOMEM;
@@ -27,20 +26,20 @@ static int add_queue(struct trace *trace, struct trace_queue queue)
 	return 0;
 }
 
-static int add_auxtrace(struct trace *trace, const struct sideband *sb,
-			const struct perfdata_record *record)
+static int add_auxtrace_queue(struct trace *trace, const struct sideband *sb,
+			      const struct perfdata_record *record)
 {
 	struct trace_queue queue = { .bytes = record->trace, .size = record->trace_size };
 
 	queue.clock = &sideband_pt(sb)->clock;
 	memcpy(&queue.near, record->bytes + AUXTRACE_REFERENCE, sizeof(queue.near));
 	memcpy(&queue.cpu, record->bytes + AUXTRACE_CPU, sizeof(queue.cpu));
-	return queue.size ? add_queue(trace, queue) : 0;
+	return queue.size ? add_trace_queue(trace, queue) : 0;
 }
 
 /* The ID or, without ID_INDEX, the sample identifies the owner of the trace. */
-static int add_sample(struct trace *trace, const struct sideband *sb,
-		      const struct perfdata_record *record)
+static int add_sample_queue(struct trace *trace, const struct sideband *sb,
+			    const struct perfdata_record *record)
 {
 	const struct trace_clock *clock = &sideband_pt(sb)->clock;
 	struct perfdata_sample sample;
@@ -49,13 +48,13 @@ static int add_sample(struct trace *trace, const struct sideband *sb,
 	if (!perfdata_sample(sideband_events(sb), record, &sample) || !sample.aux.size)
 		return 0;
 	id = sideband_id(sb, sample.id);
-	return add_queue(trace, (struct trace_queue){
-					.bytes = sample.aux.data,
-					.size = sample.aux.size,
-					.near = trace_clock_tsc(clock, sample.time),
-					.cpu = id ? id->cpu : sample.cpu,
-					.clock = clock,
-				});
+	return add_trace_queue(trace, (struct trace_queue){
+					      .bytes = sample.aux.data,
+					      .size = sample.aux.size,
+					      .near = trace_clock_tsc(clock, sample.time),
+					      .cpu = id ? id->cpu : sample.cpu,
+					      .clock = clock,
+				      });
 }
 
 static int compare_queues(const void *a, const void *b)
@@ -65,17 +64,17 @@ static int compare_queues(const void *a, const void *b)
 	return (one->cpu > other->cpu) - (one->cpu < other->cpu);
 }
 
-static int find_queues(struct trace *trace, const struct perfdata_file *file,
-		       const struct sideband *sb)
+static int find_trace_queues(struct trace *trace, const struct perfdata_file *file,
+			     const struct sideband *sb)
 {
 	struct perfdata_record record;
 	int r = 0;
 
 	for (uint64_t at = file->data.offset; !r && perfdata_next(file, &at, &record);) {
 		if (record.trace)
-			r = add_auxtrace(trace, sb, &record);
+			r = add_auxtrace_queue(trace, sb, &record);
 		else if (record.type == PERF_RECORD_SAMPLE)
-			r = add_sample(trace, sb, &record);
+			r = add_sample_queue(trace, sb, &record);
 	}
 	if (!r && trace->nr)
 		qsort(trace->queues, trace->nr, sizeof(*trace->queues), compare_queues);
@@ -83,7 +82,7 @@ static int find_queues(struct trace *trace, const struct perfdata_file *file,
 }
 
 /* What no capture is. Sorted by CPU, traces without one come first. */
-static const char *why_refused(const struct trace *trace)
+static const char *refusal_reason(const struct trace *trace)
 {
 	if (trace->queues->cpu < 0)
 		return "it is a trace of threads, not of CPUs: perf script reads it";
@@ -106,12 +105,12 @@ int trace_new(struct trace **ret, const struct perfdata_file *file, const struct
 		text = "it has no trace of Intel PT";
 	}
 	if (!r)
-		r = find_queues(trace, file, sb);
+		r = find_trace_queues(trace, file, sb);
 	if (!r && !trace->nr) {
 		r = -ENODATA;
 		text = "its trace is empty";
 	}
-	if (!r && (text = why_refused(trace)))
+	if (!r && (text = refusal_reason(trace)))
 		r = -ENOTSUP;
 	if (!r) {
 		*ret = trace;
@@ -152,13 +151,14 @@ uint64_t trace_size(const struct trace_queue *queue)
 
 /* The PSB+ of a PSB in untraced code lacks the execution mode: decode it as part of the previous
  * segment. */
-static bool tells_mode(const struct trace_queue *queue, const struct trace_point *point)
+static bool has_execution_mode(const struct trace_queue *queue, const struct trace_point *point)
 {
 	return psb_read(queue->bytes + point->offset, queue->bytes + queue->size).modes;
 }
 
 /* Finds the first point at or after `from` where decoding can begin. */
-static bool find_from(const struct trace_queue *queue, size_t from, struct trace_point *point)
+static bool find_segment_from(const struct trace_queue *queue, size_t from,
+			      struct trace_point *point)
 {
 	bool is_first = !from;
 
@@ -166,25 +166,26 @@ static bool find_from(const struct trace_queue *queue, size_t from, struct trace
 		if (!trace_find_point(queue, queue->size, from, false, point))
 			return false;
 		from = point->offset + PT_PSB_LEN;
-	} while (!is_first && !tells_mode(queue, point));
+	} while (!is_first && !has_execution_mode(queue, point));
 	return true;
 }
 
-static bool find_before(const struct trace_queue *queue, size_t before, struct trace_point *point)
+static bool find_segment_before(const struct trace_queue *queue, size_t before,
+				struct trace_point *point)
 {
 	bool found = false;
 
 	while (trace_find_point_before(queue, before, false, point)) {
 		found = true;
 		before = point->offset;
-		if (tells_mode(queue, point))
+		if (has_execution_mode(queue, point))
 			break;
 	}
 	return found;
 }
 
-static void make_segment(const struct trace_queue *queue, const struct trace_point *point,
-			 bool joined, struct trace_segment *segment)
+static void make_trace_segment(const struct trace_queue *queue, const struct trace_point *point,
+			       bool joined, struct trace_segment *segment)
 {
 	struct trace_point next;
 
@@ -197,21 +198,22 @@ static void make_segment(const struct trace_queue *queue, const struct trace_poi
 		.time = point->tsc ? trace_clock_ns(queue->clock, point->tsc) : 0,
 		.joined = joined,
 	};
-	if (find_from(queue, point->offset + PT_PSB_LEN, &next))
+	if (find_segment_from(queue, point->offset + PT_PSB_LEN, &next))
 		segment->end = queue->bytes + next.offset;
 }
 
 /* The segment before it is unknown. */
-static void make_found(const struct trace_queue *queue, const struct trace_point *point,
-		       struct trace_segment *segment)
+static void make_found_segment(const struct trace_queue *queue, const struct trace_point *point,
+			       struct trace_segment *segment)
 {
 	struct trace_point before;
 
-	make_segment(queue, point, find_before(queue, point->offset, &before), segment);
+	make_trace_segment(queue, point, find_segment_before(queue, point->offset, &before),
+			   segment);
 }
 
 /* The last tick of a nanosecond. */
-static uint64_t last_tick(const struct trace_clock *clock, uint64_t time)
+static uint64_t last_tick_of_time(const struct trace_clock *clock, uint64_t time)
 {
 	uint64_t tsc = trace_clock_tsc(clock, time + 1);
 
@@ -223,14 +225,14 @@ static uint64_t last_tick(const struct trace_clock *clock, uint64_t time)
 
 bool trace_seek(const struct trace_queue *queue, uint64_t time, struct trace_segment *segment)
 {
-	uint64_t tsc = time == UINT64_MAX ? UINT64_MAX : last_tick(queue->clock, time);
+	uint64_t tsc = time == UINT64_MAX ? UINT64_MAX : last_tick_of_time(queue->clock, time);
 	struct trace_point point;
 
-	if (!(time ? trace_seek_point(queue, tsc, &point) : find_from(queue, 0, &point)))
+	if (!(time ? trace_seek_point(queue, tsc, &point) : find_segment_from(queue, 0, &point)))
 		return false;
 	if (time)
-		find_before(queue, point.offset + 1, &point);
-	make_found(queue, &point, segment);
+		find_segment_before(queue, point.offset + 1, &point);
+	make_found_segment(queue, &point, segment);
 	return true;
 }
 
@@ -238,9 +240,9 @@ bool trace_next(const struct trace_queue *queue, struct trace_segment *segment)
 {
 	struct trace_point point;
 
-	if (!find_from(queue, (size_t)(segment->end - queue->bytes), &point))
+	if (!find_segment_from(queue, (size_t)(segment->end - queue->bytes), &point))
 		return false;
-	make_segment(queue, &point, true, segment);
+	make_trace_segment(queue, &point, true, segment);
 	return true;
 }
 
@@ -248,8 +250,8 @@ bool trace_previous(const struct trace_queue *queue, struct trace_segment *segme
 {
 	struct trace_point point;
 
-	if (!find_before(queue, (size_t)(segment->begin - queue->bytes), &point))
+	if (!find_segment_before(queue, (size_t)(segment->begin - queue->bytes), &point))
 		return false;
-	make_found(queue, &point, segment);
+	make_found_segment(queue, &point, segment);
 	return true;
 }

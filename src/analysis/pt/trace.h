@@ -57,4 +57,15 @@ bool trace_seek(const struct trace_queue *queue, uint64_t time, struct trace_seg
 bool trace_next(const struct trace_queue *queue, struct trace_segment *segment);
 bool trace_previous(const struct trace_queue *queue, struct trace_segment *segment);
 
+struct psb {
+	size_t size;	    /* including PSBEND; 0: no PSBEND */
+	unsigned int modes; /* number of MODE.Exec packets */
+	bool no_mode;	    /* no mode, neither here nor before the next code */
+	bool on;	    /* tracing is on */
+	bool guest;	    /* a virtual machine runs */
+};
+
+/* Reads the PSB+ at the begin of a trace. */
+struct psb psb_read(const uint8_t *begin, const uint8_t *end);
+
 #endif

@@ -5,7 +5,7 @@
 
 #include "pt/trace.h"
 
-#include "pt/trace_clock.h"
+#include "code/sideband.h"
 
 /* The trace of a CPU: data of an AUXTRACE record or a sample, which may begin before a
  * synchronisation point. */

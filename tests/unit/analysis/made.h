@@ -5,9 +5,9 @@
 
 #include <linux/perf_event.h>
 
+#include "code/sideband.h"
 #include "perfdata.h"
 #include "perfdata_read.h"
-#include "pt/sideband.h"
 
 #define MADE_SAMPLE_TYPE                                                                           \
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)

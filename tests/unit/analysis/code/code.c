@@ -5,8 +5,8 @@
 
 #include "code/insns.h"
 #include "code/names.h"
+#include "code/sideband.h"
 #include "perfdata/helpers.h"
-#include "pt/sideband.h"
 
 #define KERNEL 0xffffffff81000000ULL
 #define TRAMPOLINE 0xffffffffa0000000ULL

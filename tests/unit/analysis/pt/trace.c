@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "analysis/made.h"
-#include "pt/sideband.h"
+#include "code/sideband.h"
 #include "test.h"
 
 #define PSB "\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82"

@@ -8,8 +8,8 @@
 
 #include "clock.h"
 #include "code/code.h"
+#include "code/sideband.h"
 #include "perfdata_read.h"
-#include "pt/sideband.h"
 
 /* PERF_RECORD_AUXTRACE */
 struct auxtrace {

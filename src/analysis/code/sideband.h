@@ -11,8 +11,45 @@
 
 #include "perfdata.h"
 #include "perfdata_read.h"
-#include "pt/trace_clock.h"
 #include "util.h"
+
+/* Parameters from AUXTRACE_INFO and TIME_CONV. */
+struct trace_clock {
+	uint64_t zero;
+	uint64_t cycles, mask; /* if `is_short`, for a TSC with fewer bits */
+	uint32_t mult;	       /* 0: conversion unknown */
+	uint8_t shift;
+	bool is_short;
+};
+
+/* Both return 0 if the conversion is unknown. */
+static inline uint64_t trace_clock_ns(const struct trace_clock *clock, uint64_t tsc)
+{
+	uint64_t quotient, remainder;
+
+	if (!clock->mult)
+		return 0;
+	if (clock->is_short)
+		tsc = clock->cycles + ((tsc - clock->cycles) & clock->mask);
+	quotient = tsc >> clock->shift;
+	remainder = tsc & ((UINT64_C(1) << clock->shift) - 1);
+	return clock->zero + quotient * clock->mult + ((remainder * clock->mult) >> clock->shift);
+}
+static inline uint64_t trace_clock_tsc(const struct trace_clock *clock, uint64_t ns)
+{
+	uint64_t time = ns - clock->zero;
+
+	if (!clock->mult)
+		return 0;
+	return ((time / clock->mult) << clock->shift) +
+	       ((time % clock->mult) << clock->shift) / clock->mult;
+}
+
+/* Packets contain 56 bits. The rest is taken from `near`, a full TSC less than 2^55 ticks away. */
+static inline uint64_t trace_clock_extend(uint64_t tsc56, uint64_t near)
+{
+	return near + (uint64_t)((int64_t)((tsc56 - near) << 8) >> 8);
+}
 
 struct sideband;
 

@@ -3,10 +3,10 @@
 #ifndef DECODE_SIDEBAND_INTERNAL_H
 #define DECODE_SIDEBAND_INTERNAL_H
 
-#include "pt/sideband.h"
+#include <string.h>
 
-#include "perfdata_read.h"
-#include "util.h"
+#include "array.h"
+#include "code/sideband.h"
 
 /* A record that is read again on demand. */
 struct sideband_ref {
@@ -54,15 +54,43 @@ struct sideband_record {
 };
 
 /* Read unaligned fields of records. The caller has checked the size. */
-uint16_t sideband_u16(const uint8_t *record, size_t at);
-uint32_t sideband_u32(const uint8_t *record, size_t at);
-uint64_t sideband_u64(const uint8_t *record, size_t at);
+static inline uint16_t sideband_u16(const uint8_t *record, size_t at)
+{
+	uint16_t value;
+
+	memcpy(&value, record + at, sizeof(value));
+	return value;
+}
+
+static inline uint32_t sideband_u32(const uint8_t *record, size_t at)
+{
+	uint32_t value;
+
+	memcpy(&value, record + at, sizeof(value));
+	return value;
+}
+
+static inline uint64_t sideband_u64(const uint8_t *record, size_t at)
+{
+	uint64_t value;
+
+	memcpy(&value, record + at, sizeof(value));
+	return value;
+}
 
 /* The string at `at`; NULL: it exceeds the record. */
-const char *sideband_string(const uint8_t *record, size_t size, size_t at);
+static inline const char *sideband_string(const uint8_t *record, size_t size, size_t at)
+{
+	return at < size && memchr(record + at, '\0', size - at) ? (const char *)record + at : NULL;
+}
 
 /* Makes room for one more item. Returns its index, or a negative errno. */
-ssize_t sideband_grow(void **array, size_t *nr, size_t size);
+static inline ssize_t sideband_grow(void **array, size_t *nr, size_t size)
+{
+	return array_grow(array, *nr, size) ?: (ssize_t)(*nr)++;
+}
+
+/* ---- sideband_tasks.c ----------------------------------------------------------------------- */
 
 int sideband_add_ref(struct sideband_refs *refs, int32_t key, uint64_t time, const uint8_t *record);
 void sideband_sort_refs(struct sideband_refs *refs);
@@ -77,16 +105,12 @@ const struct sideband_ref *sideband_last_ref(const struct sideband_refs *refs, i
 					     uint64_t time, const uint8_t *before);
 
 /* Each takes the kinds of records that it knows. Returns 0 or a negative errno. */
-int sideband_take_pt(struct sideband *sb, const struct perfdata_record *record);
 int sideband_take_task(struct sideband *sb, const struct sideband_record *record);
 int sideband_take_map(struct sideband *sb, const struct sideband_record *record);
 int sideband_take_built(struct sideband *sb, const uint8_t *record);
-int sideband_take_kernel(struct sideband *sb, const struct sideband_record *record);
 
 /* Call after the last record. */
 int sideband_finish_maps(struct sideband *sb);
-void sideband_finish_pt(struct sideband *sb);
 void sideband_finish_tasks(struct sideband *sb);
-void sideband_finish_kernel(struct sideband *sb);
 
 #endif

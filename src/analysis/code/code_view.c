@@ -59,28 +59,7 @@ struct code_view {
 	size_t room_rows;
 };
 
-int code_cache_new(struct pt_image_section_cache **ret)
-{
-	*ret = pt_iscache_alloc(NULL);
-	return *ret ? 0 : -ENOMEM;
-}
-
-void code_cache_free(struct pt_image_section_cache *cache)
-{
-	pt_iscache_free(cache);
-}
-
-int code_cache_add(struct pt_image_section_cache *cache, const struct code_section *section)
-{
-	int isid = pt_iscache_add_file(cache, section->path, section->offset, section->size,
-				       section->start);
-
-	if (isid > 0)
-		return isid;
-	return isid == -pte_nomem ? -ENOMEM : -ENOENT;
-}
-
-static void free_image(struct image *image)
+static void free_process_image(struct image *image)
 {
 	if (!image)
 		return;
@@ -96,7 +75,7 @@ void code_view_free(struct code_view *view)
 	if (!view)
 		return;
 	for (size_t i = 0; i < view->nr_images; i++)
-		free_image(view->images[i]);
+		free_process_image(view->images[i]);
 	while (view->pool) {
 		struct pool *next = view->pool->next;
 
@@ -126,7 +105,7 @@ int code_view_new(struct code_view **ret, struct code *code)
 	return 0;
 }
 
-static const struct code_region *find_region(const struct image *image, uint64_t ip)
+static const struct code_region *find_image_region(const struct image *image, uint64_t ip)
 {
 	for (size_t i = 0; i < image->nr; i++) {
 		if (ip >= image->regions[i].start && ip < image->regions[i].end)
@@ -135,7 +114,7 @@ static const struct code_region *find_region(const struct image *image, uint64_t
 	return NULL;
 }
 
-static int keep_region(struct image *image, const struct code_region *region)
+static int keep_image_region(struct image *image, const struct code_region *region)
 {
 	if (array_grow(&image->regions, image->nr, sizeof(*region)))
 		return -ENOMEM;
@@ -144,39 +123,40 @@ static int keep_region(struct image *image, const struct code_region *region)
 }
 
 /* libipt asks for bytes outside all sections: adds the section. */
-static int read_memory(uint8_t *buffer, size_t size, const struct pt_asid *asid, uint64_t ip,
-		       void *context)
+static int read_image_bytes(uint8_t *buffer, size_t size, const struct pt_asid *asid, uint64_t ip,
+			    void *context)
 {
 	struct image *image = context;
 	struct pt_image_section_cache *sections = code_sections(image->view->code);
 	struct code_region region;
 
-	if (!find_region(image, ip)) {
+	if (!find_image_region(image, ip)) {
 		int r = code_region(image->view->code, &image->maps, image->time, ip, &region);
 
 		if (r)
 			return r == -ENOMEM ? -pte_nomem : -pte_nomap;
-		if (keep_region(image, &region))
+		if (keep_image_region(image, &region))
 			return -pte_nomem;
 		r = pt_image_add_cached(image->image, sections, region.section->isid, NULL);
 		if (r < 0)
 			return r;
 	}
-	return pt_iscache_read(sections, buffer, size, find_region(image, ip)->section->isid, ip);
+	return pt_iscache_read(sections, buffer, size, find_image_region(image, ip)->section->isid,
+			       ip);
 }
 
-static struct pt_image *reading(struct image *image)
+static struct pt_image *new_reading_image(struct image *image)
 {
 	struct pt_image *made = pt_image_alloc(NULL);
 
 	if (made)
-		pt_image_set_callback(made, read_memory, image);
+		pt_image_set_callback(made, read_image_bytes, image);
 	return made;
 }
 
-static int renew(struct image *image)
+static int renew_code_image(struct image *image)
 {
-	struct pt_image *fresh = reading(image);
+	struct pt_image *fresh = new_reading_image(image);
 
 	if (!fresh)
 		return -ENOMEM;
@@ -186,7 +166,7 @@ static int renew(struct image *image)
 	return 0;
 }
 
-static int new_image(struct code_view *view, int pid, uint64_t time, struct image **ret)
+static int new_process_image(struct code_view *view, int pid, uint64_t time, struct image **ret)
 {
 	struct image *image = calloc(1, sizeof(*image));
 	int r = -ENOMEM;
@@ -201,12 +181,12 @@ static int new_image(struct code_view *view, int pid, uint64_t time, struct imag
 		r = sideband_maps(code_sideband(view->code), pid, time, &image->maps);
 	else
 		r = 0;
-	r = r ?: renew(image);
-	image->bytes = r ? NULL : reading(image);
+	r = r ?: renew_code_image(image);
+	image->bytes = r ? NULL : new_reading_image(image);
 	if (!r && !image->bytes)
 		r = -ENOMEM;
 	if (r)
-		free_image(image);
+		free_process_image(image);
 	else
 		*ret = image;
 	return r;
@@ -225,31 +205,31 @@ static struct image **place_for_image(struct code_view *view)
 		if (*image != view->current && (!oldest || (*image)->used < (*oldest)->used))
 			oldest = image;
 	}
-	free_image(*oldest);
+	free_process_image(*oldest);
 	*oldest = NULL;
 	return oldest;
 }
 
-static bool is_of(const struct image *image, int pid, uint64_t time)
+static bool image_is_valid_for(const struct image *image, int pid, uint64_t time)
 {
 	return image->pid == pid && time >= image->maps.from && time < image->maps.until;
 }
 
-static struct image *find_image(struct code_view *view, int pid, uint64_t time)
+static struct image *find_process_image(struct code_view *view, int pid, uint64_t time)
 {
 	struct image *image = view->recent;
 
 	if (code_kernel_only(view->code))
 		pid = -1;
-	if (image && is_of(image, pid, time))
+	if (image && image_is_valid_for(image, pid, time))
 		return image;
 	image = NULL;
 	for (size_t i = 0; i < view->nr_images && !image; i++) {
-		if (is_of(view->images[i], pid, time))
+		if (image_is_valid_for(view->images[i], pid, time))
 			image = view->images[i];
 	}
 	if (!image) {
-		if (new_image(view, pid, time, &image))
+		if (new_process_image(view, pid, time, &image))
 			return NULL;
 		*place_for_image(view) = image;
 	}
@@ -259,7 +239,7 @@ static struct image *find_image(struct code_view *view, int pid, uint64_t time)
 }
 
 /* Whether the image has the kernel patches of that time. */
-static bool is_patched(const struct image *image, uint64_t time)
+static bool image_has_patches(const struct image *image, uint64_t time)
 {
 	for (size_t i = 0; i < image->nr; i++) {
 		const struct code_region *region = &image->regions[i];
@@ -275,11 +255,11 @@ static bool is_patched(const struct image *image, uint64_t time)
 
 struct pt_image *code_view_image(struct code_view *view, int pid, uint64_t time, uint64_t *until)
 {
-	struct image *image = find_image(view, pid, time);
+	struct image *image = find_process_image(view, pid, time);
 
 	if (!image)
 		return NULL;
-	if (image->time != time && !is_patched(image, time) && renew(image))
+	if (image->time != time && !image_has_patches(image, time) && renew_code_image(image))
 		return NULL;
 	image->time = time;
 	view->current = image;
@@ -297,10 +277,10 @@ const struct symbol *code_view_symbol(struct code_view *view, int pid, uint64_t 
 
 	if (code_is_kernel(ip))
 		return code_symbol_at(view->code, NULL, ip, time);
-	image = find_image(view, pid, time);
+	image = find_process_image(view, pid, time);
 	if (!image)
 		return NULL;
-	known = find_region(image, ip);
+	known = find_image_region(image, ip);
 	if (known)
 		region = *known;
 	else if (code_region(view->code, &image->maps, time, ip, &region) == -ENOMEM)
@@ -308,7 +288,7 @@ const struct symbol *code_view_symbol(struct code_view *view, int pid, uint64_t 
 	return code_symbol_at(view->code, region.section, ip, time);
 }
 
-static void *take(struct code_view *view, size_t size)
+static void *allocate_from_pool(struct code_view *view, size_t size)
 {
 	struct pool *pool = view->pool;
 	void *taken;
@@ -329,7 +309,7 @@ static void *take(struct code_view *view, size_t size)
 	return taken;
 }
 
-static int add_row(struct code_view *view, uint32_t *nr, const struct code_row *row)
+static int append_code_row(struct code_view *view, uint32_t *nr, const struct code_row *row)
 {
 	if (*nr == view->room_rows && array_grow(&view->rows, view->room_rows++, sizeof(*row)))
 		return -ENOMEM;
@@ -337,7 +317,7 @@ static int add_row(struct code_view *view, uint32_t *nr, const struct code_row *
 	return 0;
 }
 
-static void set_last(struct code_block *block, const struct pt_insn *insn)
+static void set_block_branch(struct code_block *block, const struct pt_insn *insn)
 {
 	block->length = insn->size;
 	block->iclass = (uint8_t)insn->iclass;
@@ -345,8 +325,8 @@ static void set_last(struct code_block *block, const struct pt_insn *insn)
 }
 
 /* The common case: one function, no instruction that may change interrupts. */
-static bool is_one_row(const struct code_view *view, const struct code_section *section,
-		       const struct symbol *symbol, const struct pt_block *block)
+static bool is_block_one_row(const struct code_view *view, const struct code_section *section,
+			     const struct symbol *symbol, const struct pt_block *block)
 {
 	uint64_t span = block->end_ip - block->ip + INSN_MAX;
 	uint8_t bytes[SCAN_MAX];
@@ -363,8 +343,8 @@ static bool is_one_row(const struct code_view *view, const struct code_section *
 }
 
 /* Rows end with their function, and where interrupts may change. */
-static int walk(struct code_view *view, const struct code_section *section,
-		const struct pt_block *block, struct code_block *made)
+static int walk_block_insns(struct code_view *view, const struct code_section *section,
+			    const struct pt_block *block, struct code_block *made)
 {
 	struct code_row row = { .first = block->ip };
 	uint64_t next = block->ip;
@@ -380,7 +360,7 @@ static int walk(struct code_view *view, const struct code_section *section,
 		if (!symbol)
 			return -ENOMEM;
 		if (row.insns && (row.irqs || symbol != row.symbol)) {
-			if (add_row(view, &made->nr_rows, &row))
+			if (append_code_row(view, &made->nr_rows, &row))
 				return -ENOMEM;
 			row = (struct code_row){ .first = insn.ip };
 		}
@@ -393,13 +373,13 @@ static int walk(struct code_view *view, const struct code_section *section,
 	}
 	if (!row.insns || row.last != block->end_ip || made->insns != block->ninsn)
 		return -ENODATA;
-	set_last(made, &insn);
-	return add_row(view, &made->nr_rows, &row);
+	set_block_branch(made, &insn);
+	return append_code_row(view, &made->nr_rows, &row);
 }
 
 /* Like libipt, without decoding the code in between. */
-static int make_whole(struct code_view *view, const struct pt_block *block,
-		      const struct symbol *symbol, struct code_block *made)
+static int make_whole_block(struct code_view *view, const struct pt_block *block,
+			    const struct symbol *symbol, struct code_block *made)
 {
 	struct pt_insn insn = { .iclass = block->iclass, .mode = block->mode };
 	struct code_row row = {
@@ -414,16 +394,17 @@ static int make_whole(struct code_view *view, const struct pt_block *block,
 		insn.iclass = block->iclass;
 		insn.size = 0;
 	}
-	set_last(made, &insn);
+	set_block_branch(made, &insn);
 	if (block->ninsn == 1)
 		row.irqs = (uint8_t)insns_irqs(&insn);
 	made->insns = block->ninsn;
 	made->nr_rows = 0;
-	return add_row(view, &made->nr_rows, &row);
+	return append_code_row(view, &made->nr_rows, &row);
 }
 
-static const struct code_block *
-make_block(struct code_view *view, const struct code_section *section, const struct pt_block *block)
+static const struct code_block *make_code_block(struct code_view *view,
+						const struct code_section *section,
+						const struct pt_block *block)
 {
 	const struct symbol *symbol =
 		code_symbol_at(view->code, section, block->ip, view->current->time);
@@ -433,12 +414,12 @@ make_block(struct code_view *view, const struct code_section *section, const str
 
 	if (!symbol)
 		return NULL;
-	if (!is_one_row(view, section, symbol, block))
-		r = walk(view, section, block, &made);
+	if (!is_block_one_row(view, section, symbol, block))
+		r = walk_block_insns(view, section, block, &made);
 	if (r == -ENODATA)
-		r = make_whole(view, block, symbol, &made);
-	kept = r ? NULL : take(view, sizeof(*kept));
-	rows = kept ? take(view, made.nr_rows * sizeof(*rows)) : NULL;
+		r = make_whole_block(view, block, symbol, &made);
+	kept = r ? NULL : allocate_from_pool(view, sizeof(*kept));
+	rows = kept ? allocate_from_pool(view, made.nr_rows * sizeof(*rows)) : NULL;
 	if (!rows)
 		return NULL;
 	memcpy(rows, view->rows, made.nr_rows * sizeof(*rows));
@@ -450,14 +431,14 @@ make_block(struct code_view *view, const struct code_section *section, const str
 }
 
 /* Neighbouring code is neighbouring in the cache, because it is looked up together. */
-static inline uint32_t hash(uint64_t ip)
+static inline uint32_t hash_address(uint64_t ip)
 {
 	uint64_t line = (ip >> 6) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
 
 	return (uint32_t)(line << 3 | (ip >> 3 & 7));
 }
 
-static int grow(struct code_view *view)
+static int grow_block_cache(struct code_view *view)
 {
 	uint32_t mask = 2 * view->mask + 1;
 	struct slot *slots = calloc((size_t)mask + 1, sizeof(*slots));
@@ -466,7 +447,7 @@ static int grow(struct code_view *view)
 		return -ENOMEM;
 	for (uint32_t i = 0; i <= view->mask; i++) {
 		const struct slot *slot = &view->slots[i];
-		uint32_t to = hash(slot->ip);
+		uint32_t to = hash_address(slot->ip);
 
 		if (!slot->block)
 			continue;
@@ -482,13 +463,14 @@ static int grow(struct code_view *view)
 
 /* Not inlined, to keep the common case short. */
 static __attribute__((noinline)) const struct code_block *
-add_block(struct code_view *view, const struct pt_block *block, struct slot key)
+add_block_to_cache(struct code_view *view, const struct pt_block *block, struct slot key)
 {
-	uint32_t i = hash(key.ip);
+	uint32_t i = hash_address(key.ip);
 
-	if (2 * view->nr_slots > view->mask && grow(view))
+	if (2 * view->nr_slots > view->mask && grow_block_cache(view))
 		return NULL;
-	key.block = make_block(view, code_section(view->code, (int)(uint32_t)key.place), block);
+	key.block =
+		make_code_block(view, code_section(view->code, (int)(uint32_t)key.place), block);
 	if (!key.block)
 		return NULL;
 	while (view->slots[i & view->mask].block)
@@ -499,9 +481,10 @@ add_block(struct code_view *view, const struct pt_block *block, struct slot key)
 }
 
 /* libipt does not know it yet for the first instruction of a file. */
-static __attribute__((noinline)) uint32_t find_isid(const struct code_view *view, uint64_t ip)
+static __attribute__((noinline)) uint32_t find_section_number(const struct code_view *view,
+							      uint64_t ip)
 {
-	const struct code_region *region = find_region(view->current, ip);
+	const struct code_region *region = find_image_region(view->current, ip);
 
 	return region ? (uint32_t)region->section->isid : 0;
 }
@@ -516,14 +499,14 @@ const struct code_block *code_view_block(struct code_view *view, const struct pt
 	if (span >> PLACE_BITS)
 		return NULL;
 	if (!isid)
-		isid = find_isid(view, block->ip);
+		isid = find_section_number(view, block->ip);
 	key.place = span << PLACE_BITS | isid;
-	for (uint32_t i = hash(key.ip);; i++) {
+	for (uint32_t i = hash_address(key.ip);; i++) {
 		const struct slot *slot = &view->slots[i & view->mask];
 
 		if (slot->ip == key.ip && slot->place == key.place && slot->block)
 			return slot->block;
 		if (!slot->block)
-			return add_block(view, block, key);
+			return add_block_to_cache(view, block, key);
 	}
 }

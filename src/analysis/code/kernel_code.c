@@ -1,12 +1,146 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* The kernel's code: its copy, and the places in it that were patched during the trace. */
 #include "code/code_parts.h"
 
+#include <fcntl.h>
+#include <gelf.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "array.h"
 #include "io.h"
 #include "text.h"
+
+static int compare_segments(const void *a, const void *b)
+{
+	const struct kcore_segment *one = a, *other = b;
+
+	return array_compare(one->start, other->start);
+}
+
+static int add_kcore_segment(struct kcore *kcore, const GElf_Phdr *header)
+{
+	struct kcore_segment segment = { header->p_vaddr, header->p_vaddr, header->p_offset };
+
+	if (header->p_type != PT_LOAD || !header->p_filesz ||
+	    __builtin_add_overflow(segment.start, header->p_filesz, &segment.end))
+		return 0;
+	if (array_grow(&kcore->segments, kcore->nr, sizeof(segment)))
+		return -ENOMEM;
+	kcore->segments[kcore->nr++] = segment;
+	return 0;
+}
+
+/* Drops overlapping segments, which are damaged. */
+static void leave_apart(struct kcore *kcore)
+{
+	size_t kept = 0;
+
+	if (!kcore->nr)
+		return;
+	qsort(kcore->segments, kcore->nr, sizeof(*kcore->segments), compare_segments);
+	for (size_t i = 1; i < kcore->nr; i++) {
+		if (kcore->segments[i].start >= kcore->segments[kept].end)
+			kcore->segments[++kept] = kcore->segments[i];
+	}
+	kcore->nr = kept + 1;
+}
+
+static int read_kcore_segments(struct kcore *kcore)
+{
+	GElf_Phdr header;
+	size_t nr = 0;
+	Elf *elf;
+	int r = 0;
+
+	elf_version(EV_CURRENT);
+	elf = elf_begin(kcore->fd, ELF_C_READ, NULL);
+	if (!elf || elf_kind(elf) != ELF_K_ELF || elf_getphdrnum(elf, &nr))
+		nr = 0;
+	for (size_t i = 0; i < nr && !r; i++) {
+		if (gelf_getphdr(elf, (int)i, &header))
+			r = add_kcore_segment(kcore, &header);
+	}
+	elf_end(elf);
+	leave_apart(kcore);
+	return r;
+}
+
+static int open_code(struct kcore *kcore, int dir, const char *data)
+{
+	kcore->fd = regular_open(dir, "kcore");
+	if (kcore->fd < 0) {
+		kcore->fd = -1;
+		kcore->why = "it has no kcore_dir/kcore";
+		return 0;
+	}
+	kcore->path = strfmt("%s/kcore_dir/kcore", data);
+	return kcore->path ? read_kcore_segments(kcore) : -ENOMEM;
+}
+
+/* Like perf, rejects a copy from another boot. */
+static void reject_other_boot(struct kcore *kcore, const char *text_name, uint64_t text_start)
+{
+	const struct symbols_entry *text = symbols_by_name(&kcore->symbols, text_name);
+
+	if (kcore->why)
+		return;
+	if (!kcore->nr)
+		kcore->why = "its kcore_dir/kcore is damaged";
+	else if (text && text_start && text->start != text_start)
+		kcore->why = "its kcore_dir is of another boot";
+	if (kcore->why)
+		kcore->nr = 0;
+}
+
+static int read_symbols(struct kcore *kcore, int dir)
+{
+	_cleanup_close_ int fd = regular_open(dir, "kallsyms");
+
+	return fd < 0 ? 0 : symbols_of_kallsyms(&kcore->symbols, fd);
+}
+
+int kcore_open(struct kcore *kcore, const char *data, const char *text_name, uint64_t text_start)
+{
+	_cleanup_free_ char *folder = strfmt("%s/kcore_dir", data);
+	_cleanup_close_ int dir = -1;
+	int r;
+
+	*kcore = (struct kcore){ .fd = -1 };
+	if (!folder)
+		return -ENOMEM;
+	dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0) {
+		kcore->why = "it has no kcore_dir: record with perf record --kcore";
+		return 0;
+	}
+	r = open_code(kcore, dir, data);
+	r = r ?: read_symbols(kcore, dir);
+	if (r == -EIO)
+		r = 0;
+	reject_other_boot(kcore, text_name, text_start);
+	if (r)
+		kcore_close(kcore);
+	return r;
+}
+
+void kcore_close(struct kcore *kcore)
+{
+	free(kcore->path);
+	free(kcore->segments);
+	symbols_release(&kcore->symbols);
+	closep(&kcore->fd);
+	*kcore = (struct kcore){ .fd = -1 };
+}
+
+const struct kcore_segment *kcore_find(const struct kcore *kcore, uint64_t address)
+{
+	for (size_t i = 0; i < kcore->nr; i++) {
+		if (address >= kcore->segments[i].start && address < kcore->segments[i].end)
+			return &kcore->segments[i];
+	}
+	return NULL;
+}
 
 /* Sites in kernel text consist of whole lines, so that nearby patches share a site. */
 #define LINE 64
@@ -23,7 +157,7 @@ struct patches {
 	char *path;
 };
 
-static uint64_t poke_end(const struct sideband_poke *poke)
+static uint64_t poke_end_address(const struct sideband_poke *poke)
 {
 	uint16_t length = poke->old_len > poke->new_len ? poke->old_len : poke->new_len;
 	uint64_t end;
@@ -31,9 +165,10 @@ static uint64_t poke_end(const struct sideband_poke *poke)
 	return __builtin_add_overflow(poke->addr, length, &end) ? poke->addr : end;
 }
 
-static struct patches_site site_of(const struct sideband_poke *poke, const struct kcore *kcore)
+static struct patches_site make_patch_site(const struct sideband_poke *poke,
+					   const struct kcore *kcore)
 {
-	struct patches_site site = { .start = poke->addr, .end = poke_end(poke) };
+	struct patches_site site = { .start = poke->addr, .end = poke_end_address(poke) };
 	const struct kcore_segment *segment = kcore_find(kcore, poke->addr);
 
 	if (!segment || site.end > segment->end || site.end == site.start) {
@@ -49,18 +184,18 @@ static struct patches_site site_of(const struct sideband_poke *poke, const struc
 	return site;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_patch_sites(const void *a, const void *b)
 {
 	const struct patches_site *one = a, *other = b;
 
 	return array_compare(one->start, other->start);
 }
 
-static void merge(struct patches *patches)
+static void merge_patch_sites(struct patches *patches)
 {
 	size_t kept = 0;
 
-	qsort(patches->sites, patches->nr, sizeof(*patches->sites), compare);
+	qsort(patches->sites, patches->nr, sizeof(*patches->sites), compare_patch_sites);
 	for (size_t i = 1; i < patches->nr; i++) {
 		struct patches_site *last = &patches->sites[kept];
 		const struct patches_site *site = &patches->sites[i];
@@ -76,26 +211,26 @@ static void merge(struct patches *patches)
 	patches->nr = kept + 1;
 }
 
-static struct patches_site *find_site(const struct patches *patches, uint64_t address)
+static struct patches_site *find_patch_site(const struct patches *patches, uint64_t address)
 {
 	size_t at = ARRAY_COUNT_BEFORE(patches->nr, i, patches->sites[i].end <= address);
 
 	return at < patches->nr ? &patches->sites[at] : NULL;
 }
 
-static bool is_change(const struct sideband_poke *poke)
+static bool poke_changes_code(const struct sideband_poke *poke)
 {
-	return poke_end(poke) != poke->addr;
+	return poke_end_address(poke) != poke->addr;
 }
 
 /* Groups changes by site and sorts them by time. */
-static void list_changes(struct patches *patches)
+static void list_site_changes(struct patches *patches)
 {
 	size_t at = 0;
 
 	for (size_t i = 0; i < patches->nr_pokes; i++) {
-		if (is_change(&patches->pokes[i]))
-			find_site(patches, patches->pokes[i].addr)->nr++;
+		if (poke_changes_code(&patches->pokes[i]))
+			find_patch_site(patches, patches->pokes[i].addr)->nr++;
 	}
 	for (size_t i = 0; i < patches->nr; i++) {
 		patches->sites[i].first = at;
@@ -105,9 +240,9 @@ static void list_changes(struct patches *patches)
 	for (size_t i = 0; i < patches->nr_pokes; i++) {
 		struct patches_site *site;
 
-		if (!is_change(&patches->pokes[i]))
+		if (!poke_changes_code(&patches->pokes[i]))
 			continue;
-		site = find_site(patches, patches->pokes[i].addr);
+		site = find_patch_site(patches, patches->pokes[i].addr);
 		patches->changes[site->first + site->nr++] = (uint32_t)i;
 	}
 }
@@ -127,14 +262,14 @@ static int place_versions(struct patches *patches)
 	return 0;
 }
 
-static const struct sideband_poke *change_of(const struct patches *patches,
-					     const struct patches_site *site, size_t i)
+static const struct sideband_poke *site_change_at(const struct patches *patches,
+						  const struct patches_site *site, size_t i)
 {
 	return &patches->pokes[patches->changes[site->first + i]];
 }
 
 /* The original bytes may be unknown. */
-static void put(uint8_t *bytes, const uint8_t *change, size_t size)
+static void copy_patch_bytes(uint8_t *bytes, const uint8_t *change, size_t size)
 {
 	if (size)
 		memcpy(bytes, change, size);
@@ -152,14 +287,15 @@ static void make_first(const struct patches *patches, const struct patches_site 
 			     (off_t)(segment->offset + site->start - segment->start)) < 0)
 		memset(bytes, 0, size);
 	for (size_t i = site->nr; i-- > 0;) {
-		const struct sideband_poke *poke = change_of(patches, site, i);
+		const struct sideband_poke *poke = site_change_at(patches, site, i);
 
-		put(bytes + (poke->addr - site->start), poke->old_bytes, poke->old_len);
+		copy_patch_bytes(bytes + (poke->addr - site->start), poke->old_bytes,
+				 poke->old_len);
 	}
 }
 
-static int write_site(const struct patches *patches, const struct patches_site *site,
-		      const struct kcore *kcore)
+static int write_site_versions(const struct patches *patches, const struct patches_site *site,
+			       const struct kcore *kcore)
 {
 	size_t size = site->end - site->start;
 	_cleanup_free_ uint8_t *bytes = malloc(size);
@@ -170,15 +306,16 @@ static int write_site(const struct patches *patches, const struct patches_site *
 	make_first(patches, site, kcore, bytes);
 	r = write_all(patches->fd, bytes, size);
 	for (size_t i = 0; i < site->nr && !r; i++) {
-		const struct sideband_poke *poke = change_of(patches, site, i);
+		const struct sideband_poke *poke = site_change_at(patches, site, i);
 
-		put(bytes + (poke->addr - site->start), poke->new_bytes, poke->new_len);
+		copy_patch_bytes(bytes + (poke->addr - site->start), poke->new_bytes,
+				 poke->new_len);
 		r = write_all(patches->fd, bytes, size);
 	}
 	return r;
 }
 
-static int write_versions(struct patches *patches, const struct kcore *kcore)
+static int write_patched_code(struct patches *patches, const struct kcore *kcore)
 {
 	int r = place_versions(patches);
 
@@ -188,7 +325,7 @@ static int write_versions(struct patches *patches, const struct kcore *kcore)
 	if (patches->fd < 0)
 		return -errno;
 	for (size_t i = 0; i < patches->nr && !r; i++)
-		r = write_site(patches, &patches->sites[i], kcore);
+		r = write_site_versions(patches, &patches->sites[i], kcore);
 	patches->path = r ? NULL : strfmt("/proc/self/fd/%d", patches->fd);
 	if (!r && !patches->path)
 		r = -ENOMEM;
@@ -202,14 +339,14 @@ static int make_sites(struct patches *patches, const struct kcore *kcore)
 	if (!patches->sites || !patches->changes)
 		return -ENOMEM;
 	for (size_t i = 0; i < patches->nr_pokes; i++) {
-		if (is_change(&patches->pokes[i]))
-			patches->sites[patches->nr++] = site_of(&patches->pokes[i], kcore);
+		if (poke_changes_code(&patches->pokes[i]))
+			patches->sites[patches->nr++] = make_patch_site(&patches->pokes[i], kcore);
 	}
 	if (!patches->nr)
 		return 0;
-	merge(patches);
-	list_changes(patches);
-	return write_versions(patches, kcore);
+	merge_patch_sites(patches);
+	list_site_changes(patches);
+	return write_patched_code(patches, kcore);
 }
 
 int patches_new(struct patches **ret, const struct sideband_kernel *kernel,
@@ -247,7 +384,7 @@ void patches_free(struct patches *patches)
 const struct patches_site *patches_find(const struct patches *patches, uint64_t address,
 					uint64_t *start, uint64_t *end)
 {
-	const struct patches_site *site = find_site(patches, address);
+	const struct patches_site *site = find_patch_site(patches, address);
 
 	if (site && address >= site->start)
 		return site;
@@ -269,7 +406,7 @@ bool patches_version(const struct patches *patches, const struct patches_site *s
 		     size_t *version)
 {
 	*version = 0;
-	while (*version < site->nr && change_of(patches, site, *version)->time <= time)
+	while (*version < site->nr && site_change_at(patches, site, *version)->time <= time)
 		++*version;
 	return *version || !site->bare;
 }

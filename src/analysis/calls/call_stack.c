@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "calls/stack.h"
+#include "calls/cpu.h"
 
 #include "array.h"
 
@@ -31,7 +31,7 @@ void stack_release(struct stack *stack)
 	*stack = (struct stack){ 0 };
 }
 
-static uint32_t category(const struct stack_env *env, const struct frame *frame)
+static uint32_t frame_category(const struct stack_env *env, const struct frame *frame)
 {
 	switch (frame->kind) {
 	case FRAME_INTERRUPT:
@@ -46,16 +46,16 @@ static uint32_t category(const struct stack_env *env, const struct frame *frame)
 	return frame->symbol->kernel ? env->category.kernel : env->category.user;
 }
 
-static uint32_t *head_of(const struct stack *stack, uint64_t back)
+static uint32_t *hash_chain_head(const struct stack *stack, uint64_t back)
 {
 	return &stack->by_back[(back * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (stack->room - 1)];
 }
 
 /* Lists the frame at this index, which has none inside it. */
-static void link_frame(struct stack *stack, size_t i)
+static void link_frame_at(struct stack *stack, size_t i)
 {
 	struct frame *frame = &stack->frames[i];
-	uint32_t *head = head_of(stack, frame->back), number = (uint32_t)i + 1;
+	uint32_t *head = hash_chain_head(stack, frame->back), number = (uint32_t)i + 1;
 
 	frame->same_hash = *head;
 	*head = number;
@@ -67,17 +67,17 @@ static void link_frame(struct stack *stack, size_t i)
 		stack->entry = number;
 }
 
-static struct frame unlink_last(struct stack *stack)
+static struct frame unlink_last_frame(struct stack *stack)
 {
 	const struct frame frame = stack->frames[--stack->nr];
 
-	*head_of(stack, frame.back) = frame.same_hash;
+	*hash_chain_head(stack, frame.back) = frame.same_hash;
 	stack->interrupt = frame.interrupt;
 	stack->entry = frame.entry;
 	return frame;
 }
 
-static int grow(struct stack *stack)
+static int grow_stack_room(struct stack *stack)
 {
 	size_t room = stack->room ? 2 * stack->room : 32;
 	uint32_t *by_back = calloc(room, sizeof(*by_back));
@@ -93,23 +93,23 @@ static int grow(struct stack *stack)
 	stack->room = room;
 	stack->interrupt = stack->entry = 0;
 	for (size_t i = 0; i < stack->nr; i++)
-		link_frame(stack, i);
+		link_frame_at(stack, i);
 	return 0;
 }
 
 /* NULL if out of memory. */
-static struct frame *add_frame(struct stack *stack, const struct frame *frame)
+static struct frame *add_stack_frame(struct stack *stack, const struct frame *frame)
 {
-	if (stack->nr == stack->room && grow(stack)) {
+	if (stack->nr == stack->room && grow_stack_room(stack)) {
 		stack->env->r = -ENOMEM;
 		return NULL;
 	}
 	stack->frames[stack->nr] = *frame;
-	link_frame(stack, stack->nr);
+	link_frame_at(stack, stack->nr);
 	return &stack->frames[stack->nr++];
 }
 
-static void begin_frame(struct stack *stack, struct frame *frame, const struct moment *now)
+static void begin_frame_counts(struct stack *stack, struct frame *frame, const struct moment *now)
 {
 	frame->before = false;
 	frame->time = now->time;
@@ -124,18 +124,19 @@ void stack_restart(struct stack *stack, const struct moment *now, bool whole)
 		track_restart(stack->track, now->at);
 	if (!whole && stack->cpu)
 		track_restart(stack->cpu, now->at);
-	begin_frame(stack, &stack->root, now);
+	begin_frame_counts(stack, &stack->root, now);
 }
 
-static uint32_t name(const struct stack *stack, const struct frame *frame)
+static uint32_t frame_slice_name(const struct stack *stack, const struct frame *frame)
 {
 	return frame->kind == FRAME_UNTRACED ? stack->env->untraced : frame->symbol->name;
 }
 
-static void begin_on_cpu(struct stack *stack, const struct frame *frame, uint64_t at)
+static void begin_slice_on_cpu(struct stack *stack, const struct frame *frame, uint64_t at)
 {
 	if (stack->cpu)
-		track_begin(stack->cpu, at, category(stack->env, frame), name(stack, frame));
+		track_begin(stack->cpu, at, frame_category(stack->env, frame),
+			    frame_slice_name(stack, frame));
 }
 
 void stack_run_on(struct stack *stack, const struct moment *now, struct track *cpu)
@@ -146,7 +147,7 @@ void stack_run_on(struct stack *stack, const struct moment *now, struct track *c
 	if (cpu)
 		track_restart(cpu, now->at);
 	for (size_t i = 0; i < stack->nr; i++)
-		begin_on_cpu(stack, &stack->frames[i], now->at);
+		begin_slice_on_cpu(stack, &stack->frames[i], now->at);
 }
 
 void stack_push(struct stack *stack, const struct moment *now, const struct symbol *symbol,
@@ -155,12 +156,13 @@ void stack_push(struct stack *stack, const struct moment *now, const struct symb
 	struct frame made = { .symbol = symbol, .kind = kind, .back = back };
 	const struct frame *frame;
 
-	begin_frame(stack, &made, now);
-	frame = add_frame(stack, &made);
+	begin_frame_counts(stack, &made, now);
+	frame = add_stack_frame(stack, &made);
 	if (!frame)
 		return;
-	track_begin(stack->track, now->at, category(stack->env, frame), name(stack, frame));
-	begin_on_cpu(stack, frame, now->at);
+	track_begin(stack->track, now->at, frame_category(stack->env, frame),
+		    frame_slice_name(stack, frame));
+	begin_slice_on_cpu(stack, frame, now->at);
 }
 
 static void end_slice(struct stack *stack, const struct frame *frame, const struct moment *now,
@@ -197,7 +199,7 @@ static void end_slice(struct stack *stack, const struct frame *frame, const stru
 
 static void pop_one(struct stack *stack, const struct moment *now, bool unfinished)
 {
-	const struct frame frame = unlink_last(stack);
+	const struct frame frame = unlink_last_frame(stack);
 
 	end_slice(stack, &frame, now, unfinished);
 }
@@ -229,18 +231,20 @@ void stack_uncover(struct stack *stack, const struct moment *now, const struct s
 	made.kind = FRAME_CALL;
 	made.back = 0;
 	made.before = true;
-	frame = add_frame(stack, &made);
+	frame = add_stack_frame(stack, &made);
 	if (!frame)
 		return;
-	track_begin_late(stack->track, category(stack->env, frame), name(stack, frame));
+	track_begin_late(stack->track, frame_category(stack->env, frame),
+			 frame_slice_name(stack, frame));
 	if (stack->cpu)
-		track_begin_late(stack->cpu, category(stack->env, frame), name(stack, frame));
+		track_begin_late(stack->cpu, frame_category(stack->env, frame),
+				 frame_slice_name(stack, frame));
 }
 
 /* The innermost frame with this return address, if it is inside the frame `outer`, an index + 1. */
-static size_t find_back(const struct stack *stack, uint64_t back, uint32_t outer)
+static size_t find_frame_by_return(const struct stack *stack, uint64_t back, uint32_t outer)
 {
-	uint32_t i = stack->room ? *head_of(stack, back) : 0;
+	uint32_t i = stack->room ? *hash_chain_head(stack, back) : 0;
 
 	for (size_t looked = 0; i > outer && looked < LOOK_BACK; looked++) {
 		if (stack->frames[i - 1].back == back)
@@ -252,7 +256,7 @@ static size_t find_back(const struct stack *stack, uint64_t back, uint32_t outer
 
 size_t stack_find_return(const struct stack *stack, uint64_t to)
 {
-	return find_back(stack, to, stack->interrupt);
+	return find_frame_by_return(stack, to, stack->interrupt);
 }
 
 size_t stack_find_function(const struct stack *stack, const struct symbol *symbol)
@@ -268,14 +272,14 @@ size_t stack_find_function(const struct stack *stack, const struct symbol *symbo
 	return stack->nr;
 }
 
-static bool is_user(uint64_t ip)
+static bool is_user_address(uint64_t ip)
 {
 	return ip && !(ip >> 63);
 }
 
 size_t stack_find_entry(const struct stack *stack, bool iret, uint64_t to)
 {
-	size_t found = iret && to ? find_back(stack, to, 0) : stack->nr;
+	size_t found = iret && to ? find_frame_by_return(stack, to, 0) : stack->nr;
 
 	if (found < stack->nr && (stack->frames[found].kind == FRAME_INTERRUPT ||
 				  stack->frames[found].kind == FRAME_SYSCALL))
@@ -286,7 +290,7 @@ size_t stack_find_entry(const struct stack *stack, bool iret, uint64_t to)
 		bool from_kernel = i > 1 && stack->frames[i - 2].symbol->kernel;
 
 		if ((iret || stack->frames[i - 1].kind == FRAME_SYSCALL) &&
-		    !(is_user(to) && from_kernel))
+		    !(is_user_address(to) && from_kernel))
 			return i - 1;
 	}
 	return stack->nr;
