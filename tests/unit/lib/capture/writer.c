@@ -252,15 +252,15 @@ static struct writer *writer;
 
 static bool thread_ran;
 
-bool __wrap_trigger_latencies(const struct trigger *trigger, int cpu, uint64_t sequence,
-			      struct trigger_latencies *latencies)
+bool __wrap_trigger_read_latencies(const struct trigger *trigger, int cpu, uint64_t sequence,
+				   struct trigger_latencies *latencies)
 {
 	*latencies = (struct trigger_latencies){ .thread_ns = thread_ran ? 90000 : 0 };
 	return true;
 }
 
-bool __wrap_trigger_stacks(const struct trigger *trigger, uint64_t sequence,
-			   struct trigger_stacks *stacks)
+bool __wrap_trigger_read_stacks(const struct trigger *trigger, uint64_t sequence,
+				struct trigger_stacks *stacks)
 {
 	return false;
 }
