@@ -26,14 +26,14 @@ int output_file_open(struct output_file *file, const char *path, bool force)
 
 	*file = (struct output_file){
 		.path = path,
-		.partial = partial_none,
+		.temporary = temporary_none,
 		.fd = -1,
 		.force = force,
 	};
 	if (!force && output_file_exists(path))
 		return -EEXIST;
-	r = partial_file(&file->partial, path);
-	file->fd = TAKE_FD(file->partial.fd);
+	r = temporary_file_new(&file->temporary, path);
+	file->fd = TAKE_FD(file->temporary.fd);
 	return r;
 }
 
@@ -42,7 +42,7 @@ int output_file_publish(struct output_file *file)
 	/* File systems that write behind, such as NFS, report a full disk at close(). */
 	int fd = TAKE_FD(file->fd);
 
-	return close(fd) ? -errno : partial_publish(&file->partial, file->path, file->force);
+	return close(fd) ? -errno : temporary_publish(&file->temporary, file->path, file->force);
 }
 
 /* A marked folder, see tree.h, with what is incomplete in it. It is private to its owner and
@@ -54,53 +54,53 @@ int output_file_publish(struct output_file *file)
 #define ABANDON_TRIES 50
 #define ABANDON_PAUSE_US 1000
 
-const struct partial partial_none = { .fd = -1, .place = -1, .work = -1 };
+const struct temporary temporary_none = { .fd = -1, .place = -1, .work = -1 };
 
 /* Those of this process. A thread that ends the process takes the lock for good. */
 static pthread_mutex_t living_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct partial *living;
+static struct temporary *living;
 static bool has_published;
 
-static int remove_work(const struct partial *partial)
+static int remove_hidden_folder(const struct temporary *temporary)
 {
-	return tree_remove_marked(partial->place, partial->name, partial->work);
+	return tree_remove_marked(temporary->place, temporary->name, temporary->work);
 }
 
 /* Removes the folder, if it is there, and releases all. */
-static void end(struct partial *partial)
+static void temporary_remove(struct temporary *temporary)
 {
 	pthread_mutex_lock(&living_lock);
-	for (struct partial **at = &living; *at; at = &(*at)->next) {
-		if (*at != partial)
+	for (struct temporary **at = &living; *at; at = &(*at)->next) {
+		if (*at != temporary)
 			continue;
-		*at = partial->next;
-		remove_work(partial);
+		*at = temporary->next;
+		remove_hidden_folder(temporary);
 		break;
 	}
 	pthread_mutex_unlock(&living_lock);
-	free(TAKE_PTR(partial->path));
-	closep(&partial->fd);
-	closep(&partial->work);
-	closep(&partial->place);
+	free(TAKE_PTR(temporary->path));
+	closep(&temporary->fd);
+	closep(&temporary->work);
+	closep(&temporary->place);
 }
 
-void partial_release(struct partial *partial)
+void temporary_release(struct temporary *temporary)
 {
-	end(partial);
+	temporary_remove(temporary);
 }
 
-bool partial_abandon(void)
+bool temporary_abandon_all(void)
 {
 	pthread_mutex_lock(&living_lock);
-	for (const struct partial *partial = living; partial; partial = partial->next) {
+	for (const struct temporary *temporary = living; temporary; temporary = temporary->next) {
 		/* Another thread may still make a file in it. */
-		for (int i = 0; i < ABANDON_TRIES && remove_work(partial); i++)
+		for (int i = 0; i < ABANDON_TRIES && remove_hidden_folder(temporary); i++)
 			usleep(ABANDON_PAUSE_US);
 	}
 	return has_published;
 }
 
-static bool is_empty(int dirfd)
+static bool is_empty_folder(int dirfd)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
 	size_t nr = 0;
@@ -113,7 +113,7 @@ static bool is_empty(int dirfd)
 	return nr <= 2;
 }
 
-static int make_work(struct partial *partial, const char *beside)
+static int make_hidden_folder(struct temporary *temporary, const char *beside)
 {
 	const char *end = beside + strlen(beside);
 	_cleanup_free_ char *folder = NULL;
@@ -122,7 +122,7 @@ static int make_work(struct partial *partial, const char *beside)
 	struct stat st;
 	int length;
 
-	*partial = partial_none;
+	*temporary = temporary_none;
 	while (end > beside && end[-1] == '/')
 		end--;
 	slash = memrchr(beside, '/', (size_t)(end - beside));
@@ -132,66 +132,66 @@ static int make_work(struct partial *partial, const char *beside)
 	if (!folder || !path)
 		return -ENOMEM;
 	/* A folder without read permission is not swept. */
-	partial->place = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (partial->place >= 0)
-		tree_sweep(partial->place, PREFIX, true);
+	temporary->place = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (temporary->place >= 0)
+		tree_sweep(temporary->place, PREFIX, true);
 	else
-		partial->place = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (partial->place < 0 || !mkdtemp(path))
+		temporary->place = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (temporary->place < 0 || !mkdtemp(path))
 		return -errno;
-	snprintf(partial->name, sizeof(partial->name), "%s", path + length);
-	partial->work = openat(partial->place, partial->name,
-			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (partial->work < 0 || fstat(partial->work, &st))
+	snprintf(temporary->name, sizeof(temporary->name), "%s", path + length);
+	temporary->work = openat(temporary->place, temporary->name,
+				 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (temporary->work < 0 || fstat(temporary->work, &st))
 		return -errno;
 	/* The owner of the place has put another one there. */
-	if (st.st_uid != geteuid() || !is_empty(partial->work)) {
-		closep(&partial->work);
+	if (st.st_uid != geteuid() || !is_empty_folder(temporary->work)) {
+		closep(&temporary->work);
 		return -EPERM;
 	}
 	/* File systems that have no owners do without: there, nothing is swept. */
-	if (!flock(partial->work, LOCK_EX | LOCK_NB))
-		(void)tree_mark(partial->work);
-	partial->next = living;
-	living = partial;
-	partial->path = strfmt("%s/" CONTENT, path);
-	return partial->path ? 0 : -ENOMEM;
+	if (!flock(temporary->work, LOCK_EX | LOCK_NB))
+		(void)tree_mark(temporary->work);
+	temporary->next = living;
+	living = temporary;
+	temporary->path = strfmt("%s/" CONTENT, path);
+	return temporary->path ? 0 : -ENOMEM;
 }
 
-static int make(struct partial *partial, const char *beside, bool is_folder)
+static int make_temporary(struct temporary *temporary, const char *beside, bool is_folder)
 {
 	int r;
 
 	/* Whoever ends the process finds all or nothing. */
 	pthread_mutex_lock(&living_lock);
-	r = make_work(partial, beside);
-	partial->is_folder = is_folder;
-	if (!r && is_folder && mkdirat(partial->work, CONTENT, 0700))
+	r = make_hidden_folder(temporary, beside);
+	temporary->is_folder = is_folder;
+	if (!r && is_folder && mkdirat(temporary->work, CONTENT, 0700))
 		r = -errno;
 	if (!r) {
-		partial->fd = openat(partial->work, CONTENT,
-				     O_CLOEXEC | (is_folder ? O_RDONLY | O_DIRECTORY
-							    : O_RDWR | O_CREAT | O_EXCL),
-				     0600);
-		r = partial->fd < 0 ? -errno : 0;
+		temporary->fd = openat(temporary->work, CONTENT,
+				       O_CLOEXEC | (is_folder ? O_RDONLY | O_DIRECTORY
+							      : O_RDWR | O_CREAT | O_EXCL),
+				       0600);
+		r = temporary->fd < 0 ? -errno : 0;
 	}
 	pthread_mutex_unlock(&living_lock);
 	return r;
 }
 
-int partial_file(struct partial *partial, const char *beside)
+int temporary_file_new(struct temporary *temporary, const char *beside)
 {
-	return make(partial, beside, false);
+	return make_temporary(temporary, beside, false);
 }
 
-int partial_folder(struct partial *partial, const char *beside)
+int temporary_folder_new(struct temporary *temporary, const char *beside)
 {
-	return make(partial, beside, true);
+	return make_temporary(temporary, beside, true);
 }
 
 int output_file_scratch(const struct output_file *file)
 {
-	const int work = file->partial.work;
+	const int work = file->temporary.work;
 	int fd = openat(work, SCRATCH, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
 	if (fd < 0)
@@ -200,38 +200,38 @@ int output_file_scratch(const struct output_file *file)
 	return fd;
 }
 
-static int rename_to(const struct partial *partial, const char *path, bool force)
+static int rename_temporary(const struct temporary *temporary, const char *path, bool force)
 {
-	if (!renameat2(partial->work, CONTENT, AT_FDCWD, path, force ? 0 : RENAME_NOREPLACE))
+	if (!renameat2(temporary->work, CONTENT, AT_FDCWD, path, force ? 0 : RENAME_NOREPLACE))
 		return 0;
 	/* Not every file system supports RENAME_NOREPLACE. */
 	if (force || errno != EINVAL)
 		return -errno;
 	/* Of folders it replaces an empty one only. */
-	if (partial->is_folder)
-		return renameat(partial->work, CONTENT, AT_FDCWD, path) ? -errno : 0;
-	if (linkat(partial->work, CONTENT, AT_FDCWD, path, 0))
+	if (temporary->is_folder)
+		return renameat(temporary->work, CONTENT, AT_FDCWD, path) ? -errno : 0;
+	if (linkat(temporary->work, CONTENT, AT_FDCWD, path, 0))
 		return -errno;
-	unlinkat(partial->work, CONTENT, 0);
+	unlinkat(temporary->work, CONTENT, 0);
 	return 0;
 }
 
-int partial_publish(struct partial *partial, const char *path, bool force)
+int temporary_publish(struct temporary *temporary, const char *path, bool force)
 {
 	int r;
 
 	/* Whoever ends the process must not say that nothing was written. */
 	pthread_mutex_lock(&living_lock);
-	r = rename_to(partial, path, force);
+	r = rename_temporary(temporary, path, force);
 	has_published |= !r;
 	pthread_mutex_unlock(&living_lock);
 	if (!r)
-		end(partial);
+		temporary_remove(temporary);
 	return r;
 }
 
 void output_file_close(struct output_file *file)
 {
 	closep(&file->fd);
-	partial_release(&file->partial);
+	temporary_release(&file->temporary);
 }

@@ -12,40 +12,40 @@
 
 /* An incomplete file or folder, in a hidden folder of its own. It stays where it is: others refer
  * to it. */
-struct partial {
+struct temporary {
 	char *path; /* of the file or folder */
 	int fd;
 	bool is_folder;
 	char name[32];	 /* of the hidden folder */
 	int work, place; /* the hidden folder, which is locked, and its parent */
-	struct partial *next;
+	struct temporary *next;
 };
 
-extern const struct partial partial_none;
+extern const struct temporary temporary_none;
 
 /*
  * Creates a file or folder, to be published next to `beside`. Removes leftovers of killed processes
- * there first. Never waits for others. Returns 0 or a negative errno. Call partial_release() even
+ * there first. Never waits for others. Returns 0 or a negative errno. Call temporary_release() even
  * on failure.
  */
-int partial_file(struct partial *partial, const char *beside) _must_check_;
-int partial_folder(struct partial *partial, const char *beside) _must_check_;
+int temporary_file_new(struct temporary *temporary, const char *beside) _must_check_;
+int temporary_folder_new(struct temporary *temporary, const char *beside) _must_check_;
 
 /* Moves it to its path. Without `force` it replaces nothing: -EEXIST. */
-int partial_publish(struct partial *partial, const char *path, bool force) _must_check_;
+int temporary_publish(struct temporary *temporary, const char *path, bool force) _must_check_;
 
 /* Removes it unless it was published. */
-void partial_release(struct partial *partial);
+void temporary_release(struct temporary *temporary);
 
 /* Removes all that is incomplete, and keeps other threads from publishing any: before _exit().
  * Returns whether any was published before. */
-bool partial_abandon(void);
+bool temporary_abandon_all(void);
 
 /* An output file, published by rename once it is complete. It replaces an existing file only with
  * --force. */
 struct output_file {
-	const char *path;	/* not a copy */
-	struct partial partial; /* until published */
+	const char *path;	    /* not a copy */
+	struct temporary temporary; /* until published */
 	int fd;
 	bool force;
 };

@@ -113,7 +113,7 @@ static void check_file(const struct saved *saved)
 	_cleanup_free_ char *why = NULL;
 	struct statistics statistics;
 
-	if (put_facts(&file, &why)) {
+	if (set_capture_facts(&file, &why)) {
 		must(why && *why && is_plain(why));
 		return;
 	}

@@ -18,15 +18,15 @@ static void check_why(const char *why)
 static void check_again(const struct known *known)
 {
 	const struct causes none = { 0 };
-	_cleanup_(known_release) struct known again = { 0 };
+	_cleanup_(known_causes_release) struct known again = { 0 };
 	_cleanup_free_ char *why = NULL;
 	_cleanup_free_ char *text = NULL;
 	size_t size = 0;
 	FILE *file = open_memstream(&text, &size);
 
-	must(file && !known_write(file, known, &none) && !fclose(file));
+	must(file && !known_causes_write(file, known, &none) && !fclose(file));
 	/* Escapes may make it larger than the input. */
-	if (known_parse(&again, text, size, &why)) {
+	if (known_causes_parse(&again, text, size, &why)) {
 		must(size > (1 << 20));
 		return;
 	}
@@ -37,7 +37,7 @@ static void check_again(const struct known *known)
 
 int fuzz_one(const uint8_t *data, size_t size)
 {
-	_cleanup_(known_release) struct known known = { 0 };
+	_cleanup_(known_causes_release) struct known known = { 0 };
 	_cleanup_free_ char *why = NULL;
 	/* As read from a file: followed by a NUL. */
 	_cleanup_free_ char *text = malloc(size + 1);
@@ -46,7 +46,7 @@ int fuzz_one(const uint8_t *data, size_t size)
 	must(text);
 	memcpy(text, data, size);
 	text[size] = '\0';
-	r = known_parse(&known, text, size, &why);
+	r = known_causes_parse(&known, text, size, &why);
 	if (r)
 		check_why(why);
 	else

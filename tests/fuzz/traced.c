@@ -31,7 +31,7 @@ int fuzz_one(const uint8_t *data, size_t size)
 	int r;
 
 	walk(fd);
-	r = traced_read(fd, &files, &nr, &why);
+	r = traced_files_read(fd, &files, &nr, &why);
 	if (r && !why)
 		abort();
 	for (size_t i = 0; i < nr; i++) {
@@ -39,6 +39,6 @@ int fuzz_one(const uint8_t *data, size_t size)
 		if (strlen(hex) != 2 * (size_t)files[i].id.size || !*files[i].name)
 			abort();
 	}
-	traced_free(files, nr);
+	traced_files_free(files, nr);
 	return r;
 }

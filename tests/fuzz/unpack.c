@@ -48,12 +48,12 @@ static size_t count_entries(int dirfd, const char *name)
 
 static bool has(const char *top, const char *path, mode_t mode)
 {
-	bool of_selftest = layout_selftest_has(path, mode);
+	bool of_selftest = layout_selftest_has_path(path, mode);
 
 	/* The name is not reported for a refused archive. */
 	if (!top)
-		return of_selftest || layout_has(path, mode);
-	return strcmp(top, LAYOUT_SELFTEST) ? layout_has(path, mode) : of_selftest;
+		return of_selftest || layout_has_path(path, mode);
+	return strcmp(top, LAYOUT_SELFTEST) ? layout_has_path(path, mode) : of_selftest;
 }
 
 /* Only non-executable files, and folders, that belong to this user. */
@@ -103,9 +103,9 @@ int fuzz_one(const uint8_t *data, size_t size)
 
 	make_place(&place);
 	fd = openat(place.fd, INSIDE, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	r = unpack(&source, fd, &limits, &top, &why);
+	r = unpack_archive(&source, fd, &limits, &top, &why);
 	must(r ? why && !strchr(why, '\n')
-	       : top && (layout_is_name(top) || !strcmp(top, LAYOUT_SELFTEST)));
+	       : top && (layout_is_capture_name(top) || !strcmp(top, LAYOUT_SELFTEST)));
 	must(!top || !strchr(top, '/'));
 	check_tree(fd, "", top, &nr);
 	must(nr <= MAX_ENTRIES);

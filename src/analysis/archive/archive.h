@@ -31,41 +31,41 @@ struct pack_sink {
  *
  * All functions return 0, or a negative errno, possibly with *why (allocated).
  */
-int pack_new(struct pack **ret, const struct pack_sink *sink, const char *top,
-	     char **why) _must_check_;
+int pack_new_archive(struct pack **ret, const struct pack_sink *sink, const char *top,
+		     char **why) _must_check_;
 
 /* Changes top. */
-int pack_begin(struct pack *pack, const char *top, char **why) _must_check_;
+int pack_begin_folder(struct pack *pack, const char *top, char **why) _must_check_;
 
 /* Adds a folder and its parents, unless added before; needed before their files. */
-int pack_folder(struct pack *pack, const char *name, char **why) _must_check_;
+int pack_add_folder(struct pack *pack, const char *name, char **why) _must_check_;
 
 /* Adds an open file. Holes are preserved; another link to a file becomes a hard link. */
-int pack_file(struct pack *pack, const char *name, int fd, char **why) _must_check_;
+int pack_add_file(struct pack *pack, const char *name, int fd, char **why) _must_check_;
 
-int pack_text(struct pack *pack, const char *name, const void *text, size_t size,
-	      char **why) _must_check_;
+int pack_add_text(struct pack *pack, const char *name, const void *text, size_t size,
+		  char **why) _must_check_;
 
 /* Adds the files of a capture, sorted. Other files are skipped and passed to skipped(), if not
  * NULL.
  */
-int pack_tree(struct pack *pack, int dirfd, void (*skipped)(void *ctx, const char *name), void *ctx,
-	      char **why) _must_check_;
+int pack_add_capture(struct pack *pack, int dirfd, void (*skipped)(void *ctx, const char *name),
+		     void *ctx, char **why) _must_check_;
 
 /* Completes the archive. */
-int pack_finish(struct pack *pack, char **why) _must_check_;
+int pack_finish_archive(struct pack *pack, char **why) _must_check_;
 
-void pack_free(struct pack *pack);
+void pack_free_archive(struct pack *pack);
 
 /* Facts of the machine and its tuning, for readers elsewhere. */
 
 /* Reads them below the root folder rootfd; unknown ones are null. "of_capture" says whether the
  * capture, which may be NULL, is of this machine and kernel. */
-json_object *host_facts(int rootfd, const struct perf_poke_capture *capture);
+json_object *host_facts_json(int rootfd, const struct perf_poke_capture *capture);
 
-/* Adds the facts to an archive. Sets *same to "of_capture". Returns as pack_text(). */
-int host_pack(struct pack *pack, const struct perf_poke_capture *capture, bool *same,
-	      char **why) _must_check_;
+/* Adds the facts to an archive. Sets *same to "of_capture". Returns as pack_add_text(). */
+int pack_host_facts(struct pack *pack, const struct perf_poke_capture *capture, bool *same,
+		    char **why) _must_check_;
 
 /* The files whose code may be in a trace: listed by perf.data, found on this machine. */
 struct traced_file {
@@ -77,16 +77,16 @@ struct traced_file {
 /* Reads the user-space files of a perf.data from the build id table and the MMAP2 records: an
  * allocated array, sorted by build id, without duplicates. Returns 0, or a negative errno with *why
  * (allocated). */
-int traced_read(int fd, struct traced_file **files, size_t *nr, char **why) _must_check_;
+int traced_files_read(int fd, struct traced_file **files, size_t *nr, char **why) _must_check_;
 
-void traced_free(struct traced_file *files, size_t nr);
+void traced_files_free(struct traced_file *files, size_t nr);
 
 /* Opens the file in perf's cache or at its path. Returns a descriptor, -ENOENT, or -ESTALE if the
  * build id differs. */
-int traced_open(const struct traced_file *file);
+int traced_file_open(const struct traced_file *file);
 
 /* Opens its separate debug file. Returns as above. */
-int traced_open_debug(const struct traced_file *file, int fd);
+int traced_file_open_debug(const struct traced_file *file, int fd);
 
 /* Packs a capture. */
 struct capture_pack {
@@ -118,23 +118,23 @@ void capture_pack_close(struct capture_pack *c);
 
 /* Allocates the name of the folder in the archive: the capture's own, or LAYOUT_ANY_NAME. Returns 0
  * or a negative errno. */
-int archiving_top(const char *folder, char **top) _must_check_;
+int archive_top_folder(const char *folder, char **top) _must_check_;
 
 /* The name of a capture's archive, allocated: host, name of the capture, and CRC-32 of capture.json
  * and the trace, such as rt7-20261121-093015.042-cpu3-83us-58cb5389.tar.zst. A repeated upload
  * replaces the same object. Returns 0 or a negative errno. */
-int archive_name(const char *folder, char **name) _must_check_;
+int archive_file_name(const char *folder, char **name) _must_check_;
 
 /* Whether it is a name that sessions give, such as 20261121-093015.042-cpu3-83us, or
  * LAYOUT_ANY_NAME. */
-bool layout_is_name(const char *name);
+bool layout_is_capture_name(const char *name);
 
 /* Whether captures contain this path, relative to their folder, as a file or a folder. An untrusted
  * archive may contain nothing else. */
-bool layout_has(const char *path, mode_t mode);
+bool layout_has_path(const char *path, mode_t mode);
 
 /* The same for a selftest. */
-bool layout_selftest_has(const char *path, mode_t mode);
+bool layout_selftest_has_path(const char *path, mode_t mode);
 
 /* Unpacks an untrusted archive of a capture or a selftest. */
 struct unpack_limits {
@@ -165,13 +165,13 @@ struct unpack_source {
  * Changes the working directory while it runs. Returns 0, -EINVAL with *why (allocated), or another
  * negative errno with or without *why.
  */
-int unpack(const struct unpack_source *source, int dirfd, const struct unpack_limits *limits,
-	   char **top, char **why) _must_check_;
+int unpack_archive(const struct unpack_source *source, int dirfd,
+		   const struct unpack_limits *limits, char **top, char **why) _must_check_;
 
 /* Unpacks an archive into a temporary folder, for commands that read it once: its path is that of
- * the capture or selftest. Call partial_release() even on failure. Returns 0, or a negative errno
+ * the capture or selftest. Call temporary_release() even on failure. Returns 0, or a negative errno
  * with or without *why. */
-int unpack_temporary(struct partial *folder, int fd, const struct analysis_hooks *hooks,
+int unpack_temporary(struct temporary *folder, int fd, const struct analysis_hooks *hooks,
 		     char **why) _must_check_;
 
 #define UNPACK_ENTRIES_MAX 100000

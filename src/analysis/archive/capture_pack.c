@@ -40,7 +40,7 @@ static const struct {
 };
 
 /* The first processor of cpuinfo stands for all. */
-static void add_processor(json_object *machine, int rootfd)
+static void add_host_processor(json_object *machine, int rootfd)
 {
 	static const struct {
 		const char *key, *name;
@@ -68,7 +68,7 @@ static void add_processor(json_object *machine, int rootfd)
 	}
 }
 
-json_object *host_facts(int rootfd, const struct perf_poke_capture *capture)
+json_object *host_facts_json(int rootfd, const struct perf_poke_capture *capture)
 {
 	json_object *facts = json_object_new_object(), *object = NULL;
 	char text[4096], now[CLOCK_UTC_SIZE];
@@ -98,26 +98,27 @@ json_object *host_facts(int rootfd, const struct perf_poke_capture *capture)
 	object = json_object_object_get(facts, "machine");
 	json_add_text(object, "hostname", names.nodename);
 	json_add_text(object, "arch", names.machine);
-	add_processor(object, rootfd);
+	add_host_processor(object, rootfd);
 	return facts;
 }
 
-int host_pack(struct pack *pack, const struct perf_poke_capture *capture, bool *same, char **why)
+int pack_host_facts(struct pack *pack, const struct perf_poke_capture *capture, bool *same,
+		    char **why)
 {
 	const int flags = JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE;
 	_cleanup_close_ int rootfd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	json_object *facts = rootfd < 0 ? NULL : host_facts(rootfd, capture);
+	json_object *facts = rootfd < 0 ? NULL : host_facts_json(rootfd, capture);
 	const char *text = facts ? json_object_to_json_string_ext(facts, flags) : NULL;
 	int r = -ENOMEM;
 
 	if (text)
-		r = pack_text(pack, LAYOUT_HOST, text, strlen(text), why);
+		r = pack_add_text(pack, LAYOUT_HOST, text, strlen(text), why);
 	*same = json_object_get_boolean(json_object_object_get(facts, "of_capture"));
 	json_object_put(facts);
 	return r;
 }
 
-int archiving_top(const char *folder, char **top)
+int archive_top_folder(const char *folder, char **top)
 {
 	_cleanup_free_ char *path = realpath(folder, NULL);
 	const char *name;
@@ -125,17 +126,18 @@ int archiving_top(const char *folder, char **top)
 	if (!path)
 		return -errno;
 	name = strrchr(path, '/') + 1;
-	*top = strdup(layout_is_name(name) ? name : LAYOUT_ANY_NAME);
+	*top = strdup(layout_is_capture_name(name) ? name : LAYOUT_ANY_NAME);
 	return *top ? 0 : -ENOMEM;
 }
 
-static bool has(const struct capture_pack *c, const char *name)
+static bool capture_has_file(const struct capture_pack *c, const char *name)
 {
 	return !faccessat(c->dirfd, name, F_OK, AT_SYMLINK_NOFOLLOW);
 }
 
 /* perf looks for a file by its build id, then by its kind. */
-static int part_name(const struct traced_file *file, const char *part, char *name, size_t size)
+static int format_part_name(const struct traced_file *file, const char *part, char *name,
+			    size_t size)
 {
 	char hex[FILES_HEX_SIZE];
 
@@ -144,38 +146,38 @@ static int part_name(const struct traced_file *file, const char *part, char *nam
 			*part ? "/" : "", part);
 }
 
-static int pack_part(struct capture_pack *c, const struct traced_file *file, const char *part,
-		     int fd, char **why)
+static int pack_traced_part(struct capture_pack *c, const struct traced_file *file,
+			    const char *part, int fd, char **why)
 {
 	char folder[128], name[128];
 	int r;
 
-	part_name(file, "", folder, sizeof(folder));
-	part_name(file, part, name, sizeof(name));
-	r = pack_folder(c->pack, folder, why);
-	return r ? r : pack_file(c->pack, name, fd, why);
+	format_part_name(file, "", folder, sizeof(folder));
+	format_part_name(file, part, name, sizeof(name));
+	r = pack_add_folder(c->pack, folder, why);
+	return r ? r : pack_add_file(c->pack, name, fd, why);
 }
 
 /* -ENOENT and -ESTALE mean that the file is missing, which is no failure. */
-static int pack_traced(struct capture_pack *c, const struct traced_file *file, char **why)
+static int pack_traced_file(struct capture_pack *c, const struct traced_file *file, char **why)
 {
 	_cleanup_close_ int fd = -1, debug = -1;
 	char vdso[128];
 	int r;
 
 	/* The recorder may have put the vDSO into the capture. */
-	part_name(file, "vdso", vdso, sizeof(vdso));
-	if (file->is_vdso && has(c, vdso))
+	format_part_name(file, "vdso", vdso, sizeof(vdso));
+	if (file->is_vdso && capture_has_file(c, vdso))
 		return 0;
-	fd = traced_open(file);
+	fd = traced_file_open(file);
 	if (fd < 0)
 		return fd;
-	r = pack_part(c, file, file->is_vdso ? "vdso" : "elf", fd, why);
-	debug = r ? -1 : traced_open_debug(file, fd);
-	return debug < 0 ? r : pack_part(c, file, "debug", debug, why);
+	r = pack_traced_part(c, file, file->is_vdso ? "vdso" : "elf", fd, why);
+	debug = r ? -1 : traced_file_open_debug(file, fd);
+	return debug < 0 ? r : pack_traced_part(c, file, "debug", debug, why);
 }
 
-static bool was_executed(const struct capture_pack *c, const struct build_id *id)
+static bool was_file_executed(const struct capture_pack *c, const struct build_id *id)
 {
 	for (size_t i = 0; i < c->nr_executed; i++) {
 		if (!memcmp(&c->executed[i], id, sizeof(*id)))
@@ -184,61 +186,62 @@ static bool was_executed(const struct capture_pack *c, const struct build_id *id
 	return !c->executed;
 }
 
-static int pack_binaries(struct capture_pack *c, char **why)
+static int pack_traced_files(struct capture_pack *c, char **why)
 {
 	struct traced_file *files = NULL;
 	size_t nr = 0, missing = 0;
-	int r = traced_read(c->data, &files, &nr, why);
+	int r = traced_files_read(c->data, &files, &nr, why);
 
 	for (size_t i = 0; i < nr && !r; i++) {
-		if (!was_executed(c, &files[i].id))
+		if (!was_file_executed(c, &files[i].id))
 			continue;
-		r = pack_traced(c, &files[i], why);
+		r = pack_traced_file(c, &files[i], why);
 		if (r == -ENOENT || r == -ESTALE) {
 			if (missing++ < NAMED_MAX)
-				hooks_message(c->hooks, PERF_POKE_LOG_WARN, "left out %s: %s",
-					      files[i].name,
-					      r == -ESTALE ? "has changed since it was traced"
-							   : "not found");
+				hooks_show_message(c->hooks, PERF_POKE_LOG_WARN, "left out %s: %s",
+						   files[i].name,
+						   r == -ESTALE ? "has changed since it was traced"
+								: "not found");
 			r = 0;
 		} else if (!r) {
 			c->nr_binaries++;
 		}
 	}
 	if (missing > NAMED_MAX)
-		hooks_message(c->hooks, PERF_POKE_LOG_WARN, "left out %zu more traced files",
-			      missing - NAMED_MAX);
-	traced_free(files, nr);
+		hooks_show_message(c->hooks, PERF_POKE_LOG_WARN, "left out %zu more traced files",
+				   missing - NAMED_MAX);
+	traced_files_free(files, nr);
 	return r;
 }
 
-static void warn_skipped(void *ctx, const char *name)
+static void warn_of_skipped(void *ctx, const char *name)
 {
 	const struct capture_pack *c = ctx;
 
-	hooks_message(c->hooks, PERF_POKE_LOG_WARN, "left out %s: not part of a capture", name);
+	hooks_show_message(c->hooks, PERF_POKE_LOG_WARN, "left out %s: not part of a capture",
+			   name);
 }
 
-static int cannot_archive(const struct capture_pack *c, int r, char **why)
+static int explain_unarchived(const struct capture_pack *c, int r, char **why)
 {
 	return failure_explain(why, r, "'%s' cannot be archived: %s", c->folder,
-			       *why ?: hooks_strerror(c->hooks, r));
+			       *why ?: hooks_error_text(c->hooks, r));
 }
 
-static bool has_files(int data)
+static bool has_traced_files(int data)
 {
 	_cleanup_free_ char *why = NULL;
 	struct traced_file *files = NULL;
 	size_t nr = 0;
-	int r = traced_read(data, &files, &nr, &why);
+	int r = traced_files_read(data, &files, &nr, &why);
 
-	traced_free(files, nr);
+	traced_files_free(files, nr);
 	return !r && nr;
 }
 
 /* A capture of Intel PT names all files that any task had mapped; only those in the trace matter.
  */
-static int find_executed(struct capture_pack *c)
+static int find_executed_files(struct capture_pack *c)
 {
 	_cleanup_free_ char *data = strfmt("%s/perf.data", c->folder);
 	const struct decoding decoding = {
@@ -255,11 +258,11 @@ static int find_executed(struct capture_pack *c)
 
 	if (!data)
 		return -ENOMEM;
-	if (!decoding_files(&decoding, &c->executed, &c->nr_executed, &why))
+	if (!decoding_find_executed(&decoding, &c->executed, &c->nr_executed, &why))
 		return 0;
-	hooks_message(c->hooks, PERF_POKE_LOG_ERROR, "%s", why ?: strerror(ENOMEM));
-	hooks_message(c->hooks, PERF_POKE_LOG_WARN,
-		      "'%s': including all mapped files, executed or not", c->folder);
+	hooks_show_message(c->hooks, PERF_POKE_LOG_ERROR, "%s", why ?: strerror(ENOMEM));
+	hooks_show_message(c->hooks, PERF_POKE_LOG_WARN,
+			   "'%s': including all mapped files, executed or not", c->folder);
 	return 0;
 }
 
@@ -268,13 +271,13 @@ int capture_pack_open(struct capture_pack *c, char **why)
 	int r;
 
 	c->dirfd = c->data = -1;
-	unchanged_begin(&c->unchanged, c->hooks, c->folder);
+	unchanged_begin_check(&c->unchanged, c->hooks, c->folder);
 	r = capture_trace_open(c->folder, &c->file, why);
 	if (r)
 		return r;
 	c->dirfd = open(c->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (c->dirfd < 0)
-		return cannot_archive(c, -errno, why);
+		return explain_unarchived(c, -errno, why);
 	if (facts_have_trace(&c->file.facts)) {
 		c->data = regular_open(c->dirfd, "perf.data/data");
 		if (c->data < 0)
@@ -282,26 +285,26 @@ int capture_pack_open(struct capture_pack *c, char **why)
 					       "'%s' is not a capture: %s/perf.data/data: %s",
 					       c->folder, c->folder, regular_strerror(c->data));
 	}
-	if (!has(c, LAYOUT_HOST) && !c->no_binaries && facts_is_pt(&c->file.facts) &&
-	    has_files(c->data))
-		r = find_executed(c);
+	if (!capture_has_file(c, LAYOUT_HOST) && !c->no_binaries && facts_is_pt(&c->file.facts) &&
+	    has_traced_files(c->data))
+		r = find_executed_files(c);
 	if (r)
-		return cannot_archive(c, r, why);
+		return explain_unarchived(c, r, why);
 	c->size = tree_size(c->dirfd, ".").all;
 	return 0;
 }
 
-static int pack_host(struct capture_pack *c, char **why)
+static int pack_host_of_capture(struct capture_pack *c, char **why)
 {
 	bool same;
 	const struct perf_poke_capture *capture = c->file.capture;
-	int r = host_pack(c->pack, capture, &same, why);
+	int r = pack_host_facts(c->pack, capture, &same, why);
 
 	if (!r && !same)
-		hooks_message(c->hooks, PERF_POKE_LOG_WARN,
-			      "'%s' was taken on %s with Linux %s; " LAYOUT_HOST
-			      " and traced files are of this machine",
-			      c->folder, capture->hostname ?: "?", capture->kernel ?: "?");
+		hooks_show_message(c->hooks, PERF_POKE_LOG_WARN,
+				   "'%s' was taken on %s with Linux %s; " LAYOUT_HOST
+				   " and traced files are of this machine",
+				   c->folder, capture->hostname ?: "?", capture->kernel ?: "?");
 	return r;
 }
 
@@ -309,38 +312,38 @@ int capture_pack_write(struct capture_pack *c, const struct pack_sink *sink, cha
 {
 	_cleanup_free_ char *top = NULL;
 	/* A capture from an archive has these already, of its own machine. */
-	bool opened = has(c, LAYOUT_HOST);
-	int r = archiving_top(c->folder, &top);
+	bool opened = capture_has_file(c, LAYOUT_HOST);
+	int r = archive_top_folder(c->folder, &top);
 
 	if (!r)
-		r = pack_new(&c->pack, sink, top, why);
+		r = pack_new_archive(&c->pack, sink, top, why);
 	if (!r)
-		r = pack_tree(c->pack, c->dirfd, warn_skipped, c, why);
+		r = pack_add_capture(c->pack, c->dirfd, warn_of_skipped, c, why);
 	if (!r && !opened)
-		r = pack_host(c, why);
+		r = pack_host_of_capture(c, why);
 	if (!r && !opened && !c->no_binaries && c->data >= 0)
-		r = pack_binaries(c, why);
+		r = pack_traced_files(c, why);
 	if (r)
-		r = cannot_archive(c, r, why);
-	r = unchanged_end(&c->unchanged, r, why);
+		r = explain_unarchived(c, r, why);
+	r = unchanged_end_check(&c->unchanged, r, why);
 	if (!r) {
-		r = pack_finish(c->pack, why);
+		r = pack_finish_archive(c->pack, why);
 		if (r)
-			r = cannot_archive(c, r, why);
+			r = explain_unarchived(c, r, why);
 	}
 	return r;
 }
 
 void capture_pack_close(struct capture_pack *c)
 {
-	pack_free(c->pack);
+	pack_free_archive(c->pack);
 	free(c->executed);
 	closep(&c->data);
 	closep(&c->dirfd);
 	capture_file_close(&c->file);
 }
 
-static int add_file(uLong *sum, int dirfd, const char *name)
+static int add_file_crc(uLong *sum, int dirfd, const char *name)
 {
 	_cleanup_close_ int fd = regular_open(dirfd, name);
 	unsigned char buf[65536];
@@ -354,7 +357,7 @@ static int add_file(uLong *sum, int dirfd, const char *name)
 }
 
 /* Removes all but letters that are safe in file names: captures are not trusted. */
-static void make_safe(char *host)
+static void replace_unsafe_letters(char *host)
 {
 	for (char *c = host; *c; c++) {
 		if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", *c))
@@ -362,25 +365,25 @@ static void make_safe(char *host)
 	}
 }
 
-int archive_name(const char *folder, char **name)
+int archive_file_name(const char *folder, char **name)
 {
 	_cleanup_close_ int dirfd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_(capture_file_close) struct capture_file file = { 0 };
 	_cleanup_free_ char *top = NULL, *why = NULL, *host = NULL;
 	uLong sum = 0;
-	int r = dirfd < 0 ? -errno : archiving_top(folder, &top);
+	int r = dirfd < 0 ? -errno : archive_top_folder(folder, &top);
 
 	r = r ?: capture_file_open(&file, folder, &why);
-	r = r ?: add_file(&sum, dirfd, CAPTURE_FILE_NAME);
+	r = r ?: add_file_crc(&sum, dirfd, CAPTURE_FILE_NAME);
 	/* A capture of a poked perf has no trace. */
 	if (!r && facts_have_trace(&file.facts))
-		r = add_file(&sum, dirfd, "perf.data/data");
+		r = add_file_crc(&sum, dirfd, "perf.data/data");
 	if (r)
 		return r;
 	host = strfmt("%.127s", file.capture->hostname ?: "unknown");
 	if (!host)
 		return -ENOMEM;
-	make_safe(host);
+	replace_unsafe_letters(host);
 	*name = strfmt("%s-%s-%08lx.tar.zst", host, top, sum);
 	return *name ? 0 : -ENOMEM;
 }

@@ -31,12 +31,12 @@ struct pack {
 	char compressed[BLOCK_SIZE];
 };
 
-static void entry_freep(struct archive_entry **entry)
+static void archive_entry_freep(struct archive_entry **entry)
 {
 	archive_entry_free(*entry);
 }
 
-static int explain(struct pack *pack, const char *name, char **why)
+static int explain_pack_error(struct pack *pack, const char *name, char **why)
 {
 	const char *text = archive_error_string(pack->archive) ?: "cannot be written";
 	int error = archive_errno(pack->archive);
@@ -45,7 +45,7 @@ static int explain(struct pack *pack, const char *name, char **why)
 		       text, error > 0 ? ": " : "", error > 0 ? strerror(error) : "");
 }
 
-static int compress(struct pack *pack, const void *data, size_t size, ZSTD_EndDirective end)
+static int compress_block(struct pack *pack, const void *data, size_t size, ZSTD_EndDirective end)
 {
 	ZSTD_inBuffer in = { data, size, 0 };
 	size_t left;
@@ -63,15 +63,17 @@ static int compress(struct pack *pack, const void *data, size_t size, ZSTD_EndDi
 	return pack->error;
 }
 
-static la_ssize_t write_block(struct archive *archive, void *ctx, const void *data, size_t size)
+static la_ssize_t write_archive_block(struct archive *archive, void *ctx, const void *data,
+				      size_t size)
 {
 	struct pack *pack = ctx;
 
-	return !pack->given_up && compress(pack, data, size, ZSTD_e_continue) ? -1
-									      : (la_ssize_t)size;
+	return !pack->given_up && compress_block(pack, data, size, ZSTD_e_continue)
+		       ? -1
+		       : (la_ssize_t)size;
 }
 
-int pack_new(struct pack **ret, const struct pack_sink *sink, const char *top, char **why)
+int pack_new_archive(struct pack **ret, const struct pack_sink *sink, const char *top, char **why)
 {
 	struct pack *pack = calloc(1, sizeof(*pack));
 	int r = -ENOMEM;
@@ -88,27 +90,27 @@ int pack_new(struct pack **ret, const struct pack_sink *sink, const char *top, c
 		goto fail;
 	/* Pax has no limits on sizes, times and names, and every tar reads it. */
 	if (archive_write_set_format_pax_restricted(pack->archive) < ARCHIVE_OK) {
-		r = explain(pack, NULL, why);
+		r = explain_pack_error(pack, NULL, why);
 		goto fail;
 	}
 	archive_entry_linkresolver_set_strategy(pack->links, archive_format(pack->archive));
 	/* No padding, even if the output is not a file. */
 	archive_write_set_bytes_in_last_block(pack->archive, 1);
-	if (archive_write_open(pack->archive, pack, NULL, write_block, NULL) < ARCHIVE_OK) {
-		r = explain(pack, NULL, why);
+	if (archive_write_open(pack->archive, pack, NULL, write_archive_block, NULL) < ARCHIVE_OK) {
+		r = explain_pack_error(pack, NULL, why);
 		goto fail;
 	}
-	r = pack_begin(pack, top, why);
+	r = pack_begin_folder(pack, top, why);
 	if (r)
 		goto fail;
 	*ret = pack;
 	return 0;
 fail:
-	pack_free(pack);
+	pack_free_archive(pack);
 	return r;
 }
 
-void pack_free(struct pack *pack)
+void pack_free_archive(struct pack *pack)
 {
 	if (!pack)
 		return;
@@ -123,9 +125,10 @@ void pack_free(struct pack *pack)
 	free(pack);
 }
 
-static int new_entry(struct pack *pack, struct archive_entry **ret, const char *name, mode_t mode)
+static int new_archive_entry(struct pack *pack, struct archive_entry **ret, const char *name,
+			     mode_t mode)
 {
-	_cleanup_(entry_freep) struct archive_entry *entry = archive_entry_new();
+	_cleanup_(archive_entry_freep) struct archive_entry *entry = archive_entry_new();
 	_cleanup_free_ char *full = strfmt("%s%s%s", pack->top, *name ? "/" : "", name);
 
 	if (!entry || !full)
@@ -137,23 +140,23 @@ static int new_entry(struct pack *pack, struct archive_entry **ret, const char *
 }
 
 /* After a warning, such as a name outside the locale's charset, the header has been written. */
-static int write_header(struct pack *pack, struct archive_entry *entry, char **why)
+static int write_entry_header(struct pack *pack, struct archive_entry *entry, char **why)
 {
 	if (archive_write_header(pack->archive, entry) >= ARCHIVE_WARN)
 		return 0;
-	return explain(pack, archive_entry_pathname(entry), why);
+	return explain_pack_error(pack, archive_entry_pathname(entry), why);
 }
 
-static int compare_names(const void *a, const void *b)
+static int compare_folder_names(const void *a, const void *b)
 {
 	return strcmp(a, b);
 }
 
-static int add_folder(struct pack *pack, const char *name, char **why)
+static int add_folder_entry(struct pack *pack, const char *name, char **why)
 {
-	_cleanup_(entry_freep) struct archive_entry *entry = NULL;
+	_cleanup_(archive_entry_freep) struct archive_entry *entry = NULL;
 	_cleanup_free_ char *copy = strdup(name);
-	char **found = copy ? tsearch(copy, &pack->folders, compare_names) : NULL;
+	char **found = copy ? tsearch(copy, &pack->folders, compare_folder_names) : NULL;
 	int r;
 
 	if (!found)
@@ -161,27 +164,27 @@ static int add_folder(struct pack *pack, const char *name, char **why)
 	if (*found != copy)
 		return 0;
 	TAKE_PTR(copy);
-	r = new_entry(pack, &entry, name, S_IFDIR | 0700);
+	r = new_archive_entry(pack, &entry, name, S_IFDIR | 0700);
 	if (r)
 		return r;
 	archive_entry_set_mtime(entry, time(NULL), 0);
-	return write_header(pack, entry, why);
+	return write_entry_header(pack, entry, why);
 }
 
-int pack_folder(struct pack *pack, const char *name, char **why)
+int pack_add_folder(struct pack *pack, const char *name, char **why)
 {
 	int r = 0;
 
 	for (const char *slash = strchr(name, '/'); slash && !r; slash = strchr(slash + 1, '/')) {
 		_cleanup_free_ char *parent = strndup(name, (size_t)(slash - name));
 
-		r = parent ? add_folder(pack, parent, why) : -ENOMEM;
+		r = parent ? add_folder_entry(pack, parent, why) : -ENOMEM;
 	}
-	return r ? r : add_folder(pack, name, why);
+	return r ? r : add_folder_entry(pack, name, why);
 }
 
 /* Adds the data regions of a sparse file. Files without holes stay plain entries. */
-static void find_holes(struct archive_entry *entry, int fd, off_t size)
+static void add_sparse_regions(struct archive_entry *entry, int fd, off_t size)
 {
 	off_t begin = 0, end = 0;
 
@@ -204,7 +207,7 @@ static void find_holes(struct archive_entry *entry, int fd, off_t size)
 }
 
 /* The next data, or the end of the file. */
-static off_t find_data(int fd, off_t at, off_t size)
+static off_t find_next_data(int fd, off_t at, off_t size)
 {
 	off_t data = lseek(fd, at, SEEK_DATA);
 
@@ -215,7 +218,7 @@ static off_t find_data(int fd, off_t at, off_t size)
 
 /* libarchive counts the bytes of holes, of which it has a list, and looks at none: so a terabyte
  * takes a thousand calls, and the zeros no memory. */
-static int write_hole(struct pack *pack, const char *name, off_t size, char **why)
+static int write_file_hole(struct pack *pack, const char *name, off_t size, char **why)
 {
 	size_t room = size < ZEROS_SIZE ? (size_t)size : ZEROS_SIZE;
 	void *zeros = mmap(NULL, room, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -227,7 +230,7 @@ static int write_hole(struct pack *pack, const char *name, off_t size, char **wh
 		size_t nr = (uint64_t)size < room ? (size_t)size : room;
 
 		if (archive_write_data(pack->archive, zeros, nr) < 0)
-			r = explain(pack, name, why);
+			r = explain_pack_error(pack, name, why);
 		else if (pack->sink->progress)
 			r = pack->sink->progress(pack->sink->ctx, nr);
 		size -= (off_t)nr;
@@ -236,8 +239,8 @@ static int write_hole(struct pack *pack, const char *name, off_t size, char **wh
 	return r;
 }
 
-static int write_part(struct pack *pack, const char *name, int fd, off_t at, size_t wanted,
-		      ssize_t *written, char **why)
+static int write_file_part(struct pack *pack, const char *name, int fd, off_t at, size_t wanted,
+			   ssize_t *written, char **why)
 {
 	ssize_t n = pread(fd, pack->buf, wanted, at);
 
@@ -246,32 +249,32 @@ static int write_part(struct pack *pack, const char *name, int fd, off_t at, siz
 	if (!n)
 		return say_why(why, -EIO, "%s: truncated while being read", name);
 	if (archive_write_data(pack->archive, pack->buf, (size_t)n) < 0)
-		return explain(pack, name, why);
+		return explain_pack_error(pack, name, why);
 	*written = n;
 	return pack->sink->progress ? pack->sink->progress(pack->sink->ctx, (uint64_t)n) : 0;
 }
 
 /* Writes exactly the size in the header, even if the file grows. */
-static int write_data(struct pack *pack, const char *name, int fd, off_t size, char **why)
+static int write_file_data(struct pack *pack, const char *name, int fd, off_t size, char **why)
 {
 	off_t at = 0;
 	int r = 0;
 
 	while (at < size && !r) {
 		size_t wanted = size - at < BLOCK_SIZE ? (size_t)(size - at) : BLOCK_SIZE;
-		off_t hole = find_data(fd, at, size) - at;
+		off_t hole = find_next_data(fd, at, size) - at;
 		ssize_t written = 0;
 
-		r = hole ? write_hole(pack, name, hole, why)
-			 : write_part(pack, name, fd, at, wanted, &written, why);
+		r = hole ? write_file_hole(pack, name, hole, why)
+			 : write_file_part(pack, name, fd, at, wanted, &written, why);
 		at += hole ?: written;
 	}
 	return r;
 }
 
-int pack_file(struct pack *pack, const char *name, int fd, char **why)
+int pack_add_file(struct pack *pack, const char *name, int fd, char **why)
 {
-	_cleanup_(entry_freep) struct archive_entry *entry = NULL;
+	_cleanup_(archive_entry_freep) struct archive_entry *entry = NULL;
 	struct archive_entry *later = NULL;
 	struct stat st;
 	bool is_link;
@@ -279,7 +282,7 @@ int pack_file(struct pack *pack, const char *name, int fd, char **why)
 
 	if (fstat(fd, &st))
 		return say_why(why, -errno, "%s: %s", name, strerror(errno));
-	r = new_entry(pack, &entry, name, S_IFREG | 0600);
+	r = new_archive_entry(pack, &entry, name, S_IFREG | 0600);
 	if (r)
 		return r;
 	archive_entry_set_size(entry, st.st_size);
@@ -292,27 +295,27 @@ int pack_file(struct pack *pack, const char *name, int fd, char **why)
 	if (is_link)
 		archive_entry_unset_size(entry);
 	else
-		find_holes(entry, fd, st.st_size);
-	r = write_header(pack, entry, why);
-	return r || is_link ? r : write_data(pack, name, fd, st.st_size, why);
+		add_sparse_regions(entry, fd, st.st_size);
+	r = write_entry_header(pack, entry, why);
+	return r || is_link ? r : write_file_data(pack, name, fd, st.st_size, why);
 }
 
-int pack_text(struct pack *pack, const char *name, const void *text, size_t size, char **why)
+int pack_add_text(struct pack *pack, const char *name, const void *text, size_t size, char **why)
 {
-	_cleanup_(entry_freep) struct archive_entry *entry = NULL;
-	int r = new_entry(pack, &entry, name, S_IFREG | 0600);
+	_cleanup_(archive_entry_freep) struct archive_entry *entry = NULL;
+	int r = new_archive_entry(pack, &entry, name, S_IFREG | 0600);
 
 	if (r)
 		return r;
 	archive_entry_set_size(entry, (int64_t)size);
 	archive_entry_set_mtime(entry, time(NULL), 0);
-	r = write_header(pack, entry, why);
+	r = write_entry_header(pack, entry, why);
 	if (!r && size && archive_write_data(pack->archive, text, size) < 0)
-		r = explain(pack, name, why);
+		r = explain_pack_error(pack, name, why);
 	return r;
 }
 
-int pack_begin(struct pack *pack, const char *top, char **why)
+int pack_begin_folder(struct pack *pack, const char *top, char **why)
 {
 	free(pack->top);
 	pack->top = strdup(top);
@@ -320,7 +323,7 @@ int pack_begin(struct pack *pack, const char *top, char **why)
 		return -ENOMEM;
 	tdestroy(pack->folders, free);
 	pack->folders = NULL;
-	return pack_folder(pack, "", why);
+	return pack_add_folder(pack, "", why);
 }
 
 struct walk {
@@ -330,10 +333,10 @@ struct walk {
 	char **why;
 };
 
-static int walk_folder(const struct walk *walk, int dirfd, const char *at, int depth);
+static int pack_folder_entries(const struct walk *walk, int dirfd, const char *at, int depth);
 
-static int walk_entry(const struct walk *walk, int dirfd, const char *at, const char *entry,
-		      int depth)
+static int pack_folder_entry(const struct walk *walk, int dirfd, const char *at, const char *entry,
+			     int depth)
 {
 	_cleanup_close_ int fd = -1;
 	_cleanup_free_ char *name = strfmt("%s%s%s", at, *at ? "/" : "", entry);
@@ -343,7 +346,7 @@ static int walk_entry(const struct walk *walk, int dirfd, const char *at, const 
 		return -ENOMEM;
 	if (fstatat(dirfd, entry, &st, AT_SYMLINK_NOFOLLOW))
 		return say_why(walk->why, -errno, "%s: %s", name, strerror(errno));
-	if (!layout_has(name, st.st_mode)) {
+	if (!layout_has_path(name, st.st_mode)) {
 		if (walk->skipped)
 			walk->skipped(walk->ctx, name);
 		return 0;
@@ -352,53 +355,54 @@ static int walk_entry(const struct walk *walk, int dirfd, const char *at, const 
 	if (fd < 0)
 		return say_why(walk->why, -errno, "%s: %s", name, strerror(errno));
 	if (S_ISREG(st.st_mode))
-		return pack_file(walk->pack, name, fd, walk->why);
-	return walk_folder(walk, fd, name, depth + 1);
+		return pack_add_file(walk->pack, name, fd, walk->why);
+	return pack_folder_entries(walk, fd, name, depth + 1);
 }
 
-static int not_itself(const struct dirent *entry)
+static int is_no_dot_entry(const struct dirent *entry)
 {
 	return strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..");
 }
 
-static int by_bytes(const struct dirent **a, const struct dirent **b)
+static int order_by_bytes(const struct dirent **a, const struct dirent **b)
 {
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static int walk_folder(const struct walk *walk, int dirfd, const char *at, int depth)
+static int pack_folder_entries(const struct walk *walk, int dirfd, const char *at, int depth)
 {
 	struct dirent **entries;
 	int nr, r = 0;
 
 	if (depth > MAX_DEPTH)
 		return say_why(walk->why, -ELOOP, "%s: folders nested too deeply", at);
-	nr = scandirat(dirfd, ".", &entries, not_itself, by_bytes);
+	nr = scandirat(dirfd, ".", &entries, is_no_dot_entry, order_by_bytes);
 	if (nr < 0)
 		return say_why(walk->why, -errno, "%s: %s", at, strerror(errno));
 	if (depth)
-		r = add_folder(walk->pack, at, walk->why);
+		r = add_folder_entry(walk->pack, at, walk->why);
 	for (int i = 0; i < nr; i++) {
 		if (!r)
-			r = walk_entry(walk, dirfd, at, entries[i]->d_name, depth);
+			r = pack_folder_entry(walk, dirfd, at, entries[i]->d_name, depth);
 		free(entries[i]);
 	}
 	free(entries);
 	return r;
 }
 
-int pack_tree(struct pack *pack, int dirfd, void (*skipped)(void *ctx, const char *name), void *ctx,
-	      char **why)
+int pack_add_capture(struct pack *pack, int dirfd, void (*skipped)(void *ctx, const char *name),
+		     void *ctx, char **why)
 {
 	const struct walk walk = { pack, skipped, ctx, why };
 
-	return walk_folder(&walk, dirfd, "", 0);
+	return pack_folder_entries(&walk, dirfd, "", 0);
 }
 
-int pack_finish(struct pack *pack, char **why)
+int pack_finish_archive(struct pack *pack, char **why)
 {
-	if (archive_write_close(pack->archive) < ARCHIVE_OK || compress(pack, NULL, 0, ZSTD_e_end))
-		return explain(pack, NULL, why);
+	if (archive_write_close(pack->archive) < ARCHIVE_OK ||
+	    compress_block(pack, NULL, 0, ZSTD_e_end))
+		return explain_pack_error(pack, NULL, why);
 	pack->finished = true;
 	return 0;
 }

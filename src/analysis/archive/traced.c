@@ -14,7 +14,7 @@ struct found {
 	size_t nr;
 };
 
-static int compare_files(const void *a, const void *b)
+static int compare_build_ids(const void *a, const void *b)
 {
 	const struct traced_file *one = a, *other = b;
 	int r = memcmp(one->id.bytes, other->id.bytes, sizeof(one->id.bytes));
@@ -22,15 +22,15 @@ static int compare_files(const void *a, const void *b)
 	return r ? r : one->id.size - other->id.size;
 }
 
-static void sort_files(struct traced_file *files, size_t *nr)
+static void sort_traced_files(struct traced_file *files, size_t *nr)
 {
 	size_t kept = 0;
 
 	if (!*nr)
 		return;
-	qsort(files, *nr, sizeof(*files), compare_files);
+	qsort(files, *nr, sizeof(*files), compare_build_ids);
 	for (size_t i = 1; i < *nr; i++) {
-		if (compare_files(&files[kept], &files[i]))
+		if (compare_build_ids(&files[kept], &files[i]))
 			files[++kept] = files[i];
 		else
 			free(files[i].name);
@@ -39,8 +39,8 @@ static void sort_files(struct traced_file *files, size_t *nr)
 }
 
 /* Skips kernel files and names that are not paths. */
-static int add_file(struct found *found, uint16_t misc, struct perfdata_bytes build_id,
-		    const char *name)
+static int add_traced_file(struct found *found, uint16_t misc, struct perfdata_bytes build_id,
+			   const char *name)
 {
 	struct build_id id = { .size = (uint8_t)build_id.size };
 
@@ -61,7 +61,7 @@ static int add_file(struct found *found, uint16_t misc, struct perfdata_bytes bu
 	return 0;
 }
 
-static int parse_table(const uint8_t *table, uint64_t size, struct found *found)
+static int parse_build_id_table(const uint8_t *table, uint64_t size, struct found *found)
 {
 	for (uint64_t at = 0; size - at >= sizeof(struct perf_event_header);) {
 		struct perfdata_identified file;
@@ -72,7 +72,7 @@ static int parse_table(const uint8_t *table, uint64_t size, struct found *found)
 		if (header.size % 4 || header.size > size - at ||
 		    !perfdata_identified(table + at, &file))
 			return -EINVAL;
-		r = add_file(found, header.misc, file.build_id, file.name);
+		r = add_traced_file(found, header.misc, file.build_id, file.name);
 		if (r)
 			return r;
 		at += header.size;
@@ -81,17 +81,17 @@ static int parse_table(const uint8_t *table, uint64_t size, struct found *found)
 }
 
 /* The table is optional. */
-static int read_table(const struct perfdata_file *file, struct found *found)
+static int read_build_id_table(const struct perfdata_file *file, struct found *found)
 {
 	struct perfdata_section table;
 	int r = perfdata_feature(file, PERFDATA_FEATURE_BUILD_ID, &table);
 
 	if (!r)
-		r = parse_table(file->bytes + table.offset, table.size, found);
+		r = parse_build_id_table(file->bytes + table.offset, table.size, found);
 	return r == -ENOENT ? 0 : r;
 }
 
-static int read_records(const struct perfdata_file *file, struct found *found)
+static int read_mmap_records(const struct perfdata_file *file, struct found *found)
 {
 	uint64_t at = file->data.offset;
 
@@ -107,58 +107,58 @@ static int read_records(const struct perfdata_file *file, struct found *found)
 			continue;
 		if (!perfdata_mapping(record.bytes, &mapping))
 			return -EINVAL;
-		r = add_file(found, record.misc, mapping.build_id, mapping.name);
+		r = add_traced_file(found, record.misc, mapping.build_id, mapping.name);
 		if (r)
 			return r;
 	}
 	return 0;
 }
 
-int traced_read(int fd, struct traced_file **files, size_t *nr, char **why)
+int traced_files_read(int fd, struct traced_file **files, size_t *nr, char **why)
 {
 	struct perfdata_file file = { 0 };
 	struct found found = { 0 };
 	int r = perfdata_map(&file, fd);
 
 	if (!r)
-		r = read_table(&file, &found);
+		r = read_build_id_table(&file, &found);
 	if (!r)
-		r = read_records(&file, &found);
+		r = read_mmap_records(&file, &found);
 	perfdata_unmap(&file);
 	if (r) {
-		traced_free(found.files, found.nr);
+		traced_files_free(found.files, found.nr);
 		return say_why(why, r, "build ids of files: %s",
 			       r == -EINVAL ? "malformed" : strerror(-r));
 	}
-	sort_files(found.files, &found.nr);
+	sort_traced_files(found.files, &found.nr);
 	*files = found.files;
 	*nr = found.nr;
 	return 0;
 }
 
-void traced_free(struct traced_file *files, size_t nr)
+void traced_files_free(struct traced_file *files, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++)
 		free(files[i].name);
 	free(files);
 }
 
-static struct files_wanted wanted_of(const struct traced_file *file)
+static struct files_wanted files_wanted_of(const struct traced_file *file)
 {
 	return (struct files_wanted){ .name = file->name, .id = file->id };
 }
 
-int traced_open(const struct traced_file *file)
+int traced_file_open(const struct traced_file *file)
 {
-	const struct files_wanted wanted = wanted_of(file);
+	const struct files_wanted wanted = files_wanted_of(file);
 	_cleanup_free_ char *path = NULL;
 
 	return files_open(&(struct files_places){ 0 }, &wanted, &path);
 }
 
-int traced_open_debug(const struct traced_file *file, int fd)
+int traced_file_open_debug(const struct traced_file *file, int fd)
 {
-	const struct files_wanted wanted = wanted_of(file);
+	const struct files_wanted wanted = files_wanted_of(file);
 
 	return files_open_debug(&(struct files_places){ 0 }, &wanted, fd);
 }

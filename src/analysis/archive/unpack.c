@@ -31,7 +31,7 @@
 /* perf's path of a file by its build id. */
 #define TRACED "buildid/\\.build-id/" X "{2}/" X "{2,38}"
 
-static bool matches(const char *text, const char *pattern)
+static bool matches_pattern(const char *text, const char *pattern)
 {
 	regex_t regex;
 	bool found;
@@ -44,36 +44,36 @@ static bool matches(const char *text, const char *pattern)
 }
 
 /* Of any kind of latency: newer versions have more. */
-bool layout_is_name(const char *name)
+bool layout_is_capture_name(const char *name)
 {
-	return matches(name, "^(" LAYOUT_ANY_NAME "|" D "{8}-" D "{6}\\." D "{3}-"
-			     "(poke|cpu" D "{1,5}-(" LETTER "{1,20}-)?" D "{1,20}us)"
-			     "(-" D "{1,4})?)$");
+	return matches_pattern(name, "^(" LAYOUT_ANY_NAME "|" D "{8}-" D "{6}\\." D "{3}-"
+				     "(poke|cpu" D "{1,5}-(" LETTER "{1,20}-)?" D "{1,20}us)"
+				     "(-" D "{1,4})?)$");
 }
 
-bool layout_has(const char *path, mode_t mode)
+bool layout_has_path(const char *path, mode_t mode)
 {
 	if (S_ISDIR(mode))
-		return matches(path, "^(perf\\.data(/kcore_dir)?|buildid(/\\.build-id(/" X
-				     "{2})?)?|" TRACED ")$");
+		return matches_pattern(path, "^(perf\\.data(/kcore_dir)?|buildid(/\\.build-id(/" X
+					     "{2})?)?|" TRACED ")$");
 	return S_ISREG(mode) &&
-	       matches(path, "^((capture|host)\\.json|ring\\.cpu" D "{1,5}|"
-			     "perf\\.data/(data|kcore_dir/(kallsyms|modules|kcore))|" TRACED
-			     "/(elf|debug|vdso))$");
+	       matches_pattern(path, "^((capture|host)\\.json|ring\\.cpu" D "{1,5}|"
+				     "perf\\.data/(data|kcore_dir/(kallsyms|modules|kcore))|" TRACED
+				     "/(elf|debug|vdso))$");
 }
 
-bool layout_selftest_has(const char *path, mode_t mode)
+bool layout_selftest_has_path(const char *path, mode_t mode)
 {
 	size_t length = strcspn(path, "/");
 	char name[NAME_MAX + 1];
 
-	if (S_ISREG(mode) && matches(path, "^(selftest\\.json|messages|host\\.json)$"))
+	if (S_ISREG(mode) && matches_pattern(path, "^(selftest\\.json|messages|host\\.json)$"))
 		return true;
 	if (length > NAME_MAX)
 		return false;
 	*(char *)mempcpy(name, path, length) = '\0';
-	return layout_is_name(name) &&
-	       (path[length] ? layout_has(path + length + 1, mode) : S_ISDIR(mode));
+	return layout_is_capture_name(name) &&
+	       (path[length] ? layout_has_path(path + length + 1, mode) : S_ISDIR(mode));
 }
 
 struct unpacking {
@@ -97,36 +97,36 @@ struct unpacking {
 	char read[BLOCK_SIZE], block[BLOCK_SIZE];
 };
 
-static int refuse(struct unpacking *u, const char *name, const char *what)
+static int refuse_entry(struct unpacking *u, const char *name, const char *what)
 {
 	return say_why(u->why, -EINVAL, "'%.*s': %s", NAME_MAX, name, what);
 }
 
-static int refuse_size(struct unpacking *u)
+static int refuse_unpacked_size(struct unpacking *u)
 {
 	return say_why(u->why, -EFBIG, "more than %s when unpacked (--max-size allows more)",
 		       FORMAT_SIZE(u->limits.max_size));
 }
 
 /* The first entry determines the top folder. */
-static int take_top(struct unpacking *u, const char *name, size_t length)
+static int check_top_folder(struct unpacking *u, const char *name, size_t length)
 {
 	if (!u->top) {
 		u->top = strndup(name, length);
 		if (!u->top)
 			return -ENOMEM;
 		if (!strcmp(u->top, LAYOUT_SELFTEST))
-			u->has = layout_selftest_has;
-		else if (!u->source->any_top && !layout_is_name(u->top))
-			return refuse(u, u->top, "not the name of a capture (use --output)");
+			u->has = layout_selftest_has_path;
+		else if (!u->source->any_top && !layout_is_capture_name(u->top))
+			return refuse_entry(u, u->top, "not the name of a capture (use --output)");
 	}
 	if (strlen(u->top) != length || strncmp(u->top, name, length))
-		return refuse(u, name, "outside the archive's first folder");
+		return refuse_entry(u, name, "outside the archive's first folder");
 	return 0;
 }
 
 /* Allocates the path below the top folder; "" for that folder itself. */
-static int copy_rest(struct unpacking *u, const char *name, char **rest)
+static int copy_path_in_top(struct unpacking *u, const char *name, char **rest)
 {
 	size_t top, length;
 	int r;
@@ -134,7 +134,7 @@ static int copy_rest(struct unpacking *u, const char *name, char **rest)
 	if (!name)
 		return say_why(u->why, -EINVAL, "a name in an unknown charset");
 	top = strcspn(name, "/");
-	r = take_top(u, name, top);
+	r = check_top_folder(u, name, top);
 	if (r)
 		return r;
 	name += top + (name[top] == '/');
@@ -146,51 +146,47 @@ static int copy_rest(struct unpacking *u, const char *name, char **rest)
 	return *rest ? 0 : -ENOMEM;
 }
 
-static const char *entry_name(struct archive_entry *entry)
+static const char *archive_entry_name(struct archive_entry *entry)
 {
 	return archive_entry_pathname_utf8(entry) ?: archive_entry_pathname(entry);
 }
 
-static const char *entry_link(struct archive_entry *entry)
-{
-	return archive_entry_hardlink_utf8(entry) ?: archive_entry_hardlink(entry);
-}
-
-static bool is_there(const struct unpacking *u, const char *name)
+static bool is_unpacked_already(const struct unpacking *u, const char *name)
 {
 	return !faccessat(u->dirfd, name, F_OK, AT_SYMLINK_NOFOLLOW);
 }
 
 /* The target of a hard link must have been unpacked before. */
-static int set_link(struct unpacking *u, struct archive_entry *entry, const char *name)
+static int set_clean_link(struct unpacking *u, struct archive_entry *entry, const char *name)
 {
 	_cleanup_free_ char *target = NULL;
-	int r = copy_rest(u, entry_link(entry), &target);
+	const char *link = archive_entry_hardlink_utf8(entry) ?: archive_entry_hardlink(entry);
+	int r = copy_path_in_top(u, link, &target);
 
 	if (r)
 		return r;
-	if (!u->has(target, S_IFREG) || !is_there(u, target))
-		return refuse(u, name, "a hard link to a file that is not in the archive");
+	if (!u->has(target, S_IFREG) || !is_unpacked_already(u, target))
+		return refuse_entry(u, name, "a hard link to a file that is not in the archive");
 	archive_entry_set_hardlink(u->clean, target);
 	return 0;
 }
 
-static int set_size(struct unpacking *u, struct archive_entry *entry, const char *name)
+static int set_clean_size(struct unpacking *u, struct archive_entry *entry, const char *name)
 {
 	int64_t size = archive_entry_size(entry);
 
 	if (!archive_entry_size_is_set(entry) || size < 0)
-		return refuse(u, name, "no size");
+		return refuse_entry(u, name, "no size");
 	if ((uint64_t)size > u->limits.max_size - u->size)
-		return refuse_size(u);
+		return refuse_unpacked_size(u);
 	u->size += (uint64_t)size;
 	archive_entry_set_size(u->clean, size);
 	return 0;
 }
 
 /* Copies only what a capture needs: no owner, attributes or execute permission. */
-static int make_clean(struct unpacking *u, struct archive_entry *entry, const char *name,
-		      bool is_folder)
+static int make_clean_entry(struct unpacking *u, struct archive_entry *entry, const char *name,
+			    bool is_folder)
 {
 	int r = 0;
 
@@ -202,9 +198,9 @@ static int make_clean(struct unpacking *u, struct archive_entry *entry, const ch
 		archive_entry_set_mtime(u->clean, archive_entry_mtime(entry),
 					archive_entry_mtime_nsec(entry));
 	if (archive_entry_hardlink(entry) || archive_entry_hardlink_utf8(entry))
-		r = set_link(u, entry, name);
+		r = set_clean_link(u, entry, name);
 	else if (!is_folder)
-		r = set_size(u, entry, name);
+		r = set_clean_size(u, entry, name);
 	return r;
 }
 
@@ -222,7 +218,7 @@ static int explain_archive(struct unpacking *u, struct archive *archive)
 }
 
 /* There may be holes between blocks, but no data beyond the size in the header. */
-static int write_data(struct unpacking *u)
+static int write_unpacked_data(struct unpacking *u)
 {
 	const int64_t size = archive_entry_size(u->clean);
 	int r;
@@ -238,26 +234,14 @@ static int write_data(struct unpacking *u)
 		if (r < ARCHIVE_OK)
 			return explain_archive(u, u->reader);
 		if (offset < 0 || offset > size || length > (uint64_t)(size - offset))
-			return refuse(u, archive_entry_pathname(u->clean), "data beyond its size");
+			return refuse_entry(u, archive_entry_pathname(u->clean),
+					    "data beyond its size");
 		if (archive_write_data_block(u->disk, block, length, offset) < ARCHIVE_OK)
 			return explain_archive(u, u->disk);
 	}
 }
 
-static int write_entry(struct unpacking *u, bool has_data)
-{
-	int r = 0;
-
-	if (archive_write_header(u->disk, u->clean) < ARCHIVE_OK)
-		return explain_archive(u, u->disk);
-	if (has_data)
-		r = write_data(u);
-	if (!r && archive_write_finish_entry(u->disk) < ARCHIVE_OK)
-		r = explain_archive(u, u->disk);
-	return r;
-}
-
-static int take_entry(struct unpacking *u, struct archive_entry *entry)
+static int unpack_next_entry(struct unpacking *u, struct archive_entry *entry)
 {
 	bool is_link = archive_entry_hardlink(entry) || archive_entry_hardlink_utf8(entry);
 	mode_t type = is_link ? S_IFREG : archive_entry_filetype(entry);
@@ -267,21 +251,29 @@ static int take_entry(struct unpacking *u, struct archive_entry *entry)
 	if (++u->entries > u->limits.max_entries)
 		return say_why(u->why, -EFBIG, "more than %zu files and folders",
 			       u->limits.max_entries);
-	r = copy_rest(u, entry_name(entry), &name);
+	r = copy_path_in_top(u, archive_entry_name(entry), &name);
 	if (r)
 		return r;
 	/* The top folder exists already. */
 	if (!*name && S_ISDIR(type))
 		return 0;
 	if (!u->has(name, type))
-		return refuse(u, entry_name(entry), "not part of a capture");
-	if (is_there(u, name))
-		return refuse(u, entry_name(entry), "duplicate name");
-	r = make_clean(u, entry, name, S_ISDIR(type));
-	return r ? r : write_entry(u, !is_link && S_ISREG(type));
+		return refuse_entry(u, archive_entry_name(entry), "not part of a capture");
+	if (is_unpacked_already(u, name))
+		return refuse_entry(u, archive_entry_name(entry), "duplicate name");
+	r = make_clean_entry(u, entry, name, S_ISDIR(type));
+	if (r)
+		return r;
+	if (archive_write_header(u->disk, u->clean) < ARCHIVE_OK)
+		return explain_archive(u, u->disk);
+	if (!is_link && S_ISREG(type))
+		r = write_unpacked_data(u);
+	if (!r && archive_write_finish_entry(u->disk) < ARCHIVE_OK)
+		r = explain_archive(u, u->disk);
+	return r;
 }
 
-static int take_all(struct unpacking *u)
+static int unpack_all_entries(struct unpacking *u)
 {
 	struct archive_entry *entry;
 	int r;
@@ -293,7 +285,7 @@ static int take_all(struct unpacking *u)
 		/* Warnings concern attributes that are dropped, or names, which are then NULL. */
 		if (r != ARCHIVE_OK && r != ARCHIVE_WARN)
 			return explain_archive(u, u->reader);
-		r = take_entry(u, entry);
+		r = unpack_next_entry(u, entry);
 		if (r)
 			return r;
 	}
@@ -306,7 +298,7 @@ static int take_all(struct unpacking *u)
 }
 
 /* Has the next packed bytes, at least `nr` of them, in `packed`, unless the input ends before. */
-static int fetch(struct unpacking *u, size_t nr)
+static int fetch_packed_bytes(struct unpacking *u, size_t nr)
 {
 	const struct unpack_source *source = u->source;
 	size_t left = u->packed.size - u->packed.pos;
@@ -329,14 +321,14 @@ static int fetch(struct unpacking *u, size_t nr)
 }
 
 /* Also of a skippable frame. */
-static int find_format(struct unpacking *u)
+static int find_stream_format(struct unpacking *u)
 {
 	uint32_t magic = 0;
 	int r;
 
 	if (u->source->data)
 		u->packed = (ZSTD_inBuffer){ u->source->data, u->source->size, 0 };
-	r = fetch(u, sizeof(magic));
+	r = fetch_packed_bytes(u, sizeof(magic));
 	if (r)
 		return r;
 	if (u->packed.size >= sizeof(magic))
@@ -349,12 +341,12 @@ static int find_format(struct unpacking *u)
 }
 
 /* Also verifies the checksum. Sets *size to 0 at the end. */
-static int unpack_block(struct unpacking *u, size_t *size)
+static int decompress_block(struct unpacking *u, size_t *size)
 {
 	ZSTD_outBuffer out = { u->block, sizeof(u->block), 0 };
 
 	while (!out.pos) {
-		int r = fetch(u, 1);
+		int r = fetch_packed_bytes(u, 1);
 		bool is_end = u->packed.pos == u->packed.size;
 
 		if (r)
@@ -374,16 +366,16 @@ static int unpack_block(struct unpacking *u, size_t *size)
 
 /* All that is unpacked counts, also what libarchive skips: it may be behind the end of the archive,
  * and a thousand times as large as the file. */
-static int read_stream(struct unpacking *u, const void **block, size_t *size)
+static int read_archive_stream(struct unpacking *u, const void **block, size_t *size)
 {
 	const uint64_t max = u->limits.max_size + REST_SIZE + u->entries * REST_SIZE_OF_ENTRY;
-	int r = u->is_begun ? 0 : find_format(u);
+	int r = u->is_begun ? 0 : find_stream_format(u);
 
 	*block = u->block;
 	if (!r && u->is_packed)
-		r = unpack_block(u, size);
+		r = decompress_block(u, size);
 	else if (!r)
-		r = fetch(u, 1);
+		r = fetch_packed_bytes(u, 1);
 	if (r)
 		return r;
 	if (!u->is_packed) {
@@ -393,23 +385,23 @@ static int read_stream(struct unpacking *u, const void **block, size_t *size)
 	}
 	u->unpacked += *size;
 	if (u->unpacked > max)
-		return refuse_size(u);
+		return refuse_unpacked_size(u);
 	return u->source->progress ? u->source->progress(u->source->ctx, *size) : 0;
 }
 
-static la_ssize_t read_block(struct archive *archive, void *ctx, const void **block)
+static la_ssize_t read_archive_block(struct archive *archive, void *ctx, const void **block)
 {
 	struct unpacking *u = ctx;
 	size_t size = 0;
 
-	u->error = read_stream(u, block, &size);
+	u->error = read_archive_stream(u, block, &size);
 	if (!u->error)
 		return (la_ssize_t)size;
 	archive_set_error(archive, -u->error, "%s", strerror(-u->error));
 	return -1;
 }
 
-static int open_source(struct unpacking *u)
+static int open_archive_source(struct unpacking *u)
 {
 	if (!u->reader || !u->disk || !u->clean || !u->zstd)
 		return -ENOMEM;
@@ -420,12 +412,12 @@ static int open_source(struct unpacking *u)
 	    ARCHIVE_OK)
 		return explain_archive(u, u->reader);
 	archive_write_disk_set_options(u->disk, DISK_FLAGS);
-	return archive_read_open(u->reader, u, NULL, read_block, NULL) < ARCHIVE_OK
+	return archive_read_open(u->reader, u, NULL, read_archive_block, NULL) < ARCHIVE_OK
 		       ? explain_archive(u, u->reader)
 		       : 0;
 }
 
-static uint64_t default_max_size(int dirfd)
+static uint64_t default_unpacked_max(int dirfd)
 {
 	struct statvfs fs;
 	uint64_t half;
@@ -436,8 +428,8 @@ static uint64_t default_max_size(int dirfd)
 	return half < CAPTURE_MAX_SIZE ? half : CAPTURE_MAX_SIZE;
 }
 
-int unpack(const struct unpack_source *source, int dirfd, const struct unpack_limits *limits,
-	   char **top, char **why)
+int unpack_archive(const struct unpack_source *source, int dirfd,
+		   const struct unpack_limits *limits, char **top, char **why)
 {
 	_cleanup_close_ int before = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct unpacking u = {
@@ -448,18 +440,18 @@ int unpack(const struct unpack_source *source, int dirfd, const struct unpack_li
 		.clean = archive_entry_new(),
 		.zstd = ZSTD_createDCtx(),
 		.dirfd = dirfd,
-		.has = layout_has,
+		.has = layout_has_path,
 		.why = why,
 	};
 	int r;
 
 	if (!u.limits.max_size)
-		u.limits.max_size = default_max_size(dirfd);
+		u.limits.max_size = default_unpacked_max(dirfd);
 	r = before < 0 || fchdir(dirfd) ? -errno : 0;
 	if (!r)
-		r = open_source(&u);
+		r = open_archive_source(&u);
 	if (!r)
-		r = take_all(&u);
+		r = unpack_all_entries(&u);
 	/* May write to the working directory: free before changing it back. */
 	archive_write_free(u.disk);
 	archive_read_free(u.reader);
@@ -473,7 +465,7 @@ int unpack(const struct unpack_source *source, int dirfd, const struct unpack_li
 	return r;
 }
 
-static int hold_unpacking(void *ctx, uint64_t bytes)
+static int hold_while_unpacking(void *ctx, uint64_t bytes)
 {
 	const struct analysis_hooks *hooks = ctx;
 
@@ -482,12 +474,13 @@ static int hold_unpacking(void *ctx, uint64_t bytes)
 	return 0;
 }
 
-int unpack_temporary(struct partial *folder, int fd, const struct analysis_hooks *hooks, char **why)
+int unpack_temporary(struct temporary *folder, int fd, const struct analysis_hooks *hooks,
+		     char **why)
 {
 	const struct unpack_source source = {
 		.fd = fd,
 		.any_top = true,
-		.progress = hold_unpacking,
+		.progress = hold_while_unpacking,
 		.ctx = (void *)hooks,
 	};
 	const struct unpack_limits limits = {
@@ -498,7 +491,7 @@ int unpack_temporary(struct partial *folder, int fd, const struct analysis_hooks
 	_cleanup_free_ char *top = NULL;
 	int r;
 
-	*folder = partial_none;
-	r = beside ? partial_folder(folder, beside) : -ENOMEM;
-	return r ?: unpack(&source, folder->fd, &limits, &top, why);
+	*folder = temporary_none;
+	r = beside ? temporary_folder_new(folder, beside) : -ENOMEM;
+	return r ?: unpack_archive(&source, folder->fd, &limits, &top, why);
 }

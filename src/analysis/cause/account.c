@@ -23,7 +23,7 @@ static int account_make_findings(struct account *account)
 	facts.spike.expected_ns = facts.spike.actual_ns = facts.spike.time_ns = spans->end;
 	r = findings_make(findings, spans, &facts, WINDOW_INSNS);
 	if (!r)
-		findings->path = lane_at_end(&spans->lanes[LANE_CODE], spans->end);
+		findings->path = lane_innermost_at_end(&spans->lanes[LANE_CODE], spans->end);
 	return r;
 }
 
@@ -106,7 +106,7 @@ void account_release(struct account *account)
 	*account = (struct account){ 0 };
 }
 
-size_t account_before(const struct account *account, const struct span *span)
+size_t account_callers_before(const struct account *account, const struct span *span)
 {
 	const struct spike_stack *stack = &account->facts.stack;
 	size_t at = STACK_NONE;
@@ -221,11 +221,11 @@ int analysis_make(struct analysis *analysis, const struct findings *findings,
 		  const struct facts *facts)
 {
 	const struct lane *tasks = &findings->spans->lanes[LANE_TASKS];
-	uint32_t task = lane_at(tasks, findings->irq_begin);
+	uint32_t task = lane_innermost_at(tasks, findings->irq_begin);
 
 	/* If the trace ends without the timer's interrupt, that hit the last task. */
 	if (task == SPAN_NONE && findings->irq_begin >= findings->spans->end)
-		task = lane_at_end(tasks, findings->irq_begin);
+		task = lane_innermost_at_end(tasks, findings->irq_begin);
 	*analysis = (struct analysis){
 		.rows = calloc(findings->nr_budget * ROWS_OF_USAGE + ROWS_OF_TOTALS,
 			       sizeof(*analysis->rows)),

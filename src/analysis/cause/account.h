@@ -97,6 +97,6 @@ static inline const char *account_name(const struct account *account, uint32_t n
 /* Finds the callers of a path's outermost function from before the trace: they are on the stack at
  * the spike, unless they have returned. Returns the first such frame, or the number of frames if
  * there is none. */
-size_t account_before(const struct account *account, const struct span *span);
+size_t account_callers_before(const struct account *account, const struct span *span);
 
 #endif

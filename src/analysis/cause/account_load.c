@@ -5,8 +5,8 @@
 #include "facts/user_code.h"
 
 /* With the mappings of `user` open, which names the functions of programs. */
-static int follow_thread(struct account *account, struct schedule *schedule,
-			 struct tracepoints *tracepoints, struct user_code *user)
+static int account_follow_thread(struct account *account, struct schedule *schedule,
+				 struct tracepoints *tracepoints, struct user_code *user)
 {
 	const struct thread_namer namer = {
 		.names = account->spans->names,
@@ -22,8 +22,8 @@ static int follow_thread(struct account *account, struct schedule *schedule,
 	return r;
 }
 
-static int load_events(struct account *account, const struct analysis_hooks *hooks,
-		       const char *data, uint64_t begin, const char *symfs, char **why)
+static int account_load_events(struct account *account, const struct analysis_hooks *hooks,
+			       const char *data, uint64_t begin, const char *symfs, char **why)
 {
 	const struct facts *facts = &account->facts;
 	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
@@ -50,9 +50,9 @@ static int load_events(struct account *account, const struct analysis_hooks *hoo
 				      account->spans, account->senders, &schedule);
 	facts_end_mark(&account->facts, account->spans->arming.due);
 	if (!r)
-		r = follow_thread(account, &schedule, tracepoints, &user);
+		r = account_follow_thread(account, &schedule, tracepoints, &user);
 	if (!r)
-		r = events_spans_name(account->spans, &schedule, &facts->spike);
+		r = events_spans_name_tasks(account->spans, &schedule, &facts->spike);
 	samples->namer = NULL;
 	samples->context = NULL;
 	account->facts.senders = account->senders;
@@ -60,7 +60,7 @@ static int load_events(struct account *account, const struct analysis_hooks *hoo
 }
 
 /* Beside Intel PT, which shows neither other CPUs nor wakeups. */
-static int load_senders(struct account *account, const char *data, const char *symfs)
+static int account_load_senders(struct account *account, const char *data, const char *symfs)
 {
 	const struct facts *facts = &account->facts;
 	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
@@ -79,15 +79,16 @@ static int load_senders(struct account *account, const char *data, const char *s
 	if (!account->senders)
 		return -ENOMEM;
 	while (!r && tracepoints_next(tracepoints, &event)) {
-		senders_take(account->senders, tracepoints, &event, facts->spike.cpu);
-		r = schedule_add(&schedule, account->spans->names, &event);
+		senders_add_event(account->senders, tracepoints, &event, facts->spike.cpu);
+		r = schedule_add_event(&schedule, account->spans->names, &event);
 	}
-	senders_name(account->senders, tracepoints_file(tracepoints));
-	return r ?: follow_thread(account, &schedule, tracepoints, &user);
+	senders_add_names(account->senders, tracepoints_file(tracepoints));
+	return r ?: account_follow_thread(account, &schedule, tracepoints, &user);
 }
 
-static int load_trace(struct account *account, const struct analysis_hooks *hooks, const char *data,
-		      uint64_t begin, const struct account_want *want, char **why)
+static int account_load_trace(struct account *account, const struct analysis_hooks *hooks,
+			      const char *data, uint64_t begin, const struct account_want *want,
+			      char **why)
 {
 	const struct facts *facts = &account->facts;
 	_cleanup_(track_spans_freep) struct track_spans *sink = NULL;
@@ -107,7 +108,7 @@ static int load_trace(struct account *account, const struct analysis_hooks *hook
 	int r = track_spans_new(&sink, account->spans, facts->spike.cpu);
 
 	if (!r && !facts->no_times)
-		r = load_senders(account, data, want->symfs);
+		r = account_load_senders(account, data, want->symfs);
 	if (r)
 		return capture_failure(hooks, account->capture, r, why);
 	if (facts->no_times) {
@@ -116,7 +117,8 @@ static int load_trace(struct account *account, const struct analysis_hooks *hook
 		decoding.begin = 0;
 		decoding.end = UINT64_MAX;
 	}
-	r = decoding_run(&decoding, &track_spans_ops, sink, account->spans->names, &result, why);
+	r = decoding_run_calls(&decoding, &track_spans_ops, sink, account->spans->names, &result,
+			       why);
 	account->errors = result.errors;
 	snprintf(account->first_error, sizeof(account->first_error), "%s", result.first_error);
 	account->error_help = result.error_help;
@@ -126,8 +128,8 @@ static int load_trace(struct account *account, const struct analysis_hooks *hook
 	return r;
 }
 
-static int load_spans(struct account *account, const struct analysis_hooks *hooks, const char *data,
-		      const struct account_want *want, char **why)
+static int account_load_spans(struct account *account, const struct analysis_hooks *hooks,
+			      const char *data, const struct account_want *want, char **why)
 {
 	const struct facts *facts = &account->facts;
 	uint64_t spike = facts->spike.time_ns, window_ns = account->window_ns;
@@ -139,8 +141,8 @@ static int load_spans(struct account *account, const struct analysis_hooks *hook
 	if (!facts_have_trace(facts))
 		return 0;
 	if (facts_is_pt(facts))
-		return load_trace(account, hooks, data, begin, want, why);
-	return load_events(account, hooks, data, begin, want->symfs, why);
+		return account_load_trace(account, hooks, data, begin, want, why);
+	return account_load_events(account, hooks, data, begin, want->symfs, why);
 }
 
 static int name_user_frames(struct facts *facts, const struct capture_file *capture,
@@ -155,38 +157,30 @@ static int name_user_frames(struct facts *facts, const struct capture_file *capt
 	return r;
 }
 
-static int load_account(struct account *account, const struct analysis_hooks *hooks,
-			const struct account_want *want, char **why)
-{
-	_cleanup_(capture_file_close) struct capture_file capture = { 0 };
-	const char *folder = account->capture;
-	_cleanup_free_ char *data = NULL;
-	int r = capture_trace_find(hooks, folder, &capture, &data, why);
-
-	if (r)
-		return r;
-	account->facts = capture.facts;
-	r = name_user_frames(&account->facts, &capture, folder, want->symfs);
-	if (r)
-		return capture_failure(hooks, folder, r, why);
-	capture_statistics(&account->statistics, &capture);
-	account->window_ns = want->window_ns ?: findings_window(&account->facts);
-	r = load_spans(account, hooks, data, want, why);
-	if (!r && account_finish(account))
-		r = capture_failure(hooks, folder, -ENOMEM, why);
-	return r;
-}
-
 int account_load(struct account *account, const struct analysis_hooks *hooks, const char *folder,
 		 const struct account_want *want, char **why)
 {
+	_cleanup_(capture_file_close) struct capture_file capture = { 0 };
+	_cleanup_free_ char *data = NULL;
 	struct unchanged unchanged;
 	int r;
 
 	*account = (struct account){ .capture = folder };
-	unchanged_begin(&unchanged, hooks, folder);
-	r = load_account(account, hooks, want, why);
-	r = unchanged_end(&unchanged, r, why);
+	unchanged_begin_check(&unchanged, hooks, folder);
+	r = capture_trace_find(hooks, folder, &capture, &data, why);
+	if (!r) {
+		account->facts = capture.facts;
+		account->window_ns = want->window_ns ?: findings_window(&account->facts);
+		capture_statistics(&account->statistics, &capture);
+		r = name_user_frames(&account->facts, &capture, folder, want->symfs);
+		if (r)
+			r = capture_failure(hooks, folder, r, why);
+	}
+	if (!r)
+		r = account_load_spans(account, hooks, data, want, why);
+	if (!r && account_finish(account))
+		r = capture_failure(hooks, folder, -ENOMEM, why);
+	r = unchanged_end_check(&unchanged, r, why);
 	if (r)
 		account_release(account);
 	return r;

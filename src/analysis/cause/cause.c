@@ -20,7 +20,7 @@ static uint32_t find_longest_span(const struct findings *findings, enum span_kin
 
 	for (uint32_t i = 0; i < code->nr; i++) {
 		const struct span *span = &code->spans[i];
-		uint64_t time_ns = span_within(span, findings->late_begin, findings->late_end);
+		uint64_t time_ns = span_time_within(span, findings->late_begin, findings->late_end);
 
 		if ((kind != SPAN_NR_KINDS && span->kind != kind) || span->name != name || !time_ns)
 			continue;
@@ -86,7 +86,7 @@ static int find_mostly_function(struct cause *cause, const struct findings *find
 		if (open[span->name]++ || (outer == SPAN_NONE && !findings->spans->has_functions &&
 					   !is_code_of_task(code, i)))
 			continue;
-		times[span->name] += span_within(span, begin, end);
+		times[span->name] += span_time_within(span, begin, end);
 		if (!time_ns || times[span->name] < time_ns / 5 * 4 ||
 		    (cause->mostly && span->depth <= depth))
 			continue;
@@ -156,7 +156,7 @@ static const struct span *longest_irqs_off(const struct findings *findings, uint
 	*time_ns = 0;
 	for (uint32_t i = 0; i < lane->nr; i++) {
 		uint64_t late_ns =
-			span_within(&lane->spans[i], findings->late_begin, findings->late_end);
+			span_time_within(&lane->spans[i], findings->late_begin, findings->late_end);
 
 		if (late_ns > *time_ns) {
 			*time_ns = late_ns;
@@ -189,7 +189,8 @@ static uint64_t longest_idle_time(const struct findings *findings, uint32_t span
 	uint64_t longest = 0;
 
 	if (span != SPAN_NONE)
-		return span_within(&code->spans[span], findings->late_begin, findings->late_end);
+		return span_time_within(&code->spans[span], findings->late_begin,
+					findings->late_end);
 	for (uint32_t i = 0, k = 0; i < tasks->nr; i++) {
 		struct span left = tasks->spans[i];
 
@@ -205,7 +206,8 @@ static uint64_t longest_idle_time(const struct findings *findings, uint32_t span
 			} else {
 				left.begin = left.end;
 			}
-			time_ns = span_within(&piece, findings->late_begin, findings->late_end);
+			time_ns =
+				span_time_within(&piece, findings->late_begin, findings->late_end);
 			longest = time_ns > longest ? time_ns : longest;
 		}
 	}
@@ -259,8 +261,8 @@ static void blame_untraced_task(struct cause *cause, const struct findings *find
 	    findings_name(findings, cause->name)[0] != '[')
 		return;
 	for (uint32_t i = 0; i < tasks->nr; i++) {
-		uint64_t time_ns =
-			span_within(&tasks->spans[i], findings->late_begin, findings->late_end);
+		uint64_t time_ns = span_time_within(&tasks->spans[i], findings->late_begin,
+						    findings->late_end);
 
 		if (tasks->spans[i].kind != SPAN_THREAD || !cause_explains(findings, time_ns))
 			continue;
@@ -283,7 +285,7 @@ static void find_blamed_frame(struct cause *cause, const struct findings *findin
 	if (findings->spans->has_functions || facts_is_thread(facts) ||
 	    cause->kind != CAUSE_INTERRUPT)
 		return;
-	for (uint32_t i = lane_at(code, facts->spike.actual_ns); i != SPAN_NONE;
+	for (uint32_t i = lane_innermost_at(code, facts->spike.actual_ns); i != SPAN_NONE;
 	     i = code->spans[i].parent) {
 		if (code->spans[i].kind == code->spans[cause->span].kind &&
 		    code->spans[i].name == cause->name) {
@@ -329,8 +331,9 @@ static bool is_stack_of_task(const struct spike_stack *stack, int tid)
 	return tid > 0 && stack->tid == tid && spike_stack_switched(stack) != STACK_NONE;
 }
 
-const struct spike_stack *cause_switched(const struct cause *cause, const struct findings *findings,
-					 const struct facts *facts)
+const struct spike_stack *cause_switched_stack(const struct cause *cause,
+					       const struct findings *findings,
+					       const struct facts *facts)
 {
 	bool last, before;
 	int tid;
@@ -354,7 +357,7 @@ const struct spike_stack *cause_switched(const struct cause *cause, const struct
 bool cause_went_on(const struct cause *cause, const struct findings *findings,
 		   const struct facts *facts)
 {
-	return cause_switched(cause, findings, facts) == &facts->holder &&
+	return cause_switched_stack(cause, findings, facts) == &facts->holder &&
 	       facts->stack.tid == facts->holder.tid &&
 	       !cause_explains(findings, facts->spike.irq_ns) &&
 	       spike_stack_went_on(&facts->stack, &facts->holder);
@@ -366,7 +369,7 @@ static void find_work_queuer(struct cause *cause, const struct findings *finding
 			     const struct facts *facts)
 {
 	const struct lane *code = findings_code(findings);
-	const struct spike_stack *stack = cause_switched(cause, findings, facts);
+	const struct spike_stack *stack = cause_switched_stack(cause, findings, facts);
 	struct senders_want want = { .at = findings->late_end };
 
 	if (!facts->senders)

@@ -58,8 +58,9 @@ static inline bool cause_explains(const struct findings *findings, uint64_t time
 bool cause_is_elsewhere(const struct facts *facts);
 
 /* The stack of the blamed thread; NULL: not taken. */
-const struct spike_stack *cause_switched(const struct cause *cause, const struct findings *findings,
-					 const struct facts *facts);
+const struct spike_stack *cause_switched_stack(const struct cause *cause,
+					       const struct findings *findings,
+					       const struct facts *facts);
 
 /* Whether the blamed thread did something else after the timer's interrupt, until it was switched
  * out: either may have taken long. */

@@ -70,13 +70,13 @@ static void put_interrupted_task(FILE *file, const struct findings *findings,
 				 const struct facts *facts, uint64_t at)
 {
 	const struct lane *tasks = &findings->spans->lanes[LANE_TASKS];
-	uint32_t task = lane_at(tasks, at);
+	uint32_t task = lane_innermost_at(tasks, at);
 	char text[96];
 
 	if (task == SPAN_NONE)
 		return;
-	if (!facts_is_thread(facts) && task == lane_at(tasks, facts->spike.actual_ns))
-		fprintf(file, ", interrupting %s", facts_task(facts, text, sizeof(text)));
+	if (!facts_is_thread(facts) && task == lane_innermost_at(tasks, facts->spike.actual_ns))
+		fprintf(file, ", interrupting %s", facts_format_task(facts, text, sizeof(text)));
 	else
 		fprintf(file, ", which came while %s ran",
 			findings_name(findings, tasks->spans[task].name));
@@ -119,7 +119,7 @@ static void put_cause_interrupt(FILE *file, const struct cause *cause,
 		fprintf(file, ", which came %" PRIu64 " times", cause->count);
 	put_mostly_function(file, cause, findings);
 	if (cause->sender)
-		sender_put(file, cause->sender);
+		sender_put_text(file, cause->sender);
 	put_frame_of_stack(file, cause, facts, ", last in ");
 	put_code_around(file, cause, findings, ", interrupting ");
 	if (!findings->spans->has_functions && cause->span != SPAN_NONE)
@@ -149,7 +149,7 @@ static void put_cause_none(FILE *file, const struct cause *cause, const struct f
 		if (facts->by_argument)
 			fputs("what delayed it is not known, because the span belongs to no thread",
 			      file);
-		else if (!late_thread_of(facts))
+		else if (!late_thread_tid(facts))
 			fputs("which thread was late was not reported (--tid)", file);
 		else
 			fputs("whether the thread ran or waited is not recorded: "
@@ -189,7 +189,7 @@ static bool is_mostly_in_stack(const struct cause *cause, const struct findings 
 static void put_cause_thread(FILE *file, const struct cause *cause, const struct findings *findings,
 			     const struct facts *facts)
 {
-	const struct spike_stack *stack = cause_switched(cause, findings, facts);
+	const struct spike_stack *stack = cause_switched_stack(cause, findings, facts);
 
 	if (cause->count > 1)
 		fprintf(file, "%" PRIu64 " threads %s ran for %s of that", cause->count,
@@ -223,7 +223,7 @@ static void put_cause_thread(FILE *file, const struct cause *cause, const struct
 				: " (-e cpu-clock or --recorder pt records it)");
 	}
 	if (cause->sender)
-		sender_put(file, cause->sender);
+		sender_put_text(file, cause->sender);
 }
 
 static void put_cause_lost(FILE *file, const struct cause *cause, const struct findings *findings,
@@ -364,8 +364,8 @@ char *cause_sentence(const struct cause *cause, const struct findings *findings,
 	if (cause->kind == CAUSE_POKED) {
 		fputs("this capture was requested: no timer was late", file);
 	} else if (facts_is_reported(whole) && !whole->spike.latency_ns) {
-		fprintf(file, "%s, in %s", facts_late(whole),
-			facts_task(whole, task, sizeof(task)));
+		fprintf(file, "%s, in %s", facts_late_label(whole),
+			facts_format_task(whole, task, sizeof(task)));
 	} else {
 		facts_put_late(file, whole);
 		put_late_part(file, facts, whole);
@@ -377,7 +377,7 @@ char *cause_sentence(const struct cause *cause, const struct findings *findings,
 			fputs("the trace has no times, because TSC was not perf's clock", file);
 		else
 			put_causes[cause->kind](file, cause, findings, facts);
-		samples_put(file, &findings->samples, findings->spans->names, "; ");
+		samples_put_mostly(file, &findings->samples, findings->spans->names, "; ");
 		if (facts->thread && facts->thread->part == PART_RUNNABLE &&
 		    cause->kind != CAUSE_THROTTLED)
 			late_thread_put_why(file, facts->thread, findings->spans->names, facts,
@@ -387,8 +387,8 @@ char *cause_sentence(const struct cause *cause, const struct findings *findings,
 			fprintf(file, "; the window (--window) leaves out the first %s",
 				FORMAT_TIME(findings->left_out_ns));
 		if (cause->kind != CAUSE_ASLEEP && !cause->steal_ns)
-			hardware_put(file, &facts->hardware, &findings->spans->power,
-				     facts->spike.expected_ns, facts->spike.latency_ns);
+			hardware_put_causes(file, &facts->hardware, &findings->spans->power,
+					    facts->spike.expected_ns, facts->spike.latency_ns);
 	}
 	if (fclose(file))
 		free(TAKE_PTR(text));

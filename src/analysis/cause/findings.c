@@ -29,7 +29,7 @@ void findings_release(struct findings *findings)
  * otherwise the innermost open one. */
 static uint32_t find_named_span(const struct lane *code, uint64_t at, uint32_t name)
 {
-	uint32_t i = lane_at(code, at);
+	uint32_t i = lane_innermost_at(code, at);
 	size_t low = ARRAY_COUNT_BEFORE(code->nr, k, code->spans[k].begin <= at);
 
 	for (uint32_t outer = i; outer != SPAN_NONE; outer = code->spans[outer].parent) {
@@ -192,7 +192,7 @@ static int add_piece_of_time(struct sums *sums, const struct cursor cursors[LANE
 	uint32_t current = cursors[LANE_CODE].current;
 	const struct findings *findings = sums->findings;
 	const struct span piece = { .begin = from, .end = to };
-	uint64_t late_ns = span_within(&piece, findings->late_begin, findings->late_end);
+	uint64_t late_ns = span_time_within(&piece, findings->late_begin, findings->late_end);
 	struct usage *row;
 
 	if (!owner && current != SPAN_NONE && sums->owners[current] != SPAN_NONE)
@@ -206,8 +206,8 @@ static int add_piece_of_time(struct sums *sums, const struct cursor cursors[LANE
 		return -ENOMEM;
 	row->time_ns += to - from;
 	row->late_ns += late_ns;
-	row->before_irq_ns += span_within(&piece, findings->late_begin, findings->irq_begin);
-	row->in_irq_ns += span_within(&piece, findings->irq_begin, findings->irq_end);
+	row->before_irq_ns += span_time_within(&piece, findings->late_begin, findings->irq_begin);
+	row->in_irq_ns += span_time_within(&piece, findings->irq_begin, findings->irq_end);
 	if (code && code->kind != SPAN_UNTRACED) {
 		sums->functions[code->name].self_ns += to - from;
 		sums->functions[code->name].late_ns += late_ns;
@@ -253,7 +253,7 @@ static void count_usage_spans(struct table *table, const struct findings *findin
 {
 	for (uint32_t i = 0; i < lane->nr; i++) {
 		const struct span *span = &lane->spans[i];
-		uint64_t time_ns = span_within(span, findings->begin, findings->end);
+		uint64_t time_ns = span_time_within(span, findings->begin, findings->end);
 		uint32_t row = table->index[(size_t)span->kind * table->nr_names + span->name];
 
 		if (!row || !is_span_in_window(findings, span))
@@ -284,7 +284,8 @@ static int count_functions(struct sums *sums, const struct spans *spans)
 			open[code->spans[current].name]--;
 		current = i;
 		if (open[span->name]++ == 0)
-			function->total_ns += span_within(span, findings->begin, findings->end);
+			function->total_ns +=
+				span_time_within(span, findings->begin, findings->end);
 		if (span->begin <= findings->end && span->end >= findings->begin &&
 		    span->kind != SPAN_UNTRACED)
 			function->count++;
@@ -340,7 +341,7 @@ static int usage_add_irqs_off(struct findings *findings, struct table *table, ui
 {
 	const struct spans *spans = findings->spans;
 	const struct span *off = &spans->lanes[LANE_IRQS_OFF].spans[number];
-	uint64_t time_ns = span_within(off, findings->begin, findings->end);
+	uint64_t time_ns = span_time_within(off, findings->begin, findings->end);
 	uint32_t by = findings_irqs_off_by(spans, off);
 	struct usage *row;
 
@@ -352,7 +353,7 @@ static int usage_add_irqs_off(struct findings *findings, struct table *table, ui
 		return -ENOMEM;
 	row->count++;
 	row->time_ns += time_ns;
-	row->late_ns += span_within(off, findings->late_begin, findings->late_end);
+	row->late_ns += span_time_within(off, findings->late_begin, findings->late_end);
 	if (time_ns >= row->longest_ns) {
 		row->longest_ns = time_ns;
 		row->longest = number;
@@ -385,7 +386,7 @@ static void sum_irqs_on_time(struct findings *findings, const struct spans *span
 		bool is_off = k == unknown->nr ||
 			      (i < off->nr && off->spans[i].begin <= unknown->spans[k].begin);
 		const struct span *span = is_off ? &off->spans[i++] : &unknown->spans[k++];
-		uint64_t time_ns = span_within(span, findings->late_begin, findings->late_end);
+		uint64_t time_ns = span_time_within(span, findings->late_begin, findings->late_end);
 
 		stretch = span->begin <= end ? stretch + time_ns : time_ns;
 		end = span->end;
@@ -407,7 +408,7 @@ static void find_timer_interrupt(struct findings *findings, const struct facts *
 	const struct lane *code = &findings->spans->lanes[LANE_CODE];
 	uint64_t at = facts_is_thread(facts) ? facts->spike.expected_ns + facts->spike.irq_ns
 					     : facts->spike.actual_ns;
-	uint32_t i = lane_at(code, at);
+	uint32_t i = lane_innermost_at(code, at);
 
 	findings->irq_begin = clamp_to_interval(at, findings->late_begin, findings->late_end);
 	findings->irq_end = findings->irq_begin;
@@ -431,8 +432,8 @@ static int find_late_samples(struct findings *findings, const struct facts *fact
 		want.stays = &thread->stays;
 		want.state = thread->part == PART_RUNNING ? THREAD_RUNNING : THREAD_RUNNABLE;
 	}
-	return samples_find(&findings->samples, &findings->spans->samples, findings->spans->names,
-			    &want);
+	return samples_find_mostly(&findings->samples, &findings->spans->samples,
+				   findings->spans->names, &want);
 }
 
 int findings_make(struct findings *findings, const struct spans *spans, const struct facts *facts,
@@ -453,7 +454,7 @@ int findings_make(struct findings *findings, const struct spans *spans, const st
 	findings->late_begin = clamp_to_interval(facts->spike.expected_ns, findings->begin, end);
 	findings->late_end = clamp_to_interval(facts->spike.actual_ns, findings->begin, end);
 	find_timer_interrupt(findings, facts);
-	findings->path = lane_at(&spans->lanes[LANE_CODE], facts->spike.expected_ns);
+	findings->path = lane_innermost_at(&spans->lanes[LANE_CODE], facts->spike.expected_ns);
 	r = find_cpu_usages(findings, spans);
 	if (!r)
 		r = find_irqs_off_usages(findings, spans);

@@ -133,7 +133,7 @@ static void copy_printable_until(char *buf, const char *name, const char *ends)
 	buf[nr] = '\0';
 }
 
-void fingerprint_function(char *buf, const char *name)
+void fingerprint_function_name(char *buf, const char *name)
 {
 	static const char *const prefixes[] = { "__pfx_", "__cfi_", "." };
 
@@ -151,7 +151,7 @@ static void put_entry_token(char *token, const char *name)
 	snprintf(token, FINGERPRINT_NAME_SIZE, "[%.*s]", FINGERPRINT_NAME_SIZE - 3, name);
 }
 
-enum frame_role fingerprint_role(char *token, const char *function)
+enum frame_role fingerprint_frame_role(char *token, const char *function)
 {
 	const char *entry = kernel_function_after(function, KERNEL_BEFORE_VECTOR);
 	/* A system call's function, such as __x64_sys_write, or ksys_write(), to which it jumps. */
@@ -168,20 +168,20 @@ enum frame_role fingerprint_role(char *token, const char *function)
 	return FRAME_ENTRY;
 }
 
-void fingerprint_entry(char *token, const char *name)
+void fingerprint_entry_token(char *token, const char *name)
 {
 	char text[FINGERPRINT_NAME_SIZE];
 
 	if (has_prefix(name, "irq ")) {
 		name += strlen("irq ");
 		name += strspn(name, "0123456789");
-		fingerprint_irq(text, name + (*name == ' '));
+		fingerprint_irq_name(text, name + (*name == ' '));
 		snprintf(token, FINGERPRINT_NAME_SIZE, "[irq:%.*s]", FINGERPRINT_NAME_SIZE - 7,
 			 text);
 		return;
 	}
-	fingerprint_function(text, name);
-	if (fingerprint_role(token, text) != FRAME_ENTRY)
+	fingerprint_function_name(text, name);
+	if (fingerprint_frame_role(token, text) != FRAME_ENTRY)
 		put_entry_token(token, text);
 }
 
@@ -198,13 +198,13 @@ static bool put_irq_thread_name(char *buf, const char *comm)
 	at += *at == '-';
 	if (has_prefix(at, "s-"))
 		at += 2;
-	fingerprint_irq(name, at);
+	fingerprint_irq_name(name, at);
 	snprintf(buf, FINGERPRINT_NAME_SIZE, "irq/%.*s", FINGERPRINT_NAME_SIZE - 5, name);
 	return true;
 }
 
 /* Cuts at the first separator before a number, as in `ksoftirqd/1` and `pool-12`. */
-void fingerprint_task(char *buf, const char *comm)
+void fingerprint_task_name(char *buf, const char *comm)
 {
 	size_t end = 0;
 
@@ -243,7 +243,7 @@ static size_t skip_instance_number(const char *name, size_t at)
 	return end;
 }
 
-void fingerprint_irq(char *buf, const char *name)
+void fingerprint_irq_name(char *buf, const char *name)
 {
 	char text[FINGERPRINT_NAME_SIZE];
 	size_t nr = 0, at = 0;

@@ -25,20 +25,20 @@ enum frame_role {
 
 /* Names without those differences. Removes the compiler's suffixes and prefixes, offset and module.
  * All buffers have FINGERPRINT_NAME_SIZE bytes. Results contain no blank, '<' or '>'. */
-void fingerprint_function(char *buf, const char *name);
+void fingerprint_function_name(char *buf, const char *name);
 
 /* The role of a function. For an entry, stores its token, such as `[write]` or `[workqueue]`. */
-enum frame_role fingerprint_role(char *token, const char *function);
+enum frame_role fingerprint_frame_role(char *token, const char *function);
 
 /* The token of an interrupt, softirq or exception by a recorder's name for it: the entry function,
  * the vector, or `irq 45 nvme0q1`. */
-void fingerprint_entry(char *token, const char *name);
+void fingerprint_entry_token(char *token, const char *name);
 
 /* A task's name without ids of CPUs, pools and threads. */
-void fingerprint_task(char *buf, const char *comm);
+void fingerprint_task_name(char *buf, const char *comm);
 
 /* An interrupt's name without bus addresses and numbers of instances and queues. */
-void fingerprint_irq(char *buf, const char *name);
+void fingerprint_irq_name(char *buf, const char *name);
 
 /* Prefix of a task among the frames. */
 #define FINGERPRINT_TASK "task:"

@@ -25,7 +25,7 @@ static void fingerprint_add_task(struct fingerprint *to, const char *comm)
 	char name[FINGERPRINT_NAME_SIZE];
 	char frame[FINGERPRINT_NAME_SIZE];
 
-	fingerprint_task(name, comm);
+	fingerprint_task_name(name, comm);
 	snprintf(frame, sizeof(frame), FINGERPRINT_TASK "%.*s",
 		 (int)(sizeof(frame) - sizeof(FINGERPRINT_TASK)), name);
 	fingerprint_add_frame(to, frame);
@@ -40,8 +40,8 @@ static bool fingerprint_add_function(struct fingerprint *to, const char *name)
 
 	if (*name == '[')
 		return true;
-	fingerprint_function(function, name);
-	role = fingerprint_role(token, function);
+	fingerprint_function_name(function, name);
+	role = fingerprint_frame_role(token, function);
 	if (!to->nr && kernel_function_find(function, KERNEL_DELAYS))
 		return true;
 	if (role == FRAME_FUNCTION || !to->nr)
@@ -99,8 +99,8 @@ static void handler_add_caller(struct handler *handler, const char *name)
 	char function[FINGERPRINT_NAME_SIZE], token[FINGERPRINT_NAME_SIZE];
 	enum frame_role role;
 
-	fingerprint_function(function, name);
-	role = fingerprint_role(token, function);
+	fingerprint_function_name(function, name);
+	role = fingerprint_frame_role(token, function);
 	/* An address differs from boot to boot. */
 	if (role == FRAME_FUNCTION && *name != '[' && !has_prefix(name, "0x"))
 		memcpy(handler->function, function, sizeof(function));
@@ -140,7 +140,7 @@ static void fingerprint_of_interrupt(struct fingerprint *to, const struct cause 
 	struct handler handler = { "", "" };
 
 	fingerprint_set_kind(to, cause_kind_name(cause->kind));
-	fingerprint_entry(handler.entry, polled ? CALL_VECTOR : name);
+	fingerprint_entry_token(handler.entry, polled ? CALL_VECTOR : name);
 	for (uint32_t i = cause->mostly_span; i != SPAN_NONE && i != cause->span;
 	     i = code->spans[i].parent)
 		handler_add_caller(&handler, findings_name(findings, code->spans[i].name));
@@ -151,7 +151,7 @@ static void fingerprint_of_interrupt(struct fingerprint *to, const struct cause 
 	fingerprint_add_frame(to, handler.function);
 	fingerprint_add_frame(to, handler.entry);
 	if (cause->sender && cause->sender->nr_callers)
-		fingerprint_function(to->sender, cause->sender->callers[0]);
+		fingerprint_function_name(to->sender, cause->sender->callers[0]);
 }
 
 static void fingerprint_of_irqs_off(struct fingerprint *to, const struct cause *cause,
@@ -206,8 +206,8 @@ static size_t find_culprit_frame(const struct spike_stack *stack, const struct c
 	if (stack == &facts->holder && facts->stack.tid == stack->tid)
 		common = spike_stack_common(stack, &facts->stack);
 	if (common != STACK_NONE && common >= hit) {
-		fingerprint_function(function, stack->frames[common].name);
-		if (fingerprint_role(token, function) == FRAME_FUNCTION)
+		fingerprint_function_name(function, stack->frames[common].name);
+		if (fingerprint_frame_role(token, function) == FRAME_FUNCTION)
 			return common;
 	}
 	/* What work_on_cpu() calls */
@@ -253,7 +253,7 @@ static void fingerprint_add_sampled(struct fingerprint *to, const struct finding
 static void fingerprint_of_thread(struct fingerprint *to, const struct cause *cause,
 				  const struct findings *findings, const struct facts *facts)
 {
-	const struct spike_stack *stack = cause_switched(cause, findings, facts);
+	const struct spike_stack *stack = cause_switched_stack(cause, findings, facts);
 	char token[FINGERPRINT_NAME_SIZE];
 	size_t culprit = STACK_NONE;
 
@@ -270,7 +270,7 @@ static void fingerprint_of_thread(struct fingerprint *to, const struct cause *ca
 	else
 		fingerprint_add_sampled(to, findings);
 	/* Between two pieces of work: either may have taken long. */
-	if (to->nr && fingerprint_role(token, to->frames[0]) == FRAME_ENTRY)
+	if (to->nr && fingerprint_frame_role(token, to->frames[0]) == FRAME_ENTRY)
 		to->nr = 0;
 	if (!to->nr)
 		fingerprint_add_named_task(to, findings_name(findings, cause->name));
@@ -280,7 +280,7 @@ static void fingerprint_of_thread(struct fingerprint *to, const struct cause *ca
 static void fingerprint_of_outside(struct fingerprint *to, const struct cause *cause,
 				   const struct findings *findings, const struct facts *facts)
 {
-	const char *blamed = hardware_blamed(&facts->hardware, facts->spike.latency_ns);
+	const char *blamed = hardware_blamed_name(&facts->hardware, facts->spike.latency_ns);
 
 	fingerprint_set_kind(to, "outside");
 	if (cause->steal_ns)
@@ -318,7 +318,8 @@ static void fingerprint_of_idle(struct fingerprint *to, const struct cause *caus
 	char state[FINGERPRINT_NAME_SIZE];
 
 	fingerprint_set_kind(to, "idle");
-	fingerprint_function(state, hardware_state_left(&facts->hardware, &findings->spans->power));
+	fingerprint_function_name(state,
+				  hardware_state_left(&facts->hardware, &findings->spans->power));
 	fingerprint_add_frame(to, state);
 }
 
@@ -331,7 +332,7 @@ static void fingerprint_of_untraced(struct fingerprint *to, const struct cause *
 	/* Placeholders such as [not traced] add nothing to the kind. */
 	if (findings_name(findings, cause->name)[0] == '[')
 		return;
-	fingerprint_function(name, findings_name(findings, cause->name));
+	fingerprint_function_name(name, findings_name(findings, cause->name));
 	fingerprint_add_frame(to, name);
 }
 
@@ -341,7 +342,7 @@ static void fingerprint_of_reported(struct fingerprint *to, const struct facts *
 
 	fingerprint_set_kind(to,
 			     facts->spike.kind == PERF_POKE_TRIGGER_NOISE ? "noise" : "reported");
-	fingerprint_task(name, facts->spike.label[0] ? facts->spike.label : facts->spike.comm);
+	fingerprint_task_name(name, facts->spike.label[0] ? facts->spike.label : facts->spike.comm);
 	fingerprint_add_frame(to, name);
 }
 
@@ -400,7 +401,7 @@ static void fingerprint_of_asleep(struct fingerprint *to, const struct cause *ca
 
 			if (kernel_function_find(function, KERNEL_WAITS | KERNEL_SCHEDULER))
 				continue;
-			fingerprint_function(name, function);
+			fingerprint_function_name(name, function);
 			fingerprint_add_frame(to, name);
 		}
 	}

@@ -51,12 +51,12 @@ static uint64_t irqs_shown_on_until(const struct span *span, const struct findin
 static uint64_t certain_steal_time(const struct findings *findings, const struct facts *facts)
 {
 	const struct lane *tasks = &findings->spans->lanes[LANE_TASKS];
-	uint32_t task = lane_at(tasks, findings->late_begin);
+	uint32_t task = lane_innermost_at(tasks, findings->late_begin);
 	uint64_t steal_ns = facts->hardware.late_steal_ns, before_ns = 0;
 
 	if (!facts->hardware.since_ns || steal_ns == UINT64_MAX)
 		return 0;
-	if (task != SPAN_NONE && task == lane_at(tasks, facts->spike.actual_ns))
+	if (task != SPAN_NONE && task == lane_innermost_at(tasks, facts->spike.actual_ns))
 		before_ns = findings->late_begin - tasks->spans[task].begin;
 	return steal_ns > before_ns ? steal_ns - before_ns : 0;
 }
@@ -66,7 +66,7 @@ bool irq_latency_is_certain(const struct facts *facts)
 	const struct hardware_facts *hardware = &facts->hardware;
 
 	return facts->stack.irqs == IRQS_WERE_OFF && !hardware->hypervisor &&
-	       !*hardware_blamed(hardware, facts->spike.latency_ns);
+	       !*hardware_blamed_name(hardware, facts->spike.latency_ns);
 }
 
 /* The clock device was set for the timer, or the timer was armed, when it was due already. */
@@ -137,7 +137,7 @@ void irq_latency_blame(struct cause *cause, const struct findings *findings,
 static const char *task_at_interrupt(const struct findings *findings, const struct facts *facts)
 {
 	const struct lane *tasks = &findings->spans->lanes[LANE_TASKS];
-	uint32_t task = lane_at(tasks, facts->spike.actual_ns);
+	uint32_t task = lane_innermost_at(tasks, facts->spike.actual_ns);
 
 	return task == SPAN_NONE ? "it" : findings_name(findings, tasks->spans[task].name);
 }
@@ -170,7 +170,7 @@ void irq_latency_put_arming(FILE *file, const struct cause *cause, const struct 
 			    const struct facts *facts)
 {
 	const struct lane *tasks = &findings->spans->lanes[LANE_TASKS];
-	uint32_t task = lane_at(tasks, findings->late_begin + cause->time_ns);
+	uint32_t task = lane_innermost_at(tasks, findings->late_begin + cause->time_ns);
 
 	if (cause->kind == CAUSE_ARMED_PAST)
 		fprintf(file, "the timer was armed in the past, %s after it was due",

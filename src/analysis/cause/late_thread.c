@@ -15,7 +15,7 @@
 /* The kernel's handler of timers that wake the thread that armed them. */
 #define HRTIMER_WAKEUP "hrtimer_wakeup"
 
-int late_thread_of(const struct facts *facts)
+int late_thread_tid(const struct facts *facts)
 {
 	if (facts->spike.poked)
 		return 0;
@@ -55,8 +55,8 @@ static void place_add_kernel(struct thread_place *place, const struct thread_nam
 	if (kernel_function_find(function, KERNEL_EXCEPTION) && place->token &&
 	    strcmp(place->token, "futex"))
 		place->token = "page_fault";
-	fingerprint_function(name, function);
-	if (!place->entry && fingerprint_role(entry, name) == FRAME_ENTRY)
+	fingerprint_function_name(name, function);
+	if (!place->entry && fingerprint_frame_role(entry, name) == FRAME_ENTRY)
 		place->entry = names_add(namer->names, entry);
 	if (place->entry || place->nr_kernel == THREAD_FRAMES_MAX)
 		return;
@@ -137,7 +137,7 @@ static void thread_waker_find(struct thread_waker *waker, const struct schedule 
 	event = &schedule->events[woken];
 	waker->tid = event->other;
 	waker->cpu = event->cpu;
-	waker->name = schedule_name(schedule, event->other, event->time);
+	waker->name = schedule_thread_name(schedule, event->other, event->time);
 	/* Without sched_waking: where the thread was queued, maybe by an interrupt for the waker.
 	 */
 	if (event->kind != SCHEDULE_WAKING || !event->nr_frames)
@@ -356,7 +356,8 @@ static int thread_link_find(struct thread_link *link, const struct schedule *sch
 	struct thread_wait *waits = NULL;
 	struct schedule_shares rivals = { 0 };
 	size_t nr = 0;
-	int r = schedule_follow(schedule, wait->waker.tid, wait->begin, wait->end, &known, &stays);
+	int r = schedule_follow_thread(schedule, wait->waker.tid, wait->begin, wait->end, &known,
+				       &stays);
 
 	if (r)
 		return r;
@@ -443,7 +444,7 @@ int late_thread_new(struct late_thread **ret, const struct schedule *schedule,
 	bool reported = facts_is_reported(facts), recorded = false;
 	const struct thread_known known = {
 		.waits = !reported,
-		.runs_on = reported && facts->spike.stack_tid == late_thread_of(facts),
+		.runs_on = reported && facts->spike.stack_tid == late_thread_tid(facts),
 		.cpu = reported ? facts->spike.ran_cpu : facts->spike.cpu,
 	};
 	struct late_thread *thread;
@@ -451,17 +452,17 @@ int late_thread_new(struct late_thread **ret, const struct schedule *schedule,
 
 	for (size_t i = 0; i < schedule->nr_cpus; i++)
 		recorded |= schedule->cpus[i].switches;
-	if (!recorded || !late_thread_of(facts) || !facts->spike.latency_ns)
+	if (!recorded || !late_thread_tid(facts) || !facts->spike.latency_ns)
 		return 0;
 	thread = calloc(1, sizeof(*thread));
 	if (!thread)
 		return -ENOMEM;
-	thread->tid = late_thread_of(facts);
+	thread->tid = late_thread_tid(facts);
 	thread->pid = facts->spike.late_pid;
-	thread->name = schedule_name(schedule, thread->tid, UINT64_MAX)
+	thread->name = schedule_thread_name(schedule, thread->tid, UINT64_MAX)
 			       ?: names_add(namer->names, facts->spike.late_comm);
-	r = schedule_follow(schedule, thread->tid, facts->spike.expected_ns, facts->spike.actual_ns,
-			    &known, &thread->stays);
+	r = schedule_follow_thread(schedule, thread->tid, facts->spike.expected_ns,
+				   facts->spike.actual_ns, &known, &thread->stays);
 	if (!r) {
 		late_part_find(thread, facts);
 		r = thread_rivals_find(&thread->rivals, &thread->stays, schedule);

@@ -107,7 +107,7 @@ struct thread_namer {
 };
 
 /* ID of the late thread; 0: no thread was late, or it is unknown. */
-int late_thread_of(const struct facts *facts);
+int late_thread_tid(const struct facts *facts);
 
 /* Returns 0, or -ENOMEM. *ret stays NULL if no thread was late, or no switches are recorded. */
 int late_thread_new(struct late_thread **ret, const struct schedule *schedule,

@@ -18,7 +18,7 @@ static enum hogged is_cpu_hogged_until(const struct schedule *schedule, int cpu,
 {
 	uint64_t half_ns = scheduling->rt_period_us * NSEC_PER_USEC / 2, real_time_ns = 0;
 	struct schedule_shares shares = { 0 };
-	uint64_t since = schedule_since(schedule, cpu);
+	uint64_t since = schedule_switches_since(schedule, cpu);
 	bool whole;
 	int r;
 
@@ -80,7 +80,7 @@ static bool has_used_quota(const struct late_thread *thread, const struct schedu
 	struct thread_stays stays;
 
 	if (thread->longest.state != THREAD_RUNNABLE || end < period_ns ||
-	    schedule_follow(schedule, thread->tid, end - period_ns, end, &known, &stays))
+	    schedule_follow_thread(schedule, thread->tid, end - period_ns, end, &known, &stays))
 		return false;
 	ran_ns = stays.sums[THREAD_RUNNING];
 	thread_stays_release(&stays);

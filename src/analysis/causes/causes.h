@@ -24,7 +24,7 @@ struct group {
 	struct fingerprint fingerprint;
 	struct sighting *sightings; /* by time */
 	size_t count;
-	/* After causes_sort(): */
+	/* After causes_sort_groups(): */
 	const struct sighting *worst;
 	uint64_t p50_ns;
 	uint64_t first_ns, last_ns; /* since 1970; 0: unknown */
@@ -35,7 +35,7 @@ struct group {
 };
 
 struct causes {
-	struct group **groups; /* after causes_sort(), by count */
+	struct group **groups; /* after causes_sort_groups(), by count */
 	size_t nr_groups;
 	void *by_id;	   /* the groups, for tsearch() */
 	size_t nr;	   /* captures with a cause */
@@ -44,14 +44,14 @@ struct causes {
 };
 
 /* Copies strings. Returns 0 or -ENOMEM. */
-int causes_add(struct causes *causes, const struct sighting *sighting,
-	       const struct fingerprint *fingerprint) _must_check_;
+int causes_add_sighting(struct causes *causes, const struct sighting *sighting,
+			const struct fingerprint *fingerprint) _must_check_;
 
 /* Once all are added. Returns 0 or -ENOMEM. */
-int causes_sort(struct causes *causes) _must_check_;
+int causes_sort_groups(struct causes *causes) _must_check_;
 
 /* NULL: none has this fingerprint. */
-const struct group *causes_find(const struct causes *causes, const char *id);
+const struct group *causes_find_group(const struct causes *causes, const char *id);
 
 void causes_release(struct causes *causes);
 
@@ -73,11 +73,11 @@ struct known {
 };
 
 /* text[size] is NUL. Returns 0, -ENOMEM, or -EINVAL with *why (allocated): one line. */
-int known_parse(struct known *known, const char *text, size_t size, char **why) _must_check_;
+int known_causes_parse(struct known *known, const char *text, size_t size, char **why) _must_check_;
 
 /* The same for a file; also returns the errno of reading it. */
-int known_read(struct known *known, const char *path, char **why) _must_check_;
-void known_release(struct known *known);
+int known_causes_read(struct known *known, const char *path, char **why) _must_check_;
+void known_causes_release(struct known *known);
 
 enum known_state {
 	KNOWN_NEW,
@@ -95,12 +95,12 @@ struct known_judge {
 };
 
 /* *cause is the entry that decided, even if expired; or NULL. */
-enum known_state known_judge(const struct known_judge *judge, const struct group *group,
-			     const struct known_cause **cause);
+enum known_state known_judge_group(const struct known_judge *judge, const struct group *group,
+				   const struct known_cause **cause);
 
 /* Writes the groups as such a file. Keeps comments, dates and unseen causes of `known`, which may
  * be empty. */
-int known_write(FILE *file, const struct known *known, const struct causes *causes);
+int known_causes_write(FILE *file, const struct known *known, const struct causes *causes);
 
 /* -- What a report concludes ------------------------------------------------------------------- */
 
@@ -112,16 +112,16 @@ struct verdict {
 };
 
 /* Reads what is kept. Returns 0, -ENOENT if there is none, or -ENOMEM. */
-int verdict_kept(struct verdict *verdict, const char *folder) _must_check_;
+int verdict_read_kept(struct verdict *verdict, const char *folder) _must_check_;
 
 /* Keeps that of a report with its defaults, unless decoding had errors or symbols were missing.
  * Failures are ignored: it can be found again. */
-void verdict_keep(const struct account *account);
+void verdict_keep_in_cache(const struct account *account);
 
 /* What a report with its defaults concludes, from the user's cache if it is there. Returns as
  * account_load(). */
-int verdict_load(struct verdict *verdict, const struct analysis_hooks *hooks, const char *folder,
-		 char **why) _must_check_;
+int verdict_load_capture(struct verdict *verdict, const struct analysis_hooks *hooks,
+			 const char *folder, char **why) _must_check_;
 
 void verdict_release(struct verdict *verdict);
 

@@ -14,7 +14,7 @@
 
 #define HASH_DIGITS 8
 
-static int compare_ids(const void *a, const void *b)
+static int compare_fingerprint_ids(const void *a, const void *b)
 {
 	const struct group *x = a, *y = b;
 
@@ -32,7 +32,7 @@ static struct group *find_or_add_group(struct causes *causes, const struct finge
 		return NULL;
 	}
 	added->fingerprint = *fingerprint;
-	found = tsearch(added, &causes->by_id, compare_ids);
+	found = tsearch(added, &causes->by_id, compare_fingerprint_ids);
 	if (!found || *found != added) {
 		free(added);
 		return found ? *found : NULL;
@@ -40,12 +40,12 @@ static struct group *find_or_add_group(struct causes *causes, const struct finge
 	return causes->groups[causes->nr_groups++] = added;
 }
 
-const struct group *causes_find(const struct causes *causes, const char *id)
+const struct group *causes_find_group(const struct causes *causes, const char *id)
 {
 	struct group wanted = { 0 }, *const * found;
 
 	snprintf(wanted.fingerprint.id, sizeof(wanted.fingerprint.id), "%s", id);
-	found = tfind(&wanted, &causes->by_id, compare_ids);
+	found = tfind(&wanted, &causes->by_id, compare_fingerprint_ids);
 	return found ? *found : NULL;
 }
 
@@ -56,8 +56,8 @@ static void sighting_release(struct sighting *sighting)
 	free((char *)sighting->sentence);
 }
 
-int causes_add(struct causes *causes, const struct sighting *sighting,
-	       const struct fingerprint *fingerprint)
+int causes_add_sighting(struct causes *causes, const struct sighting *sighting,
+			const struct fingerprint *fingerprint)
 {
 	struct group *group = find_or_add_group(causes, fingerprint);
 	struct sighting copy = *sighting;
@@ -75,24 +75,24 @@ int causes_add(struct causes *causes, const struct sighting *sighting,
 	return 0;
 }
 
-static int compare_times(const void *a, const void *b)
+static int compare_sighting_times(const void *a, const void *b)
 {
 	const struct sighting *x = a, *y = b;
 
 	return array_compare(x->wall_ns, y->wall_ns) ?: strcmp(x->path, y->path);
 }
 
-static int compare_numbers(const void *a, const void *b)
+static int compare_latencies(const void *a, const void *b)
 {
 	return array_compare(*(const uint64_t *)a, *(const uint64_t *)b);
 }
 
-static int compare_cpus(const void *a, const void *b)
+static int compare_cpu_numbers(const void *a, const void *b)
 {
 	return *(const int *)a - *(const int *)b;
 }
 
-static int compare_names(const void *a, const void *b)
+static int compare_host_names(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -113,8 +113,8 @@ static int group_find_places(struct group *group)
 		if (sighting->cpu >= 0)
 			group->cpus[group->nr_cpus++] = sighting->cpu;
 	}
-	qsort(group->hosts, group->nr_hosts, sizeof(*group->hosts), compare_names);
-	qsort(group->cpus, group->nr_cpus, sizeof(*group->cpus), compare_cpus);
+	qsort(group->hosts, group->nr_hosts, sizeof(*group->hosts), compare_host_names);
+	qsort(group->cpus, group->nr_cpus, sizeof(*group->cpus), compare_cpu_numbers);
 	for (size_t i = 0; i < group->nr_hosts; i++) {
 		if (!nr || strcmp(group->hosts[nr - 1], group->hosts[i]))
 			group->hosts[nr++] = group->hosts[i];
@@ -135,7 +135,7 @@ static int group_summarise(struct group *group)
 
 	if (!latencies)
 		return -ENOMEM;
-	qsort(group->sightings, group->count, sizeof(*group->sightings), compare_times);
+	qsort(group->sightings, group->count, sizeof(*group->sightings), compare_sighting_times);
 	group->worst = group->sightings;
 	for (size_t i = 0; i < group->count; i++) {
 		const struct sighting *sighting = &group->sightings[i];
@@ -146,36 +146,37 @@ static int group_summarise(struct group *group)
 		if (sighting->latency_ns > group->worst->latency_ns)
 			group->worst = sighting;
 	}
-	qsort(latencies, group->count, sizeof(*latencies), compare_numbers);
+	qsort(latencies, group->count, sizeof(*latencies), compare_latencies);
 	group->p50_ns = latencies[(group->count - 1) / 2];
 	return group_find_places(group);
 }
 
-static int compare_counts(const void *a, const void *b)
+static int compare_group_counts(const void *a, const void *b)
 {
 	const struct group *x = *(struct group *const *)a, *y = *(struct group *const *)b;
 
-	return array_compare(y->count, x->count) ?: compare_ids(x, y);
+	return array_compare(y->count, x->count) ?: compare_fingerprint_ids(x, y);
 }
 
-int causes_sort(struct causes *causes)
+int causes_sort_groups(struct causes *causes)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < causes->nr_groups && !r; i++)
 		r = group_summarise(causes->groups[i]);
 	if (causes->nr_groups)
-		qsort(causes->groups, causes->nr_groups, sizeof(*causes->groups), compare_counts);
+		qsort(causes->groups, causes->nr_groups, sizeof(*causes->groups),
+		      compare_group_counts);
 	return r;
 }
 
-static void keep_item(void *item)
+static void keep_tree_item(void *item)
 {
 }
 
 void causes_release(struct causes *causes)
 {
-	tdestroy(causes->by_id, keep_item);
+	tdestroy(causes->by_id, keep_tree_item);
 	for (size_t i = 0; i < causes->nr_groups; i++) {
 		struct group *group = causes->groups[i];
 
@@ -191,7 +192,7 @@ void causes_release(struct causes *causes)
 }
 
 /* `irqs-off/acme_flush:1a2b3c4d` is a fingerprint; without the hash, it is a pattern. */
-static bool is_pattern(const char *name)
+static bool is_fingerprint_pattern(const char *name)
 {
 	const char *colon = strrchr(name, ':');
 
@@ -199,7 +200,7 @@ static bool is_pattern(const char *name)
 	       strspn(colon + 1, "0123456789abcdef") != HASH_DIGITS;
 }
 
-static bool is_date(const char *text)
+static bool is_calendar_date(const char *text)
 {
 	struct tm tm = { 0 };
 	const char *end = strptime(text, "%Y-%m-%d", &tm);
@@ -211,7 +212,7 @@ static bool is_date(const char *text)
 }
 
 /* A member that nothing reads may be a misspelled `expires`. */
-static int known_check_members(json_object *json, char **why)
+static int known_cause_check_members(json_object *json, char **why)
 {
 	static const struct {
 		const char *name;
@@ -248,7 +249,7 @@ static int known_cause_read(struct known_cause *cause, json_object *json, char *
 
 	if (!json_object_is_type(json, json_type_object))
 		return say_why(why, -EINVAL, "not an object");
-	r = known_check_members(json, why);
+	r = known_cause_check_members(json, why);
 	if (r)
 		return r;
 	*cause = (struct known_cause){
@@ -262,16 +263,17 @@ static int known_cause_read(struct known_cause *cause, json_object *json, char *
 			       "irqs-off/acme_*)");
 	if (*worst && (units_parse_time(worst, &cause->worst_ns) || !cause->worst_ns))
 		return say_why(why, -EINVAL, "worst is not a time (use 30us, 1.5ms, 2s)");
-	if (*cause->expires && !is_date(cause->expires))
+	if (*cause->expires && !is_calendar_date(cause->expires))
 		return say_why(why, -EINVAL, "expires is not a date (use 2027-01-31)");
 	return 0;
 }
 
-static int compare_causes(const void *a, const void *b)
+static int compare_known_causes(const void *a, const void *b)
 {
 	const struct known_cause *x = a, *y = b;
 
-	return is_pattern(y->name) - is_pattern(x->name) ?: strcmp(x->name, y->name);
+	return is_fingerprint_pattern(y->name) - is_fingerprint_pattern(x->name)
+		       ?: strcmp(x->name, y->name);
 }
 
 static int known_read_causes(struct known *known, char **why)
@@ -301,13 +303,13 @@ static int known_read_causes(struct known *known, char **why)
 			return say_why(why, r, "cause %zu: %s", known->nr + 1,
 				       wrong ?: strerror(-r));
 		known->nr++;
-		known->nr_patterns += is_pattern(cause->name);
+		known->nr_patterns += is_fingerprint_pattern(cause->name);
 	}
-	qsort(known->causes, known->nr, sizeof(*known->causes), compare_causes);
+	qsort(known->causes, known->nr, sizeof(*known->causes), compare_known_causes);
 	return 0;
 }
 
-int known_parse(struct known *known, const char *text, size_t size, char **why)
+int known_causes_parse(struct known *known, const char *text, size_t size, char **why)
 {
 	int r;
 
@@ -316,11 +318,11 @@ int known_parse(struct known *known, const char *text, size_t size, char **why)
 	if (!r)
 		r = known_read_causes(known, why);
 	if (r)
-		known_release(known);
+		known_causes_release(known);
 	return r;
 }
 
-int known_read(struct known *known, const char *path, char **why)
+int known_causes_read(struct known *known, const char *path, char **why)
 {
 	int r;
 
@@ -329,11 +331,11 @@ int known_read(struct known *known, const char *path, char **why)
 	if (!r)
 		r = known_read_causes(known, why);
 	if (r)
-		known_release(known);
+		known_causes_release(known);
 	return r;
 }
 
-void known_release(struct known *known)
+void known_causes_release(struct known *known)
 {
 	free(known->causes);
 	json_object_put(known->json);
@@ -351,8 +353,8 @@ const char *known_state_name(enum known_state state)
 	return names[state];
 }
 
-static bool is_worse(const struct known_judge *judge, const struct known_cause *cause,
-		     uint64_t worst_ns)
+static bool is_worse_than_known(const struct known_judge *judge, const struct known_cause *cause,
+				uint64_t worst_ns)
 {
 	return cause->worst_ns &&
 	       (double)worst_ns >
@@ -360,7 +362,7 @@ static bool is_worse(const struct known_judge *judge, const struct known_cause *
 }
 
 /* The first cause of that fingerprint, or where it would be. */
-static size_t known_find(const struct known *known, const char *id)
+static size_t known_cause_find(const struct known *known, const char *id)
 {
 	size_t first = known->nr_patterns;
 
@@ -368,14 +370,15 @@ static size_t known_find(const struct known *known, const char *id)
 					  strcmp(known->causes[first + i].name, id) < 0);
 }
 
-static void known_consider(const struct known_judge *judge, const struct group *group,
-			   const struct known_cause *one, enum known_state *state,
-			   const struct known_cause **cause)
+static void known_cause_consider(const struct known_judge *judge, const struct group *group,
+				 const struct known_cause *one, enum known_state *state,
+				 const struct known_cause **cause)
 {
 	bool expired = *one->expires && strcmp(one->expires, judge->today) < 0;
-	enum known_state found = expired					  ? KNOWN_NEW
-				 : is_worse(judge, one, group->worst->latency_ns) ? KNOWN_WORSE
-										  : KNOWN_FINE;
+	enum known_state found = expired ? KNOWN_NEW
+				 : is_worse_than_known(judge, one, group->worst->latency_ns)
+					 ? KNOWN_WORSE
+					 : KNOWN_FINE;
 
 	if (*cause && found <= *state)
 		return;
@@ -383,8 +386,8 @@ static void known_consider(const struct known_judge *judge, const struct group *
 	*state = found;
 }
 
-enum known_state known_judge(const struct known_judge *judge, const struct group *group,
-			     const struct known_cause **cause)
+enum known_state known_judge_group(const struct known_judge *judge, const struct group *group,
+				   const struct known_cause **cause)
 {
 	const struct known *known = judge->known;
 	const char *id = group->fingerprint.id;
@@ -392,13 +395,13 @@ enum known_state known_judge(const struct known_judge *judge, const struct group
 	char name[FINGERPRINT_ID_SIZE];
 
 	*cause = NULL;
-	for (size_t i = known_find(known, id); i < known->nr && !strcmp(known->causes[i].name, id);
-	     i++)
-		known_consider(judge, group, &known->causes[i], &state, cause);
+	for (size_t i = known_cause_find(known, id);
+	     i < known->nr && !strcmp(known->causes[i].name, id); i++)
+		known_cause_consider(judge, group, &known->causes[i], &state, cause);
 	snprintf(name, sizeof(name), "%.*s", (int)(strrchr(id, ':') - id), id);
 	for (size_t i = 0; i < known->nr_patterns; i++) {
 		if (!fnmatch(known->causes[i].name, name, 0))
-			known_consider(judge, group, &known->causes[i], &state, cause);
+			known_cause_consider(judge, group, &known->causes[i], &state, cause);
 	}
 	return state;
 }
@@ -409,7 +412,7 @@ static json_object *new_known_cause(const struct known *known, const struct grou
 	const char *id = group->fingerprint.id;
 	json_object *object = json_object_new_object();
 	uint64_t worst_ns = group->worst->latency_ns;
-	size_t old = known_find(known, id);
+	size_t old = known_cause_find(known, id);
 	char worst[32];
 
 	snprintf(worst, sizeof(worst), "%" PRIu64 ".%03uus", worst_ns / 1000,
@@ -427,7 +430,7 @@ static json_object *new_known_cause(const struct known *known, const struct grou
 	return object;
 }
 
-int known_write(FILE *file, const struct known *known, const struct causes *causes)
+int known_causes_write(FILE *file, const struct known *known, const struct causes *causes)
 {
 	_cleanup_json_ json_object *json = json_object_new_object();
 	json_object *list = json_object_new_array(), *old = json_find(known->json, "causes");
@@ -440,7 +443,7 @@ int known_write(FILE *file, const struct known *known, const struct causes *caus
 	for (size_t i = 0; i < (old ? json_object_array_length(old) : 0); i++) {
 		json_object *cause = json_object_array_get_idx(old, i);
 
-		if (!causes_find(causes, json_text_of(cause, "fingerprint")))
+		if (!causes_find_group(causes, json_text_of(cause, "fingerprint")))
 			json_object_array_add(list, json_object_get(cause));
 	}
 	text = json_object_to_json_string_ext(json, JSON_C_TO_STRING_PRETTY |

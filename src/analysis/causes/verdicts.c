@@ -37,7 +37,7 @@
 #define CAPTURE_BYTES_MAX (32 << 10)
 
 /* The build ID of this program, the first object. */
-static int find_build_id(struct dl_phdr_info *info, size_t size, void *found)
+static int find_own_build_id(struct dl_phdr_info *info, size_t size, void *found)
 {
 	struct build_id *id = found;
 
@@ -51,18 +51,18 @@ static int find_build_id(struct dl_phdr_info *info, size_t size, void *found)
 	return 1;
 }
 
-static void put_decoder(FILE *file)
+static void write_key_decoder(FILE *file)
 {
 	struct build_id id = { 0 };
 
-	dl_iterate_phdr(find_build_id, &id);
+	dl_iterate_phdr(find_own_build_id, &id);
 	fprintf(file, "perf-poke %s ", PERF_POKE_VERSION);
 	for (size_t i = 0; i < id.size; i++)
 		fprintf(file, "%02x", id.bytes[i]);
 	fprintf(file, ", fingerprints %d\n", FINGERPRINT_VERSION);
 }
 
-static void put_sizes(FILE *file, int dirfd)
+static void write_key_sizes(FILE *file, int dirfd)
 {
 	static const char *const names[] = {
 		"perf.data/data",
@@ -76,7 +76,7 @@ static void put_sizes(FILE *file, int dirfd)
 		fprintf(file, "%s %" PRIu64 "\n", names[i], tree_size(dirfd, names[i]).all);
 }
 
-static int put_capture(FILE *file, int dirfd)
+static int write_key_capture(FILE *file, int dirfd)
 {
 	_cleanup_close_ int fd = regular_open(dirfd, CAPTURE_FILE_NAME);
 	char text[CAPTURE_BYTES_MAX + 1];
@@ -89,7 +89,7 @@ static int put_capture(FILE *file, int dirfd)
 }
 
 /* Returns 0, -ENOENT if captures such as this are not kept, or -ENOMEM. */
-static int make_key(char **key, const char *folder)
+static int make_verdict_key(char **key, const char *folder)
 {
 	_cleanup_close_ int dirfd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_free_ char *text = NULL;
@@ -99,9 +99,9 @@ static int make_key(char **key, const char *folder)
 
 	if (!file)
 		return -ENOMEM;
-	put_decoder(file);
-	put_sizes(file, dirfd);
-	r = put_capture(file, dirfd);
+	write_key_decoder(file);
+	write_key_sizes(file, dirfd);
+	r = write_key_capture(file, dirfd);
 	if (fclose(file))
 		return -ENOMEM;
 	if (!r)
@@ -109,13 +109,13 @@ static int make_key(char **key, const char *folder)
 	return r;
 }
 
-static uint32_t hash_of(const char *key)
+static uint32_t hash_of_verdict_key(const char *key)
 {
 	return (uint32_t)crc32(0, (const unsigned char *)key, (unsigned int)strlen(key));
 }
 
 /* A folder that nobody else can write to. */
-static int open_own(int dirfd, const char *name, int flags)
+static int open_own_folder(int dirfd, const char *name, int flags)
 {
 	_cleanup_close_ int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
 	struct stat st;
@@ -126,7 +126,7 @@ static int open_own(int dirfd, const char *name, int flags)
 }
 
 /* Of root that runs with the HOME of a user, the cache is not: files of root would be in it. */
-static int open_cache(uint32_t hash, bool create)
+static int open_verdict_cache(uint32_t hash, bool create)
 {
 	const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
 	_cleanup_close_ int base_fd = -1, cache_fd = -1;
@@ -141,21 +141,21 @@ static int open_cache(uint32_t hash, bool create)
 		return -ENOENT;
 	if (create)
 		mkdir(path, 0700);
-	base_fd = open_own(AT_FDCWD, path, 0);
+	base_fd = open_own_folder(AT_FDCWD, path, 0);
 	if (base_fd < 0)
 		return base_fd;
 	if (create)
 		mkdirat(base_fd, "perf-poke", 0700);
-	cache_fd = open_own(base_fd, "perf-poke", O_NOFOLLOW);
+	cache_fd = open_own_folder(base_fd, "perf-poke", O_NOFOLLOW);
 	if (cache_fd < 0)
 		return cache_fd;
 	snprintf(part, sizeof(part), "%02x", hash >> 24);
 	if (create)
 		mkdirat(cache_fd, part, 0700);
-	return open_own(cache_fd, part, O_NOFOLLOW);
+	return open_own_folder(cache_fd, part, O_NOFOLLOW);
 }
 
-int verdict_kept(struct verdict *verdict, const char *folder)
+int verdict_read_kept(struct verdict *verdict, const char *folder)
 {
 	_cleanup_json_ json_object *json = NULL;
 	_cleanup_free_ char *key = NULL;
@@ -166,13 +166,13 @@ int verdict_kept(struct verdict *verdict, const char *folder)
 	int r;
 
 	*verdict = (struct verdict){ 0 };
-	r = make_key(&key, folder);
+	r = make_verdict_key(&key, folder);
 	if (r)
 		return r;
-	dirfd = open_cache(hash_of(key), false);
+	dirfd = open_verdict_cache(hash_of_verdict_key(key), false);
 	if (dirfd < 0)
 		return -ENOENT;
-	snprintf(name, sizeof(name), "%08x.json", hash_of(key));
+	snprintf(name, sizeof(name), "%08x.json", hash_of_verdict_key(key));
 	r = json_file_read(&json, dirfd, name, &why);
 	if (r)
 		return r == -ENOMEM ? r : -ENOENT;
@@ -204,7 +204,7 @@ static int verdict_of_account(struct verdict *verdict, const struct account *acc
 }
 
 /* Removes the oldest entries until there is room for another one. */
-static void make_room(int dirfd, size_t size)
+static void make_cache_room(int dirfd, size_t size)
 {
 	size_t nr, bytes;
 	char oldest[NAME_MAX + 1];
@@ -234,7 +234,7 @@ static void make_room(int dirfd, size_t size)
 		 !unlinkat(dirfd, oldest, 0));
 }
 
-static void write_entry(int dirfd, uint32_t hash, const char *text)
+static void write_cache_entry(int dirfd, uint32_t hash, const char *text)
 {
 	_cleanup_close_ int fd = -1;
 	char temporary[32], name[32];
@@ -248,7 +248,7 @@ static void write_entry(int dirfd, uint32_t hash, const char *text)
 		unlinkat(dirfd, temporary, 0);
 }
 
-void verdict_keep(const struct account *account)
+void verdict_keep_in_cache(const struct account *account)
 {
 	const int format = JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE;
 	_cleanup_(verdict_release) struct verdict verdict = { 0 };
@@ -261,32 +261,32 @@ void verdict_keep(const struct account *account)
 		return;
 	text = json_object_to_json_string_ext(verdict.json, format);
 	/* Without its symbol, code is named by an address, or as that of a file. */
-	if (!text || strstr(text, "0x") || make_key(&key, account->capture))
+	if (!text || strstr(text, "0x") || make_verdict_key(&key, account->capture))
 		return;
 	entry = json_object_new_object();
 	json_object_object_foreach (verdict.json, name, value)
 		json_add(entry, name, json_object_get(value));
 	json_add_text(entry, "key", key);
 	text = json_object_to_json_string_ext(entry, format);
-	dirfd = open_cache(hash_of(key), true);
+	dirfd = open_verdict_cache(hash_of_verdict_key(key), true);
 	if (dirfd < 0 || !text)
 		return;
-	make_room(dirfd, strlen(text));
-	write_entry(dirfd, hash_of(key), text);
+	make_cache_room(dirfd, strlen(text));
+	write_cache_entry(dirfd, hash_of_verdict_key(key), text);
 }
 
-int verdict_load(struct verdict *verdict, const struct analysis_hooks *hooks, const char *folder,
-		 char **why)
+int verdict_load_capture(struct verdict *verdict, const struct analysis_hooks *hooks,
+			 const char *folder, char **why)
 {
 	_cleanup_(account_release) struct account account = { 0 };
-	int r = verdict_kept(verdict, folder);
+	int r = verdict_read_kept(verdict, folder);
 
 	if (r != -ENOENT)
 		return r;
 	r = account_load(&account, hooks, folder, &(struct account_want){ 0 }, why);
 	if (r)
 		return r;
-	verdict_keep(&account);
+	verdict_keep_in_cache(&account);
 	return verdict_of_account(verdict, &account);
 }
 
@@ -308,14 +308,14 @@ struct collecting {
 };
 
 /* Continues with the others. */
-static int complain(const struct collecting *c, const char *path, const char *why)
+static int count_unreadable(const struct collecting *c, const char *path, const char *why)
 {
-	hooks_message(c->hooks, PERF_POKE_LOG_ERROR, "%s: %s", c->archive ?: path, why);
+	hooks_show_message(c->hooks, PERF_POKE_LOG_ERROR, "%s: %s", c->archive ?: path, why);
 	c->causes->unreadable++;
 	return 0;
 }
 
-static int take_capture(const struct collecting *c, const char *path)
+static int collect_capture(const struct collecting *c, const char *path)
 {
 	_cleanup_(capture_file_close) struct capture_file file = { 0 };
 	_cleanup_(verdict_release) struct verdict verdict = { 0 };
@@ -323,44 +323,44 @@ static int take_capture(const struct collecting *c, const char *path)
 	int r = capture_file_open(&file, path, &why);
 
 	if (r)
-		return complain(c, path, why ?: hooks_strerror(c->hooks, r));
-	r = verdict_load(&verdict, c->hooks, path, &why);
+		return count_unreadable(c, path, why ?: hooks_error_text(c->hooks, r));
+	r = verdict_load_capture(&verdict, c->hooks, path, &why);
 	if (r && why)
-		hooks_message(c->hooks, PERF_POKE_LOG_ERROR, "%s", why);
+		hooks_show_message(c->hooks, PERF_POKE_LOG_ERROR, "%s", why);
 	if (r)
 		c->causes->unreadable++;
 	else if (!verdict.fingerprint.kind[0])
 		c->causes->without++;
 	else
-		r = causes_add(c->causes,
-			       &(struct sighting){
-				       .path = c->archive ?: path,
-				       .host = file.capture->hostname ?: "",
-				       .sentence = verdict_sentence(&verdict),
-				       .wall_ns = file.capture->wall_ns,
-				       .latency_ns = file.capture->spike->latency_ns,
-				       .cpu = file.capture->spike->cpu,
-			       },
-			       &verdict.fingerprint);
+		r = causes_add_sighting(c->causes,
+					&(struct sighting){
+						.path = c->archive ?: path,
+						.host = file.capture->hostname ?: "",
+						.sentence = verdict_sentence(&verdict),
+						.wall_ns = file.capture->wall_ns,
+						.latency_ns = file.capture->spike->latency_ns,
+						.cpu = file.capture->spike->cpu,
+					},
+					&verdict.fingerprint);
 	return r == -ENOMEM ? r : 0;
 }
 
-static int take_archive(struct collecting *c, int fd, const char *path);
+static int collect_from_archive(struct collecting *c, int fd, const char *path);
 
-static bool is_archive(const char *name)
+static bool is_archive_name(const char *name)
 {
 	size_t length = strlen(name);
 
 	return length > 8 && !strcmp(name + length - 8, ".tar.zst");
 }
 
-static int take_folder(struct collecting *c, int dirfd, const char *path, int depth);
+static int collect_from_folder(struct collecting *c, int dirfd, const char *path, int depth);
 
-static int take_entry(struct collecting *c, int dirfd, const char *folder, const char *name,
-		      int depth)
+static int collect_folder_entry(struct collecting *c, int dirfd, const char *folder,
+				const char *name, int depth)
 {
 	_cleanup_free_ char *path = strfmt("%s/%s", folder, name);
-	bool archive = !c->archive && is_archive(name);
+	bool archive = !c->archive && is_archive_name(name);
 	_cleanup_close_ int fd = openat(
 		dirfd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (archive ? 0 : O_DIRECTORY));
 
@@ -369,12 +369,13 @@ static int take_entry(struct collecting *c, int dirfd, const char *folder, const
 	if (fd < 0 && (errno == ENOTDIR || errno == ENOENT))
 		return 0;
 	if (fd < 0)
-		return complain(c, path, strerror(errno));
-	return archive ? take_archive(c, fd, path) : take_folder(c, fd, path, depth + 1);
+		return count_unreadable(c, path, strerror(errno));
+	return archive ? collect_from_archive(c, fd, path)
+		       : collect_from_folder(c, fd, path, depth + 1);
 }
 
 /* Hidden folders are being written. */
-static int walk(struct collecting *c, int dirfd, const char *path, int depth)
+static int collect_folder_entries(struct collecting *c, int dirfd, const char *path, int depth)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
 	struct dirent *entry;
@@ -384,36 +385,36 @@ static int walk(struct collecting *c, int dirfd, const char *path, int depth)
 		errno = 0;
 		entry = readdir(dir);
 		if (!entry)
-			return errno ? complain(c, path, strerror(errno)) : 0;
+			return errno ? count_unreadable(c, path, strerror(errno)) : 0;
 		if (entry->d_name[0] != '.')
-			r = take_entry(c, dirfd, path, entry->d_name, depth);
+			r = collect_folder_entry(c, dirfd, path, entry->d_name, depth);
 	}
 	return r;
 }
 
-static int take_folder(struct collecting *c, int dirfd, const char *path, int depth)
+static int collect_from_folder(struct collecting *c, int dirfd, const char *path, int depth)
 {
 	const char *slash = strrchr(path, '/');
 
 	if (!faccessat(dirfd, CAPTURE_FILE_NAME, F_OK, AT_SYMLINK_NOFOLLOW) ||
-	    layout_is_name(slash ? slash + 1 : path))
-		return take_capture(c, path);
-	return depth < DEPTH_MAX ? walk(c, dirfd, path, depth) : 0;
+	    layout_is_capture_name(slash ? slash + 1 : path))
+		return collect_capture(c, path);
+	return depth < DEPTH_MAX ? collect_folder_entries(c, dirfd, path, depth) : 0;
 }
 
-static int take_archive(struct collecting *c, int fd, const char *path)
+static int collect_from_archive(struct collecting *c, int fd, const char *path)
 {
 	_cleanup_free_ char *why = NULL;
-	struct partial unpacked;
+	struct temporary unpacked;
 	int r = unpack_temporary(&unpacked, fd, c->hooks, &why);
 
 	c->archive = path;
 	if (r)
-		r = complain(c, path, why ?: hooks_strerror(c->hooks, r));
+		r = count_unreadable(c, path, why ?: hooks_error_text(c->hooks, r));
 	else
-		r = take_folder(c, unpacked.fd, unpacked.path, 0);
+		r = collect_from_folder(c, unpacked.fd, unpacked.path, 0);
 	c->archive = NULL;
-	partial_release(&unpacked);
+	temporary_release(&unpacked);
 	return r;
 }
 
@@ -424,6 +425,7 @@ int causes_collect(struct causes *causes, const struct analysis_hooks *hooks, co
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st))
-		return complain(&c, path, strerror(errno));
-	return S_ISDIR(st.st_mode) ? take_folder(&c, fd, path, 0) : take_archive(&c, fd, path);
+		return count_unreadable(&c, path, strerror(errno));
+	return S_ISDIR(st.st_mode) ? collect_from_folder(&c, fd, path, 0)
+				   : collect_from_archive(&c, fd, path);
 }

@@ -51,7 +51,7 @@ static uint64_t next_turn_of_thread(const struct spans *spans, uint32_t thread, 
 static uint32_t find_late_thread(const struct spans *spans, const struct facts *facts)
 {
 	const struct lane *tasks = &spans->lanes[LANE_TASKS];
-	uint32_t at = lane_at(tasks, facts->spike.time_ns);
+	uint32_t at = lane_innermost_at(tasks, facts->spike.time_ns);
 	static const char *const workloads[] = { "pp-cyclic/", "timerlat/", "pp-user/" };
 
 	if (at != SPAN_NONE && tasks->spans[at].begin >= facts->spike.expected_ns &&
@@ -74,7 +74,7 @@ static void find_late_call(struct activation *late, const struct spans *spans,
 {
 	const struct lane *code = &spans->lanes[LANE_CODE];
 	/* The trace ends at the spike. */
-	uint32_t at = lane_at(code, facts->spike.time_ns - 1);
+	uint32_t at = lane_innermost_at(code, facts->spike.time_ns - 1);
 
 	for (uint32_t i = code->nr; i-- && code->spans[i].begin >= facts->spike.expected_ns;) {
 		if (code->spans[i].begin > facts->spike.time_ns ||
@@ -120,7 +120,7 @@ int activations_find_late(struct activations *activations, const struct account 
 static bool is_activation_lost(const struct spans *spans, const struct activation *activation)
 {
 	const struct lane *gaps = &spans->lanes[LANE_GAPS];
-	uint32_t i = lane_at(gaps, activation->begin);
+	uint32_t i = lane_innermost_at(gaps, activation->begin);
 
 	if (i == SPAN_NONE)
 		i = (uint32_t)ARRAY_COUNT_BEFORE(gaps->nr, n,
@@ -210,8 +210,8 @@ static int add_span_mark(struct marks *marks, uint64_t at, uint64_t thread, bool
 	return r;
 }
 
-int marks_read(struct marks *marks, const struct watched *watched, struct tracepoints *tracepoints,
-	       int cpu)
+int span_marks_read(struct marks *marks, const struct watched *watched,
+		    struct tracepoints *tracepoints, int cpu)
 {
 	struct tracepoint_event event;
 	int r = 0;
@@ -262,7 +262,7 @@ static int find_marks_of_end(struct marks *marks, const struct watched *watched,
 		if (outer != SPAN_NONE)
 			continue;
 		/* The turn at this moment, or the one that ends with it. */
-		turn = lane_at(tasks, end->at_return && at ? at - 1 : at);
+		turn = lane_innermost_at(tasks, end->at_return && at ? at - 1 : at);
 		if (turn != SPAN_NONE) {
 			const struct span *task = &tasks->spans[turn];
 
@@ -284,7 +284,7 @@ static int compare_marks(const void *a, const void *b)
 	return array_compare(x->at, y->at) ?: array_compare(y->is_exit, x->is_exit);
 }
 
-int marks_find(struct marks *marks, const struct watched *watched, const struct spans *spans)
+int span_marks_find(struct marks *marks, const struct watched *watched, const struct spans *spans)
 {
 	int r = find_marks_of_end(marks, watched, spans, &watched->entry);
 
@@ -331,7 +331,7 @@ int activations_find_normal(struct activations *activations, const struct accoun
 	else if (watched->marks.nr)
 		r = add_span_activations(&search, &watched->marks);
 	else
-		r = marks_find(&found, watched, search.spans)
+		r = span_marks_find(&found, watched, search.spans)
 			    ?: add_span_activations(&search, &found);
 	free(found.array);
 	if (activations->nr > max) {

@@ -100,7 +100,7 @@ static int walk_code_node(const struct walk *walk, uint32_t i)
 static void walk_enter_node(const struct walk *walk, uint32_t node, const struct span *span)
 {
 	struct call_node *to = &walk->tree->nodes[node];
-	uint64_t ns = span_within(span, walk->begin, walk->end);
+	uint64_t ns = span_time_within(span, walk->begin, walk->end);
 
 	if (!to->count++)
 		to->begin = span->begin > walk->begin ? span->begin : walk->begin;
@@ -116,7 +116,7 @@ static void subtract_time(uint64_t *from, uint64_t ns)
 /* A caller's own time excludes callees; its total time excludes what interrupted them. */
 static void walk_leave_out(const struct walk *walk, const struct span *span)
 {
-	uint64_t ns = span_within(span, walk->begin, walk->end);
+	uint64_t ns = span_time_within(span, walk->begin, walk->end);
 	const uint32_t *of = walk->tree->of;
 	struct call_node *nodes = walk->tree->nodes;
 	uint32_t i = span->parent;
@@ -135,8 +135,9 @@ static void walk_leave_out(const struct walk *walk, const struct span *span)
 /* An interrupt belongs to one turn of a task. */
 static int walk_leave_out_of_task(struct walk *walk, const struct span *span)
 {
-	uint64_t ns = span_within(span, walk->begin, walk->end);
-	uint32_t turn = lane_at(walk->tasks, span->begin < walk->begin ? walk->begin : span->begin);
+	uint64_t ns = span_time_within(span, walk->begin, walk->end);
+	uint32_t turn = lane_innermost_at(walk->tasks,
+					  span->begin < walk->begin ? walk->begin : span->begin);
 	uint32_t node;
 	int r;
 
@@ -168,7 +169,7 @@ static int walk_add_code_span(struct walk *walk, uint32_t i)
 static int walk_add_tasks(struct walk *walk)
 {
 	const struct lane *tasks = walk->tasks;
-	uint32_t i = lane_at(tasks, walk->begin), node;
+	uint32_t i = lane_innermost_at(tasks, walk->begin), node;
 	int r = 0;
 
 	if (i == SPAN_NONE)
@@ -187,8 +188,8 @@ static int walk_add_open_spans(struct walk *walk)
 	uint32_t open[DEPTH_MAX], nr = 0;
 	int r = 0;
 
-	for (uint32_t i = lane_at(walk->code, walk->begin); i != SPAN_NONE && nr < DEPTH_MAX;
-	     i = walk->code->spans[i].parent)
+	for (uint32_t i = lane_innermost_at(walk->code, walk->begin);
+	     i != SPAN_NONE && nr < DEPTH_MAX; i = walk->code->spans[i].parent)
 		open[nr++] = i;
 	while (nr && !r)
 		r = walk_add_code_span(walk, open[--nr]);

@@ -69,10 +69,10 @@ int activations_find_normal(struct activations *activations, const struct accoun
 
 /* Entries and exits of the span, from events of the CPU, or from functions. Returns 0 or
  * -ENOMEM. */
-int marks_read(struct marks *marks, const struct watched *watched, struct tracepoints *tracepoints,
-	       int cpu) _must_check_;
-int marks_find(struct marks *marks, const struct watched *watched,
-	       const struct spans *spans) _must_check_;
+int span_marks_read(struct marks *marks, const struct watched *watched,
+		    struct tracepoints *tracepoints, int cpu) _must_check_;
+int span_marks_find(struct marks *marks, const struct watched *watched,
+		    const struct spans *spans) _must_check_;
 
 /* A function with its callers, up to their interrupt. Without functions: an interrupt or a task. */
 struct call_node {

@@ -20,7 +20,7 @@ struct load {
 };
 
 /* Only of the workload's own timers. Other functions have timers with other periods. */
-static uint64_t period_of(const struct capture_file *capture)
+static uint64_t workload_period_of(const struct capture_file *capture)
 {
 	static const struct {
 		const char *workload, *function;
@@ -39,7 +39,8 @@ static uint64_t period_of(const struct capture_file *capture)
 	return 0;
 }
 
-static const char *end_text(const struct capture_file *file, const char *which, const char *member)
+static const char *span_end_text(const struct capture_file *file, const char *which,
+				 const char *member)
 {
 	char path[PATH_SIZE];
 
@@ -48,7 +49,7 @@ static const char *end_text(const struct capture_file *file, const char *which, 
 }
 
 /* capture.json is not trusted. Missing values are empty. */
-static void read_end(struct span_end *end, const struct capture_file *file, const char *which)
+static void read_span_end(struct span_end *end, const struct capture_file *file, const char *which)
 {
 	char member[32];
 
@@ -56,27 +57,27 @@ static void read_end(struct span_end *end, const struct capture_file *file, cons
 		char *to = end->functions[end->nr];
 
 		snprintf(member, sizeof(member), "functions.%zu", i);
-		printable_copy(to, sizeof(end->functions[0]), end_text(file, which, member));
+		printable_copy(to, sizeof(end->functions[0]), span_end_text(file, which, member));
 		end->nr += *to != '\0';
 	}
-	printable_copy(end->event, sizeof(end->event), end_text(file, which, "event"));
-	end->at_return = !strcmp(end_text(file, which, "at"), "return");
+	printable_copy(end->event, sizeof(end->event), span_end_text(file, which, "event"));
+	end->at_return = !strcmp(span_end_text(file, which, "at"), "return");
 }
 
-static int read_marks(struct load *load)
+static int read_span_marks(struct load *load)
 {
 	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
 	const struct sample_window window = { .end = load->capture.facts.spike.time_ns };
 	int r = tracepoints_open(&tracepoints, load->data, &window, load->why);
 
 	if (!r)
-		r = marks_read(&load->watched.marks, &load->watched, tracepoints,
-			       load->capture.facts.spike.cpu);
+		r = span_marks_read(&load->watched.marks, &load->watched, tracepoints,
+				    load->capture.facts.spike.cpu);
 	return r ? capture_failure(load->hooks, load->want->folder, r, load->why) : 0;
 }
 
 /* Its entry and exit are functions of Intel PT's trace, or recorded events. */
-static int find_span(struct load *load)
+static int find_watched_span(struct load *load)
 {
 	struct watched *watched = &load->watched;
 	bool events = load->capture.facts.recorder == PERF_POKE_RECORDER_EVENTS;
@@ -84,18 +85,18 @@ static int find_span(struct load *load)
 	watched->span = true;
 	watched->by_thread =
 		!strcmp(capture_file_text(&load->capture, "trigger.ends.by"), "thread");
-	read_end(&watched->entry, &load->capture, "entry");
-	read_end(&watched->exit, &load->capture, "exit");
+	read_span_end(&watched->entry, &load->capture, "entry");
+	read_span_end(&watched->exit, &load->capture, "exit");
 	if (events ? !*watched->entry.event || !*watched->exit.event
 		   : !watched->entry.nr || !watched->exit.nr)
 		return failure_explain(load->why, -EXDEV,
 				       "--normal: '%s' does not tell the %s with which the span "
 				       "begins and ends",
 				       load->want->folder, events ? "events" : "functions");
-	return events ? read_marks(load) : 0;
+	return events ? read_span_marks(load) : 0;
 }
 
-static int find_watched(struct load *load)
+static int find_watched_timer(struct load *load)
 {
 	const struct capture_file *capture = &load->capture;
 	const struct perf_poke_spike *spike = capture->capture->spike;
@@ -104,19 +105,19 @@ static int find_watched(struct load *load)
 		return failure_explain(load->why, -EXDEV, "--normal: '%s' has no trace with times",
 				       load->want->folder);
 	if (!spike->poked && spike->kind == PERF_POKE_TRIGGER_SPAN)
-		return find_span(load);
+		return find_watched_span(load);
 	if (spike->poked ||
 	    (spike->kind != PERF_POKE_TRIGGER_IRQ && spike->kind != PERF_POKE_TRIGGER_THREAD &&
 	     spike->kind != PERF_POKE_TRIGGER_USER))
 		return failure_explain(load->why, -EXDEV,
 				       "--normal: '%s' is not of a timer or a span",
 				       load->want->folder);
-	load->watched.period_ns = period_of(capture);
+	load->watched.period_ns = workload_period_of(capture);
 	return 0;
 }
 
 /* A window before the spike that may contain the oldest activation. */
-static uint64_t first_window(const struct load *load)
+static uint64_t first_decoded_window(const struct load *load)
 {
 	const struct facts *facts = &load->capture.facts;
 	uint64_t period_ns = load->watched.period_ns, nr = load->want->activations + 2;
@@ -129,12 +130,13 @@ static uint64_t first_window(const struct load *load)
 }
 
 /* Decodes no more of the trace than the activations need, and as much as can be loaded. */
-static int load_normal(struct load *load, struct comparison *comparison)
+static int load_activations(struct load *load, struct comparison *comparison)
 {
 	/* Attempts are not shown. */
 	struct analysis_hooks quiet = *load->hooks;
 	const struct comparison_want *want = load->want;
-	struct account_want window = { .window_ns = first_window(load), .symfs = want->symfs };
+	struct account_want window = { .window_ns = first_decoded_window(load),
+				       .symfs = want->symfs };
 	bool is_most = load->watched.period_ns;
 	uint64_t spike_ns = load->capture.facts.spike.time_ns;
 
@@ -164,21 +166,21 @@ static int load_normal(struct load *load, struct comparison *comparison)
 	}
 }
 
-static int compare_normal(struct load *load, struct comparison *comparison)
+static int compare_with_normal(struct load *load, struct comparison *comparison)
 {
-	int r = load_normal(load, comparison);
+	int r = load_activations(load, comparison);
 
 	/* The workload armed other timers with the same function, or somebody else did. */
 	if (!r && !comparison_is_enough(comparison) && load->watched.period_ns) {
 		comparison_release(comparison);
 		load->watched.period_ns = 0;
-		r = load_normal(load, comparison);
+		r = load_activations(load, comparison);
 	}
 	return r;
 }
 
-static int compare_against(struct comparison *comparison, const struct analysis_hooks *hooks,
-			   const struct comparison_want *want, char **why)
+static int compare_with_other(struct comparison *comparison, const struct analysis_hooks *hooks,
+			      const struct comparison_want *want, char **why)
 {
 	const struct account_want both = { .symfs = want->symfs };
 	const struct facts *here = &comparison->here.facts, *there = &comparison->there.facts;
@@ -215,15 +217,15 @@ int comparison_load(struct comparison *comparison, const struct analysis_hooks *
 
 	*comparison = (struct comparison){ 0 };
 	if (want->against)
-		return compare_against(comparison, hooks, want, why);
-	unchanged_begin(&unchanged, hooks, want->folder);
+		return compare_with_other(comparison, hooks, want, why);
+	unchanged_begin_check(&unchanged, hooks, want->folder);
 	r = capture_trace_find(hooks, want->folder, &load.capture, &data, why);
 	load.data = data;
 	if (!r)
-		r = find_watched(&load);
+		r = find_watched_timer(&load);
 	if (!r)
-		r = compare_normal(&load, comparison);
+		r = compare_with_normal(&load, comparison);
 	free(load.watched.marks.array);
 	capture_file_close(&load.capture);
-	return unchanged_end(&unchanged, r, why);
+	return unchanged_end_check(&unchanged, r, why);
 }

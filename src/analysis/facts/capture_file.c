@@ -19,7 +19,7 @@ const char *capture_file_text(const struct capture_file *file, const char *path)
 	return perf_poke__capture_text(file->capture, path) ?: "";
 }
 
-static void put_texts(struct facts *facts, const struct capture_file *file)
+static void set_capture_texts(struct facts *facts, const struct capture_file *file)
 {
 	const struct perf_poke_capture *capture = file->capture;
 	const struct perf_poke_spike *spike = capture->spike;
@@ -36,7 +36,7 @@ static void put_texts(struct facts *facts, const struct capture_file *file)
 }
 
 /* As `libc.so.6+0x1234`, where a symbol is not known. */
-static void name_place(struct spike_frame *to, const struct perf_poke_frame *frame)
+static void name_unknown_place(struct spike_frame *to, const struct perf_poke_frame *frame)
 {
 	const char *file = frame->user ? frame->file : NULL,
 		   *slash = file ? strrchr(file, '/') : NULL;
@@ -50,8 +50,8 @@ static void name_place(struct spike_frame *to, const struct perf_poke_frame *fra
 	}
 }
 
-static void put_stack(struct spike_stack *stack, const struct perf_poke_frame *const *frames,
-		      size_t nr)
+static void set_spike_stack(struct spike_stack *stack, const struct perf_poke_frame *const *frames,
+			    size_t nr)
 {
 	for (; stack->nr < nr && stack->nr < STACK_FRAMES_MAX; stack->nr++) {
 		const struct perf_poke_frame *frame = frames[stack->nr];
@@ -63,25 +63,25 @@ static void put_stack(struct spike_stack *stack, const struct perf_poke_frame *c
 			COPY(to->name, frame->symbol);
 			COPY(to->module, frame->file ?: "");
 		} else {
-			name_place(to, frame);
+			name_unknown_place(to, frame);
 		}
 	}
 }
 
-static void put_stacks(struct facts *facts, const struct perf_poke_spike *spike)
+static void set_spike_stacks(struct facts *facts, const struct perf_poke_spike *spike)
 {
-	put_stack(&facts->stack, spike->stack, spike->nr_frames);
+	set_spike_stack(&facts->stack, spike->stack, spike->nr_frames);
 	facts->stack.tid = spike->stack_tid;
 	*(facts_is_thread(facts) ? &facts->holder.irqs : &facts->stack.irqs) =
 		spike->irqs_off < 0 ? IRQS_NOT_KNOWN
 		: spike->irqs_off   ? IRQS_WERE_OFF
 				    : IRQS_WERE_ON;
-	put_stack(&facts->holder, spike->holder, spike->nr_holder_frames);
+	set_spike_stack(&facts->holder, spike->holder, spike->nr_holder_frames);
 	facts->holder.tid = spike->holder_tid;
 	facts->holder.interrupted = spike->holder_interrupted;
 }
 
-static void put_idle_states(struct hardware_facts *hardware, const struct capture_file *file)
+static void set_idle_states(struct hardware_facts *hardware, const struct capture_file *file)
 {
 	static const char list[] = "hardware.idle_states";
 
@@ -100,7 +100,7 @@ static void put_idle_states(struct hardware_facts *hardware, const struct captur
 	}
 }
 
-static void put_hardware(struct hardware_facts *hardware, const struct capture_file *file)
+static void set_hardware_facts(struct hardware_facts *hardware, const struct capture_file *file)
 {
 	hardware->since_ns = capture_file_number(file, "hardware.since_ns", 0);
 	hardware->smis = capture_file_number(file, "hardware.smis", UINT64_MAX);
@@ -110,10 +110,10 @@ static void put_hardware(struct hardware_facts *hardware, const struct capture_f
 	hardware->throttles = capture_file_number(file, "hardware.throttles", UINT64_MAX);
 	hardware->hypervisor = capture_file_number(file, "machine.hypervisor", UINT64_MAX);
 	hardware->is_x86 = !strcmp(capture_file_text(file, "machine.arch"), "x86_64");
-	put_idle_states(hardware, file);
+	set_idle_states(hardware, file);
 }
 
-static void put_scheduling(struct scheduling_facts *to, const struct capture_file *file)
+static void set_scheduling_facts(struct scheduling_facts *to, const struct capture_file *file)
 {
 	to->rt_period_us = capture_file_number(file, "scheduling.rt_period_us", 0);
 	to->rt_runtime_us =
@@ -127,7 +127,7 @@ static void put_scheduling(struct scheduling_facts *to, const struct capture_fil
 }
 
 /* Events use the clock of the spike, Intel PT uses perf's: recorder.clock relates the two. */
-static int put_clock(struct facts *facts, const struct capture_file *file, char **why)
+static int set_trace_clock(struct facts *facts, const struct capture_file *file, char **why)
 {
 	uint64_t monotonic_ns, perf_ns;
 
@@ -150,7 +150,7 @@ static int put_clock(struct facts *facts, const struct capture_file *file, char 
 }
 
 /* The file is untrusted; reports rely on expected <= actual <= time. */
-static int put_times(struct facts *facts, char **why)
+static int set_spike_times(struct facts *facts, char **why)
 {
 	struct perf_poke_spike *spike = &facts->spike;
 	uint64_t actual = spike->actual_ns, expected = spike->expected_ns;
@@ -170,7 +170,7 @@ static int put_times(struct facts *facts, char **why)
 		       : say_why(why, -EINVAL, "inconsistent times");
 }
 
-enum perf_poke_recorder capture_recorder(const char *name)
+enum perf_poke_recorder capture_recorder_kind(const char *name)
 {
 	static const char *const names[] = {
 		[PERF_POKE_RECORDER_EVENTS] = "events",
@@ -186,14 +186,14 @@ enum perf_poke_recorder capture_recorder(const char *name)
 	return PERF_POKE_RECORDER_AUTO;
 }
 
-static int put_facts(struct capture_file *file, char **why)
+static int set_capture_facts(struct capture_file *file, char **why)
 {
 	const struct perf_poke_capture *capture = file->capture;
 	const char *freeze = capture_file_text(file, "recorder.freeze");
 	struct facts *facts = &file->facts;
 	int r;
 
-	facts->recorder = capture_recorder(capture->recorder);
+	facts->recorder = capture_recorder_kind(capture->recorder);
 	if (!facts->recorder)
 		return say_why(why, -EINVAL, "recorder.kind '%.32s' is unknown to this version",
 			       capture->recorder);
@@ -206,9 +206,9 @@ static int put_facts(struct capture_file *file, char **why)
 		.events = capture->events,
 		.lost = capture->lost,
 	};
-	r = put_clock(facts, file, why);
+	r = set_trace_clock(facts, file, why);
 	if (!r)
-		r = put_times(facts, why);
+		r = set_spike_times(facts, why);
 	if (r)
 		return r;
 	/* Neither for pokes nor for spikes that involve two CPUs. */
@@ -223,15 +223,15 @@ static int put_facts(struct capture_file *file, char **why)
 		facts->by_cpu = !strcmp(by, "cpu");
 		facts->by_argument = !strcmp(by, "argument");
 	}
-	put_texts(facts, file);
-	put_stacks(facts, capture->spike);
-	put_hardware(&facts->hardware, file);
-	put_scheduling(&facts->scheduling, file);
+	set_capture_texts(facts, file);
+	set_spike_stacks(facts, capture->spike);
+	set_hardware_facts(&facts->hardware, file);
+	set_scheduling_facts(&facts->scheduling, file);
 	return 0;
 }
 
 /* The library's message, which begins with the file name. */
-static int explain(const char *folder, int r, char **why)
+static int explain_open_error(const char *folder, int r, char **why)
 {
 	const char *said = perf_poke__last_error();
 	size_t name = strlen(folder) + strlen("/" CAPTURE_FILE_NAME ": ");
@@ -247,7 +247,7 @@ int capture_file_open(struct capture_file *file, const char *folder, char **why)
 
 	*file = (struct capture_file){ 0 };
 	r = perf_poke__capture_open(&file->capture, folder);
-	return r ? explain(folder, r, why) : put_facts(file, why);
+	return r ? explain_open_error(folder, r, why) : set_capture_facts(file, why);
 }
 
 void capture_file_close(struct capture_file *file)

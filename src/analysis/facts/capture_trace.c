@@ -10,8 +10,8 @@
 #include "perfdata_read.h"
 #include "text.h"
 
-void hooks_message(const struct analysis_hooks *hooks, enum perf_poke_log_level level,
-		   const char *format, ...)
+void hooks_show_message(const struct analysis_hooks *hooks, enum perf_poke_log_level level,
+			const char *format, ...)
 {
 	_cleanup_free_ char *text = NULL;
 	va_list args;
@@ -24,7 +24,7 @@ void hooks_message(const struct analysis_hooks *hooks, enum perf_poke_log_level 
 		hooks->message(hooks->ctx, level, text ?: strerror(ENOMEM));
 }
 
-const char *hooks_strerror(const struct analysis_hooks *hooks, int err)
+const char *hooks_error_text(const struct analysis_hooks *hooks, int err)
 {
 	return err == -ENOMEM && hooks->no_memory ? hooks->no_memory : strerror(-err);
 }
@@ -51,7 +51,7 @@ int capture_failure(const struct analysis_hooks *hooks, const char *folder, int 
 			       *why	     ? *why
 			       : r == -E2BIG ? "too many calls for a report: use a shorter --window"
 			       : r == -ENODATA ? "no trace of the spike's CPU in the window"
-					       : hooks_strerror(hooks, r));
+					       : hooks_error_text(hooks, r));
 }
 
 struct search {
@@ -62,21 +62,21 @@ struct search {
 };
 
 /* The time comes from capture.json: the folder's own changes when it is copied. */
-static bool is_better(const struct search *search, const struct perf_poke_capture *capture)
+static bool is_newer_capture(const struct search *search, const struct perf_poke_capture *capture)
 {
 	if (search->poked && (!capture->spike->poked || capture->spike->sequence != search->poked))
 		return false;
 	return capture->wall_ns >= search->wall_ns;
 }
 
-static void compare(void *ctx, const char *path)
+static void compare_with_newest(void *ctx, const char *path)
 {
 	const struct perf_poke_capture *capture;
 	struct search *search = ctx;
 
 	if (perf_poke__capture_open(&capture, path))
 		return;
-	if (is_better(search, capture)) {
+	if (is_newer_capture(search, capture)) {
 		free(search->path);
 		search->path = strdup(path);
 		search->wall_ns = capture->wall_ns;
@@ -85,9 +85,9 @@ static void compare(void *ctx, const char *path)
 	perf_poke__capture_close(capture);
 }
 
-static int find(const char *folder, struct search *search, char **path)
+static int find_newest_capture(const char *folder, struct search *search, char **path)
 {
-	int r = perf_poke__captures(folder, compare, search);
+	int r = perf_poke__captures(folder, compare_with_newest, search);
 
 	if (r < 0 || search->out_of_memory) {
 		free(search->path);
@@ -99,14 +99,14 @@ static int find(const char *folder, struct search *search, char **path)
 	return 0;
 }
 
-int folder_poked(const char *folder, uint64_t sequence, char **path)
+int capture_folder_of_poke(const char *folder, uint64_t sequence, char **path)
 {
-	return find(folder, &(struct search){ .poked = sequence }, path);
+	return find_newest_capture(folder, &(struct search){ .poked = sequence }, path);
 }
 
-int folder_choose(const char *word, char **path, char **why)
+int capture_folder_choose(const char *word, char **path, char **why)
 {
-	int r = find(word ?: FOLDER_DEFAULT, &(struct search){ 0 }, path);
+	int r = find_newest_capture(word ?: FOLDER_DEFAULT, &(struct search){ 0 }, path);
 
 	/* Reading the named folder reports its errors. */
 	if (r && r != -ENOMEM && word) {
@@ -132,7 +132,7 @@ int capture_trace_open(const char *folder, struct capture_file *capture, char **
 	return 0;
 }
 
-static int check_data(const char *path, char **why)
+static int check_perf_data(const char *path, char **why)
 {
 	_cleanup_close_ int fd = regular_open(AT_FDCWD, path);
 	struct perfdata_file file;
@@ -167,7 +167,7 @@ int capture_trace_find(const struct analysis_hooks *hooks, const char *folder,
 		return r;
 	*data = strfmt("%s/perf.data", folder);
 	events = strfmt("%s/perf.data/data", folder);
-	r = *data && events ? check_data(events, why) : -ENOMEM;
+	r = *data && events ? check_perf_data(events, why) : -ENOMEM;
 	return r ? capture_failure(hooks, folder, r, why) : 0;
 }
 
@@ -232,7 +232,7 @@ static void user_file_release(struct user_file *file)
 	symbols_release(&file->symbols);
 }
 
-static struct build_id id_of(const struct perf_poke_frame *frame)
+static struct build_id build_id_of_frame(const struct perf_poke_frame *frame)
 {
 	struct build_id id = { .size = (uint8_t)frame->build_id_size };
 
@@ -241,9 +241,10 @@ static struct build_id id_of(const struct perf_poke_frame *frame)
 }
 
 /* Without symbols if the file is not found. */
-static void read_file(struct user_file *file, const struct perf_poke_frame *frame)
+static void read_file_symbols(struct user_file *file, const struct perf_poke_frame *frame)
 {
-	const struct files_wanted wanted = { .name = frame->file ?: "", .id = id_of(frame) };
+	const struct files_wanted wanted = { .name = frame->file ?: "",
+					     .id = build_id_of_frame(frame) };
 	_cleanup_close_ int fd = -1, debug = -1;
 	_cleanup_free_ char *path = NULL;
 
@@ -261,10 +262,10 @@ static void read_file(struct user_file *file, const struct perf_poke_frame *fram
 }
 
 /* is_return: the address is behind a call, which may be the function's last instruction. */
-static void name_frame(struct user_file *file, const struct perf_poke_frame *frame, bool is_return,
-		       struct spike_frame *to)
+static void name_user_frame(struct user_file *file, const struct perf_poke_frame *frame,
+			    bool is_return, struct spike_frame *to)
 {
-	const struct build_id id = id_of(frame);
+	const struct build_id id = build_id_of_frame(frame);
 	const struct symbols_entry *entry;
 	_cleanup_free_ char *plain = NULL;
 	char hex[FILES_HEX_SIZE];
@@ -273,7 +274,7 @@ static void name_frame(struct user_file *file, const struct perf_poke_frame *fra
 	if (!id.size || frame->offset < is_return)
 		return;
 	if (memcmp(&id, &file->id, sizeof(id)))
-		read_file(file, frame);
+		read_file_symbols(file, frame);
 	entry = symbols_find(&file->symbols, frame->offset - is_return);
 	if (!entry)
 		return;
@@ -288,12 +289,13 @@ static void name_frame(struct user_file *file, const struct perf_poke_frame *fra
 		snprintf(to->module, sizeof(to->module), "build ID %.12s", hex);
 }
 
-static void name_stack(struct user_file *file, struct spike_stack *stack,
-		       const struct perf_poke_frame *const *frames)
+static void name_user_stack(struct user_file *file, struct spike_stack *stack,
+			    const struct perf_poke_frame *const *frames)
 {
 	for (size_t i = 0; i < stack->nr; i++) {
 		if (frames[i]->user)
-			name_frame(file, frames[i], i && frames[i - 1]->user, &stack->frames[i]);
+			name_user_frame(file, frames[i], i && frames[i - 1]->user,
+					&stack->frames[i]);
 	}
 }
 
@@ -302,8 +304,8 @@ void capture_name_frames(struct facts *facts, const struct perf_poke_spike *spik
 {
 	_cleanup_(user_file_release) struct user_file file = { .places = places };
 
-	name_stack(&file, &facts->stack, spike->stack);
-	name_stack(&file, &facts->holder, spike->holder);
+	name_user_stack(&file, &facts->stack, spike->stack);
+	name_user_stack(&file, &facts->holder, spike->holder);
 }
 
 /*
@@ -320,15 +322,15 @@ static const char *const unchanged_names[UNCHANGED_FILES] = {
 	"perf.data/kcore_dir/modules",
 };
 
-static bool was_truncated(const struct analysis_hooks *hooks)
+static bool was_mapping_truncated(const struct analysis_hooks *hooks)
 {
 	return hooks->is_truncated && atomic_exchange(hooks->is_truncated, false);
 }
 
-void unchanged_begin(struct unchanged *unchanged, const struct analysis_hooks *hooks,
-		     const char *folder)
+void unchanged_begin_check(struct unchanged *unchanged, const struct analysis_hooks *hooks,
+			   const char *folder)
 {
-	(void)was_truncated(hooks);
+	(void)was_mapping_truncated(hooks);
 	*unchanged = (struct unchanged){ .hooks = hooks, .folder = folder };
 	unchanged->dirfd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	for (size_t i = 0; i < ARRAY_SIZE(unchanged_names); i++) {
@@ -337,15 +339,15 @@ void unchanged_begin(struct unchanged *unchanged, const struct analysis_hooks *h
 	}
 }
 
-static bool is_same(const struct stat *a, const struct stat *b)
+static bool is_same_version(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
 	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-int unchanged_end(struct unchanged *unchanged, int r, char **why)
+int unchanged_end_check(struct unchanged *unchanged, int r, char **why)
 {
-	bool truncated = was_truncated(unchanged->hooks);
+	bool truncated = was_mapping_truncated(unchanged->hooks);
 	const char *changed = NULL;
 
 	for (size_t i = 0; i < ARRAY_SIZE(unchanged_names) && !changed; i++) {
@@ -353,14 +355,14 @@ int unchanged_end(struct unchanged *unchanged, int r, char **why)
 
 		if (fstatat(unchanged->dirfd, unchanged_names[i], &now, 0))
 			now = (struct stat){ 0 };
-		if (!is_same(&now, &unchanged->files[i]))
+		if (!is_same_version(&now, &unchanged->files[i]))
 			changed = unchanged_names[i];
 	}
 	closep(&unchanged->dirfd);
 	if (!changed && !truncated)
 		return r;
 	if (r && *why)
-		hooks_message(unchanged->hooks, PERF_POKE_LOG_ERROR, "%s", *why);
+		hooks_show_message(unchanged->hooks, PERF_POKE_LOG_ERROR, "%s", *why);
 	if (changed)
 		return failure_explain(why, -ESTALE, "'%s/%s' was changed while it was read",
 				       unchanged->folder, changed);

@@ -43,10 +43,10 @@ struct analysis_hooks {
 	uint64_t max_size;		   /* that archives may have when unpacked; 0: default */
 };
 
-void hooks_message(const struct analysis_hooks *hooks, enum perf_poke_log_level level,
-		   const char *format, ...) _printf_(3, 4);
+void hooks_show_message(const struct analysis_hooks *hooks, enum perf_poke_log_level level,
+			const char *format, ...) _printf_(3, 4);
 
-const char *hooks_strerror(const struct analysis_hooks *hooks, int err);
+const char *hooks_error_text(const struct analysis_hooks *hooks, int err);
 
 /* Sets *why, which it frees before, to a message as it is: names in it are not made printable.
  * Returns r. */
@@ -76,11 +76,11 @@ int capture_failure(const struct analysis_hooks *hooks, const char *folder, int 
 
 /* Chooses a capture: `word`, or the newest in it if it is a folder of captures; NULL is
  * FOLDER_DEFAULT. Returns 0 with *path (allocated), or a negative errno with *why. */
-int folder_choose(const char *word, char **path, char **why) _must_check_;
+int capture_folder_choose(const char *word, char **path, char **why) _must_check_;
 
 /* Finds the capture of a poke by its sequence number. Returns 0 with *path (allocated), or a
  * negative errno: -ENOENT if there is none. */
-int folder_poked(const char *folder, uint64_t sequence, char **path) _must_check_;
+int capture_folder_of_poke(const char *folder, uint64_t sequence, char **path) _must_check_;
 
 /* -- capture.json ------------------------------------------------------------------------------ */
 
@@ -100,7 +100,7 @@ uint64_t capture_file_number(const struct capture_file *file, const char *path, 
 const char *capture_file_text(const struct capture_file *file, const char *path);
 
 /* By its name in capture.json. AUTO: unknown. */
-enum perf_poke_recorder capture_recorder(const char *name);
+enum perf_poke_recorder capture_recorder_kind(const char *name);
 
 void capture_statistics(struct statistics *statistics, const struct capture_file *file);
 
@@ -151,12 +151,12 @@ struct unchanged {
 };
 
 /* `hooks` and `folder` are not copied. */
-void unchanged_begin(struct unchanged *unchanged, const struct analysis_hooks *hooks,
-		     const char *folder);
+void unchanged_begin_check(struct unchanged *unchanged, const struct analysis_hooks *hooks,
+			   const char *folder);
 
 /* Returns r, or -ESTALE with *why if a file was changed or truncated since: what was *why goes to
  * hooks->message. */
-int unchanged_end(struct unchanged *unchanged, int r, char **why) _must_check_;
+int unchanged_end_check(struct unchanged *unchanged, int r, char **why) _must_check_;
 
 /* -- Decoding of Intel PT ---------------------------------------------------------------------- */
 
@@ -193,11 +193,12 @@ struct decoding_result {
 unsigned int decoding_threads(void);
 
 /* Returns 0, or a negative errno with *why. */
-int decoding_run(const struct decoding *decoding, const struct timeline_ops *ops, void *sink,
-		 struct names *names, struct decoding_result *result, char **why) _must_check_;
+int decoding_run_calls(const struct decoding *decoding, const struct timeline_ops *ops, void *sink,
+		       struct names *names, struct decoding_result *result,
+		       char **why) _must_check_;
 
 /* Allocates the build ids of the user-space files that were executed. Returns as above. */
-int decoding_files(const struct decoding *decoding, struct build_id **ids, size_t *nr,
-		   char **why) _must_check_;
+int decoding_find_executed(const struct decoding *decoding, struct build_id **ids, size_t *nr,
+			   char **why) _must_check_;
 
 #endif

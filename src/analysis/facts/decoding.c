@@ -29,7 +29,7 @@ struct showing {
 	uint64_t next;	     /* update; UINT64_MAX: never */
 };
 
-static void begin_showing(struct showing *showing, const struct decoding *decoding)
+static void begin_showing_progress(struct showing *showing, const struct decoding *decoding)
 {
 	const struct facts *facts = decoding->facts;
 	uint64_t history = facts->spike.time_ns - facts->capture.history_ns;
@@ -46,7 +46,7 @@ static void begin_showing(struct showing *showing, const struct decoding *decodi
 		showing->next = UINT64_MAX;
 }
 
-static void show(struct showing *showing, uint64_t time)
+static void show_decoded_part(struct showing *showing, uint64_t time)
 {
 	uint64_t whole = showing->end - showing->begin, done;
 	char text[64];
@@ -62,8 +62,8 @@ static void show(struct showing *showing, uint64_t time)
 	showing->hooks->progress(showing->hooks->ctx, text);
 }
 
-static void count_after(const struct facts *facts, const struct decode_item *items, size_t nr,
-			struct decoding_result *result)
+static void count_after_spike(const struct facts *facts, const struct decode_item *items, size_t nr,
+			      struct decoding_result *result)
 {
 	uint64_t spike = facts->spike.time_ns;
 
@@ -77,8 +77,8 @@ static void count_after(const struct facts *facts, const struct decode_item *ite
 }
 
 /* calls and result may be NULL. */
-static int follow(struct decode *decode, const struct facts *facts, struct calls *calls,
-		  struct showing *showing, struct decoding_result *result)
+static int decode_to_end(struct decode *decode, const struct facts *facts, struct calls *calls,
+			 struct showing *showing, struct decoding_result *result)
 {
 	const struct decode_item *items;
 	size_t nr;
@@ -88,15 +88,15 @@ static int follow(struct decode *decode, const struct facts *facts, struct calls
 		if (calls)
 			calls_add(calls, items, nr);
 		if (result)
-			count_after(facts, items, nr, result);
-		show(showing, items[nr - 1].time);
+			count_after_spike(facts, items, nr, result);
+		show_decoded_part(showing, items[nr - 1].time);
 	}
 	if (showing->hooks->progress)
 		showing->hooks->progress(showing->hooks->ctx, NULL);
 	return r == -ECANCELED ? -EINTR : r;
 }
 
-static void take_errors(struct decoding_result *result, const struct calls *calls)
+static void set_decoding_errors(struct decoding_result *result, const struct calls *calls)
 {
 	const struct decode_item *first;
 	char text[96];
@@ -119,8 +119,9 @@ static void take_errors(struct decoding_result *result, const struct calls *call
 				     "folder that has it";
 }
 
-static int run_calls(const struct decoding *decoding, struct decode *decode,
-		     struct timeline *timeline, struct names *names, struct decoding_result *result)
+static int decode_calls(const struct decoding *decoding, struct decode *decode,
+			struct timeline *timeline, struct names *names,
+			struct decoding_result *result)
 {
 	const struct facts *facts = decoding->facts;
 	const struct calls_opts opts = {
@@ -136,41 +137,18 @@ static int run_calls(const struct decoding *decoding, struct decode *decode,
 
 	if (r)
 		return r;
-	begin_showing(&showing, decoding);
-	r = follow(decode, facts, calls, &showing, result);
+	begin_showing_progress(&showing, decoding);
+	r = decode_to_end(decode, facts, calls, &showing, result);
 	if (!r)
 		r = calls_finish(calls, &result->end, &result->gaps);
-	take_errors(result, calls);
+	set_decoding_errors(result, calls);
 	calls_free(calls);
 	return r ?: timeline_finish(timeline, result->end);
 }
 
-static int run_timeline(const struct decoding *decoding, struct decode *decode,
-			const struct timeline_ops *ops, void *sink, struct names *names,
-			struct decoding_result *result)
-{
-	const struct timeline_opts opts = {
-		.begin = decoding->begin,
-		.end = decoding->end,
-		.counted = decoding->axis != CALLS_TIME,
-		.ops = ops,
-		.sink = sink,
-	};
-	struct timeline *timeline;
-	int r = timeline_new(&timeline, &opts, names);
-
-	if (r)
-		return r;
-	r = run_calls(decoding, decode, timeline, names, result);
-	result->slices = timeline_slices(timeline);
-	decode_stats(decode, &result->stats);
-	timeline_free(timeline);
-	return r;
-}
-
 /* A function around the window is known only from its return after the window. What was executed
  * after the spike ends with the skid. */
-static uint64_t decode_until(const struct decoding *decoding)
+static uint64_t decoding_end_time(const struct decoding *decoding)
 {
 	uint64_t span = decoding->end - decoding->begin;
 	uint64_t skid = decoding->facts->capture.skid_ns;
@@ -182,12 +160,12 @@ static uint64_t decode_until(const struct decoding *decoding)
 	return decoding->end + span;
 }
 
-static bool is_stopped(const struct decoding *decoding)
+static bool is_decoding_stopped(const struct decoding *decoding)
 {
 	return decoding->hooks->stop && *decoding->hooks->stop;
 }
 
-static int open_decode(const struct decoding *decoding, struct decode **decode, char **why)
+static int open_decoder(const struct decoding *decoding, struct decode **decode, char **why)
 {
 	_cleanup_free_ char *buildid_dir = NULL;
 	struct decode_opts opts = {
@@ -195,7 +173,7 @@ static int open_decode(const struct decoding *decoding, struct decode **decode, 
 		.symfs = decoding->symfs,
 		.cpu = decoding->cpu,
 		.begin = decoding->begin,
-		.end = decode_until(decoding),
+		.end = decoding_end_time(decoding),
 		.tail = decoding->tail,
 		.threads = decoding->threads,
 		.runs = decoding->axis == CALLS_TIME,
@@ -208,62 +186,69 @@ static int open_decode(const struct decoding *decoding, struct decode **decode, 
 	opts.buildid_dir = buildid_dir;
 	if (!r)
 		r = decode_new(decode, &opts, why);
-	if (r && is_stopped(decoding))
+	if (r && is_decoding_stopped(decoding))
 		return capture_failure(decoding->hooks, decoding->folder, -EINTR, why);
 	return r ? failure_explain(why, r, "'%s' cannot be decoded: %s", decoding->folder,
-				   *why ?: hooks_strerror(decoding->hooks, r))
+				   *why ?: hooks_error_text(decoding->hooks, r))
 		 : 0;
 }
 
-static int close_decode(const struct decoding *decoding, struct decode *decode, int r, char **why)
+static int close_decoder(const struct decoding *decoding, struct decode *decode, int r, char **why)
 {
 	decode_free(decode);
-	if (is_stopped(decoding))
+	if (is_decoding_stopped(decoding))
 		r = -EINTR;
 	return r ? capture_failure(decoding->hooks, decoding->folder, r, why) : 0;
 }
 
-int decoding_run(const struct decoding *decoding, const struct timeline_ops *ops, void *sink,
-		 struct names *names, struct decoding_result *result, char **why)
+int decoding_run_calls(const struct decoding *decoding, const struct timeline_ops *ops, void *sink,
+		       struct names *names, struct decoding_result *result, char **why)
 {
+	const struct timeline_opts opts = {
+		.begin = decoding->begin,
+		.end = decoding->end,
+		.counted = decoding->axis != CALLS_TIME,
+		.ops = ops,
+		.sink = sink,
+	};
+	struct timeline *timeline;
 	struct decode *decode;
 	int r;
 
 	*result = (struct decoding_result){ 0 };
-	r = open_decode(decoding, &decode, why);
+	r = open_decoder(decoding, &decode, why);
 	if (r)
 		return r;
-	r = run_timeline(decoding, decode, ops, sink, names, result);
-	return close_decode(decoding, decode, r, why);
+	r = timeline_new(&timeline, &opts, names);
+	if (!r) {
+		r = decode_calls(decoding, decode, timeline, names, result);
+		result->slices = timeline_slices(timeline);
+		decode_stats(decode, &result->stats);
+		timeline_free(timeline);
+	}
+	return close_decoder(decoding, decode, r, why);
 }
 
-static int take_ids(struct decode *decode, struct build_id **ids, size_t *nr)
+int decoding_find_executed(const struct decoding *decoding, struct build_id **ids, size_t *nr,
+			   char **why)
 {
 	_cleanup_free_ struct code_file *files = NULL;
-	size_t nr_files;
-	int r = decode_files(decode, &files, &nr_files);
-
-	if (r)
-		return r;
-	*ids = calloc(nr_files + 1, sizeof(**ids));
-	if (!*ids)
-		return -ENOMEM;
-	for (*nr = 0; *nr < nr_files; (*nr)++)
-		(*ids)[*nr] = files[*nr].id;
-	return 0;
-}
-
-int decoding_files(const struct decoding *decoding, struct build_id **ids, size_t *nr, char **why)
-{
 	struct showing showing;
 	struct decode *decode;
-	int r = open_decode(decoding, &decode, why);
+	size_t nr_files = 0;
+	int r = open_decoder(decoding, &decode, why);
 
 	if (r)
 		return r;
-	begin_showing(&showing, decoding);
-	r = follow(decode, decoding->facts, NULL, &showing, NULL);
+	begin_showing_progress(&showing, decoding);
+	r = decode_to_end(decode, decoding->facts, NULL, &showing, NULL);
 	if (!r)
-		r = take_ids(decode, ids, nr);
-	return close_decode(decoding, decode, r, why);
+		r = decode_files(decode, &files, &nr_files);
+	if (!r) {
+		*ids = calloc(nr_files + 1, sizeof(**ids));
+		r = *ids ? 0 : -ENOMEM;
+	}
+	for (*nr = 0; !r && *nr < nr_files; (*nr)++)
+		(*ids)[*nr] = files[*nr].id;
+	return close_decoder(decoding, decode, r, why);
 }

@@ -293,8 +293,8 @@ static void end_irq_work(const struct reader *reader)
 		spans_end(reader->spans, LANE_CODE, reader->event->time);
 }
 
-int events_spans_name(struct spans *spans, const struct schedule *schedule,
-		      const struct perf_poke_spike *spike)
+int events_spans_name_tasks(struct spans *spans, const struct schedule *schedule,
+			    const struct perf_poke_spike *spike)
 {
 	struct lane *tasks = &spans->lanes[LANE_TASKS];
 
@@ -306,7 +306,7 @@ int events_spans_name(struct spans *spans, const struct schedule *schedule,
 
 		if (sscanf(name, UNNAMED, &tid) != 1)
 			continue;
-		found = schedule_name(schedule, tid, UINT64_MAX);
+		found = schedule_thread_name(schedule, tid, UINT64_MAX);
 		if (found)
 			snprintf(comm, sizeof(comm), "%s", names_get(spans->names, found));
 		else if (tid == spike->tid)
@@ -371,7 +371,7 @@ static void begin_window(struct spans *spans, uint64_t begin)
 		spans->begin = begin;
 }
 
-int events_spans_take(struct events_spans *to, const struct tracepoint_event *event)
+int events_spans_add_event(struct events_spans *to, const struct tracepoint_event *event)
 {
 	const struct reader reader = { to->spans, to->tracepoints, event, to->last };
 	int r;
@@ -386,7 +386,8 @@ int events_spans_take(struct events_spans *to, const struct tracepoint_event *ev
 	/* The stack at the spike is shown separately. */
 	if (!r && !event->kind->format && event->time >= to->begin &&
 	    strcmp(event->kind->name, "spike"))
-		r = samples_add(&to->spans->samples, to->spans->names, to->tracepoints, event);
+		r = samples_add_event(&to->spans->samples, to->spans->names, to->tracepoints,
+				      event);
 	if (event->time < to->begin)
 		forget_ended_spans(to->spans, KEPT_MAX);
 	return r;
@@ -409,13 +410,13 @@ int events_spans_read(struct tracepoints *tracepoints, int cpu, uint64_t begin, 
 
 	while (!r && tracepoints_next(tracepoints, &event)) {
 		/* What began before the window has its sender there too. */
-		senders_take(senders, tracepoints, &event, cpu);
-		r = schedule_add(schedule, spans->names, &event);
+		senders_add_event(senders, tracepoints, &event, cpu);
+		r = schedule_add_event(schedule, spans->names, &event);
 		if (r)
 			break;
 		if (cpu < 0 || event.cpu == cpu)
-			r = events_spans_take(&to, &event);
+			r = events_spans_add_event(&to, &event);
 	}
-	senders_name(senders, tracepoints_file(tracepoints));
+	senders_add_names(senders, tracepoints_file(tracepoints));
 	return events_spans_end(&to, end) ?: r;
 }

@@ -9,7 +9,7 @@
 #include "task.h"
 #include "units.h"
 
-const char *facts_task(const struct facts *facts, char *buf, unsigned int size)
+const char *facts_format_task(const struct facts *facts, char *buf, unsigned int size)
 {
 	return task_format(buf, size, facts->spike.idle, facts->spike.comm, facts->spike.pid,
 			   facts->spike.tid);
@@ -27,7 +27,7 @@ void facts_end_mark(struct facts *facts, uint64_t due_ns)
 	spike->actual_ns = due_ns + spike->latency_ns;
 }
 
-const char *facts_late(const struct facts *facts)
+const char *facts_late_label(const struct facts *facts)
 {
 	if (!facts_is_reported(facts))
 		return facts_is_thread(facts) ? "Thread" : "IRQ";
@@ -55,7 +55,7 @@ void facts_put_late(FILE *file, const struct facts *facts)
 		facts_put_noise(file, facts);
 	else
 		fprintf(file, facts_is_reported(facts) ? "%s %s late: " : "%s latency %s: ",
-			facts_late(facts), FORMAT_TIME(facts->spike.latency_ns));
+			facts_late_label(facts), FORMAT_TIME(facts->spike.latency_ns));
 }
 
 static bool hardware_is_counted(uint64_t count)
@@ -88,8 +88,8 @@ static bool steal_is_wide(const struct hardware_facts *facts, uint64_t latency_n
 	return facts->late_steal_ns == UINT64_MAX && explains_latency(facts->steal_ns, latency_ns);
 }
 
-void hardware_put(FILE *file, const struct hardware_facts *facts, const struct power *power,
-		  uint64_t expected_ns, uint64_t latency_ns)
+void hardware_put_causes(FILE *file, const struct hardware_facts *facts, const struct power *power,
+			 uint64_t expected_ns, uint64_t latency_ns)
 {
 	const struct idle_state *state = idle_state_left(facts, power);
 	uint64_t begin = power->entered > expected_ns ? power->entered : expected_ns;
@@ -123,7 +123,7 @@ void hardware_put_steal(FILE *file, uint64_t steal_ns, uint64_t latency_ns)
 		FORMAT_TIME(steal_ns < latency_ns ? steal_ns : latency_ns));
 }
 
-const char *hardware_blamed(const struct hardware_facts *facts, uint64_t latency_ns)
+const char *hardware_blamed_name(const struct hardware_facts *facts, uint64_t latency_ns)
 {
 	if (!facts->since_ns)
 		return "";

@@ -45,8 +45,8 @@ struct power {
 };
 
 /* Writes possible hardware causes of the latency, each after a `; `. */
-void hardware_put(FILE *file, const struct hardware_facts *facts, const struct power *power,
-		  uint64_t expected_ns, uint64_t latency_ns);
+void hardware_put_causes(FILE *file, const struct hardware_facts *facts, const struct power *power,
+			 uint64_t expected_ns, uint64_t latency_ns);
 
 /* If it is certain that steal time explains the latency: how much. */
 void hardware_put_steal(FILE *file, uint64_t steal_ns, uint64_t latency_ns);
@@ -55,7 +55,7 @@ void hardware_put_steal(FILE *file, uint64_t steal_ns, uint64_t latency_ns);
 const char *hardware_state_left(const struct hardware_facts *facts, const struct power *power);
 
 /* For a latency that no code of this machine explains: `steal`, `smi`, or "" if unknown. */
-const char *hardware_blamed(const struct hardware_facts *facts, uint64_t latency_ns);
+const char *hardware_blamed_name(const struct hardware_facts *facts, uint64_t latency_ns);
 
 /* Writes all counts, such as `3 NMIs, steal 190us in the 2s before`; nothing if all are zero. */
 void hardware_put_counts(FILE *file, const struct hardware_facts *facts, const char *before);
@@ -227,12 +227,12 @@ static inline bool facts_have_times(const struct facts *facts)
 void facts_end_mark(struct facts *facts, uint64_t due_ns);
 
 /* Prefix of the latency: `IRQ`, `Thread`, or the reporter's label. */
-const char *facts_late(const struct facts *facts);
+const char *facts_late_label(const struct facts *facts);
 
 /* Begins the sentence: what was late, or what made a noise, of which Intel PT tells more. */
 void facts_put_late(FILE *file, const struct facts *facts);
 
 /* Such as `stress/812` or `idle`. Returns buf. */
-const char *facts_task(const struct facts *facts, char *buf, unsigned int size);
+const char *facts_format_task(const struct facts *facts, char *buf, unsigned int size);
 
 #endif

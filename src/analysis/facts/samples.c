@@ -35,8 +35,8 @@ static uint32_t name_kernel_frame(struct names *names, struct tracepoints *trace
 	return names_add(names, function && !cold ? function : text);
 }
 
-int samples_add(struct samples *samples, struct names *names, struct tracepoints *tracepoints,
-		const struct tracepoint_event *event)
+int samples_add_event(struct samples *samples, struct names *names, struct tracepoints *tracepoints,
+		      const struct tracepoint_event *event)
 {
 	struct sampled sample = { .at = event->time, .first = samples->nr_frames };
 	uint64_t at = 0, address;
@@ -131,8 +131,8 @@ static uint64_t samples_wanted_time(const struct samples_want *want)
 	return want->stays ? want->stays->sums[want->state] : want->end - want->begin;
 }
 
-int samples_find(struct samples_mostly *mostly, const struct samples *samples,
-		 const struct names *names, const struct samples_want *want)
+int samples_find_mostly(struct samples_mostly *mostly, const struct samples *samples,
+			const struct names *names, const struct samples_want *want)
 {
 	uint32_t nr_names = names_count(names);
 	_cleanup_free_ struct count *counts = calloc(nr_names, sizeof(*counts));
@@ -165,8 +165,8 @@ static void put_sampled_function(FILE *file, const struct names *names, uint32_t
 	fprintf(file, "%s%s", name, name[0] == '[' ? "" : "()");
 }
 
-void samples_put(FILE *file, const struct samples_mostly *mostly, const struct names *names,
-		 const char *before)
+void samples_put_mostly(FILE *file, const struct samples_mostly *mostly, const struct names *names,
+			const char *before)
 {
 	if (mostly->few && mostly->all)
 		fprintf(file, "%sonly %zu samples, as with interrupts off", before, mostly->all);

@@ -31,8 +31,8 @@ struct samples {
 };
 
 /* Returns 0 or -ENOMEM. */
-int samples_add(struct samples *samples, struct names *names, struct tracepoints *tracepoints,
-		const struct tracepoint_event *event) _must_check_;
+int samples_add_event(struct samples *samples, struct names *names, struct tracepoints *tracepoints,
+		      const struct tracepoint_event *event) _must_check_;
 
 static inline void samples_release(struct samples *samples)
 {
@@ -65,12 +65,12 @@ struct samples_want {
 
 /* The innermost function in more than half of the samples, or else the most frequent one. Returns 0
  * or -ENOMEM. */
-int samples_find(struct samples_mostly *mostly, const struct samples *samples,
-		 const struct names *names, const struct samples_want *want) _must_check_;
+int samples_find_mostly(struct samples_mostly *mostly, const struct samples *samples,
+			const struct names *names, const struct samples_want *want) _must_check_;
 
 /* Such as `11 of 13 samples in acme_flush() < ...`, or `only 3 samples`; nothing if there are none.
  */
-void samples_put(FILE *file, const struct samples_mostly *mostly, const struct names *names,
-		 const char *before);
+void samples_put_mostly(FILE *file, const struct samples_mostly *mostly, const struct names *names,
+			const char *before);
 
 #endif

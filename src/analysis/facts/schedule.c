@@ -129,8 +129,8 @@ static int schedule_see(struct schedule *schedule, struct schedule_cpu *cpu,
 	return is_new ? schedule_append(schedule, &seen) : 0;
 }
 
-int schedule_add(struct schedule *schedule, struct names *names,
-		 const struct tracepoint_event *event)
+int schedule_add_event(struct schedule *schedule, struct names *names,
+		       const struct tracepoint_event *event)
 {
 	static const struct {
 		const char *name;
@@ -222,7 +222,7 @@ int schedule_add_comms(struct schedule *schedule, struct names *names,
 	return r ?: names_error(names);
 }
 
-uint64_t schedule_since(const struct schedule *schedule, int cpu)
+uint64_t schedule_switches_since(const struct schedule *schedule, int cpu)
 {
 	for (size_t i = 0; i < schedule->nr_cpus; i++) {
 		if (schedule->cpus[i].cpu == cpu && schedule->cpus[i].switches)
@@ -231,12 +231,12 @@ uint64_t schedule_since(const struct schedule *schedule, int cpu)
 	return UINT64_MAX;
 }
 
-bool schedule_has(const struct schedule *schedule, int cpu, uint64_t at)
+bool schedule_has_switches(const struct schedule *schedule, int cpu, uint64_t at)
 {
-	return schedule_since(schedule, cpu) <= at;
+	return schedule_switches_since(schedule, cpu) <= at;
 }
 
-uint32_t schedule_name(const struct schedule *schedule, int tid, uint64_t at)
+uint32_t schedule_thread_name(const struct schedule *schedule, int tid, uint64_t at)
 {
 	uint64_t since = 0;
 	uint32_t name = 0;
@@ -296,7 +296,7 @@ static int follower_change(struct follower *follower, uint64_t at, struct thread
 /* The first event of a thread tells what it was before: as far back as its CPU is recorded. */
 static int follower_deduce(struct follower *follower, enum thread_state state, int cpu)
 {
-	uint64_t since = schedule_since(follower->schedule, cpu);
+	uint64_t since = schedule_switches_since(follower->schedule, cpu);
 	struct thread_stay stay = {
 		.state = state, .cpu = cpu, .gave_up = SCHEDULE_NONE, .woken = SCHEDULE_NONE
 	};
@@ -394,7 +394,7 @@ static int follower_woken(struct follower *follower, size_t i)
 	struct thread_stay next = no_stay;
 	int r;
 
-	if (!schedule_has(follower->schedule, event->to_cpu, event->time))
+	if (!schedule_has_switches(follower->schedule, event->to_cpu, event->time))
 		return follower_woken_unseen(follower, i);
 	r = follower_deduce(follower, THREAD_ASLEEP, event->to_cpu);
 	next.state = THREAD_RUNNABLE;
@@ -421,7 +421,7 @@ static int follower_woken(struct follower *follower, size_t i)
 static int follower_migrated(struct follower *follower, size_t i)
 {
 	const struct schedule_event *event = &follower->schedule->events[i];
-	bool seen = schedule_has(follower->schedule, event->to_cpu, event->time);
+	bool seen = schedule_has_switches(follower->schedule, event->to_cpu, event->time);
 	struct thread_stay next = {
 		.state = seen ? THREAD_RUNNABLE : THREAD_UNKNOWN,
 		.cpu = event->to_cpu,
@@ -472,12 +472,12 @@ static bool shows_thread_state(const struct schedule *schedule, const struct sch
 	bool wakes = event->kind == SCHEDULE_WAKING || event->kind == SCHEDULE_WAKEUP;
 
 	if (event->tid == tid)
-		return !wakes || schedule_has(schedule, event->to_cpu, event->time);
+		return !wakes || schedule_has_switches(schedule, event->to_cpu, event->time);
 	return event->kind == SCHEDULE_SWITCH && event->other == tid;
 }
 
-int schedule_follow(const struct schedule *schedule, int tid, uint64_t begin, uint64_t end,
-		    const struct thread_known *known, struct thread_stays *stays)
+int schedule_follow_thread(const struct schedule *schedule, int tid, uint64_t begin, uint64_t end,
+			   const struct thread_known *known, struct thread_stays *stays)
 {
 	struct follower follower = {
 		.schedule = schedule,
@@ -557,7 +557,7 @@ int schedule_share_add(const struct schedule *schedule, int cpu, uint64_t begin,
 	uint64_t since = begin;
 	int current = -1, r = 0;
 
-	if (!schedule_has(schedule, cpu, begin))
+	if (!schedule_has_switches(schedule, cpu, begin))
 		return 0;
 	for (size_t i = 0; i < schedule->nr && schedule->events[i].time < end && !r; i++) {
 		const struct schedule_event *event = &schedule->events[i];

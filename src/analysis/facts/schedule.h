@@ -63,8 +63,8 @@ struct schedule {
 };
 
 /* Adds an event of any CPU; ignores others than those above. Returns 0 or -ENOMEM. */
-int schedule_add(struct schedule *schedule, struct names *names,
-		 const struct tracepoint_event *event) _must_check_;
+int schedule_add_event(struct schedule *schedule, struct names *names,
+		       const struct tracepoint_event *event) _must_check_;
 void schedule_release(struct schedule *schedule);
 
 /* Adds the names of threads. Returns 0, -EINVAL or -ENOMEM. */
@@ -72,13 +72,13 @@ int schedule_add_comms(struct schedule *schedule, struct names *names,
 		       const struct perfdata_file *file) _must_check_;
 
 /* Since when switches of the CPU are recorded; UINT64_MAX: never. */
-uint64_t schedule_since(const struct schedule *schedule, int cpu);
+uint64_t schedule_switches_since(const struct schedule *schedule, int cpu);
 
 /* Whether switches of the CPU are recorded at that time. */
-bool schedule_has(const struct schedule *schedule, int cpu, uint64_t at);
+bool schedule_has_switches(const struct schedule *schedule, int cpu, uint64_t at);
 
 /* Name of a thread at a time; 0: unknown. */
-uint32_t schedule_name(const struct schedule *schedule, int tid, uint64_t at);
+uint32_t schedule_thread_name(const struct schedule *schedule, int tid, uint64_t at);
 
 enum thread_state {
 	THREAD_UNKNOWN, /* on a CPU that is not recorded, or before the recording */
@@ -112,8 +112,9 @@ struct thread_known {
 };
 
 /* Finds the stays of a thread. Returns 0 or -ENOMEM. */
-int schedule_follow(const struct schedule *schedule, int tid, uint64_t begin, uint64_t end,
-		    const struct thread_known *known, struct thread_stays *stays) _must_check_;
+int schedule_follow_thread(const struct schedule *schedule, int tid, uint64_t begin, uint64_t end,
+			   const struct thread_known *known,
+			   struct thread_stays *stays) _must_check_;
 static inline void thread_stays_release(struct thread_stays *stays)
 {
 	free(stays->list);

@@ -219,7 +219,7 @@ void spans_finish(struct spans *spans, uint64_t end)
 	spans->end = end;
 }
 
-uint32_t lane_at(const struct lane *lane, uint64_t at)
+uint32_t lane_innermost_at(const struct lane *lane, uint64_t at)
 {
 	uint32_t i =
 		(uint32_t)ARRAY_COUNT_BEFORE(lane->nr, k, lane->spans[k].begin <= at) - UINT32_C(1);
@@ -230,7 +230,7 @@ uint32_t lane_at(const struct lane *lane, uint64_t at)
 	return i;
 }
 
-uint32_t lane_at_end(const struct lane *lane, uint64_t end)
+uint32_t lane_innermost_at_end(const struct lane *lane, uint64_t end)
 {
 	uint32_t i = lane->nr;
 

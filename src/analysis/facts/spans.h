@@ -128,10 +128,10 @@ struct span *spans_end(struct spans *spans, enum lane_number lane, uint64_t at);
 void spans_finish(struct spans *spans, uint64_t end);
 
 /* The innermost span at a time; if it has ended, the one around it. SPAN_NONE: none. */
-uint32_t lane_at(const struct lane *lane, uint64_t at);
+uint32_t lane_innermost_at(const struct lane *lane, uint64_t at);
 
 /* The innermost span open at the end, or SPAN_NONE. */
-uint32_t lane_at_end(const struct lane *lane, uint64_t end);
+uint32_t lane_innermost_at_end(const struct lane *lane, uint64_t end);
 
 /* Kind of a kernel entry point by name. */
 enum span_kind spans_kind_of_entry(const char *function);
@@ -141,7 +141,7 @@ enum span_kind spans_kind_of_function(const char *function);
 const char *span_kind_name(enum span_kind kind);
 
 /* The overlap of a span with [begin, end]. */
-static inline uint64_t span_within(const struct span *span, uint64_t begin, uint64_t end)
+static inline uint64_t span_time_within(const struct span *span, uint64_t begin, uint64_t end)
 {
 	uint64_t from = span->begin > begin ? span->begin : begin;
 	uint64_t to = span->end < end ? span->end : end;
@@ -162,8 +162,8 @@ int events_spans_read(struct tracepoints *tracepoints, int cpu, uint64_t begin, 
 
 /* Names the tasks whose switches were lost, if the schedule or the spike has their names. Returns 0
  * or -ENOMEM. */
-int events_spans_name(struct spans *spans, const struct schedule *schedule,
-		      const struct perf_poke_spike *spike) _must_check_;
+int events_spans_name_tasks(struct spans *spans, const struct schedule *schedule,
+			    const struct perf_poke_spike *spike) _must_check_;
 
 /* The same for one event at a time, for several CPUs in parallel. The caller sets the first three
  * members. */
@@ -174,7 +174,8 @@ struct events_spans {
 	uint64_t last;
 	bool any;
 };
-int events_spans_take(struct events_spans *to, const struct tracepoint_event *event) _must_check_;
+int events_spans_add_event(struct events_spans *to,
+			   const struct tracepoint_event *event) _must_check_;
 int events_spans_end(struct events_spans *to, uint64_t end) _must_check_;
 
 /* ---- Spans from the tracks of Intel PT, and tracks from spans ----------------------------------

@@ -229,7 +229,7 @@ static void name_fred_events(struct spans *spans)
 
 	for (uint32_t i = 0; i < code->nr; i++) {
 		struct span *event = &code->spans[i];
-		uint32_t by = lane_at(off, event->begin), name = 0;
+		uint32_t by = lane_innermost_at(off, event->begin), name = 0;
 		enum span_kind kind = SPAN_INTERRUPT;
 
 		if (event->kind != SPAN_INTERRUPT ||

@@ -34,7 +34,7 @@ static void senders_put_task(struct senders *senders, int tid, const char *comm)
 }
 
 /* The last name of a task counts. */
-void senders_name(struct senders *senders, const struct perfdata_file *file)
+void senders_add_names(struct senders *senders, const struct perfdata_file *file)
 {
 	struct comm_record {
 		uint8_t header[8];
@@ -89,8 +89,8 @@ static bool event_targets_cpu(const struct tracepoint_event *event, int cpu, enu
 		       : tracepoint_cpu(event, "cpumask", cpu, &is_set) && is_set;
 }
 
-void senders_take(struct senders *senders, struct tracepoints *tracepoints,
-		  const struct tracepoint_event *event, int cpu)
+void senders_add_event(struct senders *senders, struct tracepoints *tracepoints,
+		       const struct tracepoint_event *event, int cpu)
 {
 	const char *function = NULL;
 	enum sender_kind kind;
@@ -153,7 +153,7 @@ const struct sender *senders_find(const struct senders *senders, const struct se
 	return found;
 }
 
-void sender_put(FILE *file, const struct sender *sender)
+void sender_put_text(FILE *file, const struct sender *sender)
 {
 	fprintf(file, ", %s by CPU %d, ", sender->kind == SENDER_OF_WORK ? "queued" : "sent",
 		sender->cpu);

@@ -38,11 +38,11 @@ struct senders {
 };
 
 /* Adds the event, of any CPU, if it targets `cpu`. */
-void senders_take(struct senders *senders, struct tracepoints *tracepoints,
-		  const struct tracepoint_event *event, int cpu);
+void senders_add_event(struct senders *senders, struct tracepoints *tracepoints,
+		       const struct tracepoint_event *event, int cpu);
 
 /* Looks up the names of the senders' tasks. */
-void senders_name(struct senders *senders, const struct perfdata_file *file);
+void senders_add_names(struct senders *senders, const struct perfdata_file *file);
 
 struct senders_want {
 	uint64_t at;	      /* when it ran */
@@ -55,6 +55,6 @@ struct senders_want {
 const struct sender *senders_find(const struct senders *senders, const struct senders_want *want);
 
 /* Such as `sent by CPU 0, task 1234 gpu-poller, from foo() < bar()`. */
-void sender_put(FILE *file, const struct sender *sender);
+void sender_put_text(FILE *file, const struct sender *sender);
 
 #endif

@@ -49,7 +49,7 @@ static json_object *account_whole_path_json(const struct account *account, uint3
 		return list;
 	while (code->spans[span].parent != SPAN_NONE)
 		span = code->spans[span].parent;
-	for (size_t i = account_before(account, &code->spans[span]); i < stack->nr; i++)
+	for (size_t i = account_callers_before(account, &code->spans[span]); i < stack->nr; i++)
 		json_push_text(list, stack->frames[i].name);
 	return list;
 }

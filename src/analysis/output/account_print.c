@@ -151,7 +151,7 @@ static void account_print_latency(FILE *file, const struct facts *facts)
 	if ((facts->spike.idle || facts->spike.tid || facts->spike.comm[0]) &&
 	    !(facts_is_reported(facts) && facts->spike.late_tid))
 		fprintf(file, "  %-12s %s\n", facts_is_reported(facts) ? "running" : "interrupted",
-			CLEAN(facts_task(facts, task, sizeof(task))));
+			CLEAN(facts_format_task(facts, task, sizeof(task))));
 }
 
 static void account_print_spike(FILE *file, const struct account *account)
@@ -296,7 +296,7 @@ static void account_print_path(FILE *file, const struct account *account, uint32
 			CLEAN_TO(80, account_name(account, span->name)), plain ? "" : ", ",
 			plain ? "" : span_kind_name((enum span_kind)span->kind));
 	}
-	for (size_t i = span ? account_before(account, span) : stack->nr;
+	for (size_t i = span ? account_callers_before(account, span) : stack->nr;
 	     i < stack->nr && nr < PATH_MAX_LINES; i++, nr++)
 		fprintf(file, "  < %s%s, called before the trace began\n",
 			CLEAN_TO(80, stack->frames[i].name), stack->frames[i].user ? ", user" : "");
@@ -393,7 +393,8 @@ void account_print(FILE *file, const struct account *account, size_t top)
 		fprintf(file, "\nwhen %s\n",
 			facts_is_reported(facts) ? "it should have been"
 						 : "the timer was to expire");
-		account_print_path(file, account, lane_at(tasks, facts->spike.expected_ns));
+		account_print_path(file, account,
+				   lane_innermost_at(tasks, facts->spike.expected_ns));
 	}
 	account_print_stacks(file, account);
 }

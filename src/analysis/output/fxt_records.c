@@ -115,7 +115,7 @@ int fxt_flush(struct fxt *fxt)
 	return fxt->r;
 }
 
-void fxt_begin(struct fxt *fxt, FILE *file)
+void fxt_begin_file(struct fxt *fxt, FILE *file)
 {
 	fxt_flush(fxt);
 	fxt->file = file;
@@ -265,7 +265,7 @@ static uint64_t fxt_thread_ref(struct fxt *fxt, struct fxt_thread *thread)
 	return thread->index;
 }
 
-void fxt_header(struct fxt *fxt, const char *provider)
+void fxt_write_header(struct fxt *fxt, const char *provider)
 {
 	size_t length = strnlen(provider, 255);
 
@@ -351,7 +351,7 @@ static void fxt_add_argument(struct fxt *fxt, const struct track_arg *arg)
 	fxt_set_size(fxt, begin);
 }
 
-void fxt_event(struct fxt *fxt, struct fxt_thread *thread, const struct track_event *event)
+void fxt_write_event(struct fxt *fxt, struct fxt_thread *thread, const struct track_event *event)
 {
 	static const uint8_t types[] = {
 		[TRACK_INSTANT] = EVENT_INSTANT,   [TRACK_BEGIN] = EVENT_BEGIN,
@@ -373,7 +373,7 @@ void fxt_event(struct fxt *fxt, struct fxt_thread *thread, const struct track_ev
 	fxt_end_record(fxt);
 }
 
-void fxt_process(struct fxt *fxt, uint64_t process, uint32_t name)
+void fxt_write_process(struct fxt *fxt, uint64_t process, uint32_t name)
 {
 	fxt_begin_record(fxt);
 	fxt_add_word(fxt,
@@ -382,8 +382,8 @@ void fxt_process(struct fxt *fxt, uint64_t process, uint32_t name)
 	fxt_end_record(fxt);
 }
 
-void fxt_thread(struct fxt *fxt, const struct fxt_thread *thread, uint32_t name,
-		uint32_t process_key)
+void fxt_write_thread(struct fxt *fxt, const struct fxt_thread *thread, uint32_t name,
+		      uint32_t process_key)
 {
 	fxt_begin_record(fxt);
 	fxt_add_word(fxt, RECORD_KERNEL_OBJECT | OBJECT_THREAD << 16 |
@@ -394,7 +394,7 @@ void fxt_thread(struct fxt *fxt, const struct fxt_thread *thread, uint32_t name,
 	fxt_end_record(fxt);
 }
 
-void fxt_switch(struct fxt *fxt, uint64_t at, uint16_t cpu, uint64_t from, uint64_t to)
+void fxt_write_switch(struct fxt *fxt, uint64_t at, uint16_t cpu, uint64_t from, uint64_t to)
 {
 	fxt_begin_record(fxt);
 	fxt_add_word(fxt, RECORD_SCHEDULING | (uint64_t)cpu << 20 |

@@ -88,7 +88,7 @@ int fxt_timeline_new(struct fxt_timeline **ret, const struct fxt_timeline_opts *
 		fxt_timeline_free(sink);
 		return r;
 	}
-	fxt_begin(sink->fxt, sink->body);
+	fxt_begin_file(sink->fxt, sink->body);
 	*ret = sink;
 	return 0;
 }
@@ -112,8 +112,8 @@ static void *fxt_timeline_track(void *arg, const struct track_id *id)
 
 static void write_track_names(struct fxt_timeline *sink, const struct fxt_track *track)
 {
-	fxt_process(sink->fxt, track->thread.process, track->process_name);
-	fxt_thread(sink->fxt, &track->thread, track->thread_name, sink->process_key);
+	fxt_write_process(sink->fxt, track->thread.process, track->process_name);
+	fxt_write_thread(sink->fxt, &track->thread, track->thread_name, sink->process_key);
 }
 
 /* Names must precede the first event of a track. */
@@ -144,7 +144,7 @@ static void fxt_timeline_event(void *arg, void *end, const struct track_event *e
 	if (sink->r)
 		return;
 	need_track_names(sink, track);
-	fxt_event(sink->fxt, &track->thread, event);
+	fxt_write_event(sink->fxt, &track->thread, event);
 }
 
 static void fxt_timeline_late(void *arg, void *end, const struct track_late *late)
@@ -167,7 +167,7 @@ static void fxt_timeline_switch(void *arg, uint64_t at, int cpu, void *from, voi
 		return;
 	need_track_names(sink, before);
 	need_track_names(sink, after);
-	fxt_switch(sink->fxt, at, (uint16_t)cpu, before->thread.thread, after->thread.thread);
+	fxt_write_switch(sink->fxt, at, (uint16_t)cpu, before->thread.thread, after->thread.thread);
 }
 
 static void write_late_event(struct fxt_timeline *sink, const struct late *late, bool is_begin)
@@ -179,7 +179,7 @@ static void write_late_event(struct fxt_timeline *sink, const struct late *late,
 		.name = late->late.name,
 	};
 
-	fxt_event(sink->fxt, &late->track->thread, &event);
+	fxt_write_event(sink->fxt, &late->track->thread, &event);
 }
 
 static int write_output_bytes(struct fxt_timeline *sink, const void *bytes, size_t size)
@@ -203,9 +203,9 @@ static int write_front_or_end(struct fxt_timeline *sink, bool in_front)
 
 	if (!file)
 		return -ENOMEM;
-	fxt_begin(sink->fxt, file);
+	fxt_begin_file(sink->fxt, file);
 	if (in_front)
-		fxt_header(sink->fxt, "perf-poke");
+		fxt_write_header(sink->fxt, "perf-poke");
 	for (size_t i = sink->nr_late; in_front && i--;) {
 		struct fxt_track *track = sink->late[i].track;
 

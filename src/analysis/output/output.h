@@ -27,8 +27,8 @@ void comparison_print(FILE *file, const struct comparison *comparison, size_t to
 json_object *comparison_json(const struct comparison *comparison, size_t top, bool nodes);
 
 /* Writes a report as a page; `comparison` may be NULL. Returns 0 or a negative errno. */
-int html_write(FILE *file, const struct account *account,
-	       const struct comparison *comparison) _must_check_;
+int html_report_write(FILE *file, const struct account *account,
+		      const struct comparison *comparison) _must_check_;
 
 /* The same for another page, which has a mark @JSON@ for each of `data`. */
 int html_page_write(FILE *file, const char *page, json_object *const *data) _must_check_;

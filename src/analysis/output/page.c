@@ -182,7 +182,7 @@ static json_object *new_page_facts(const struct account *account)
 		if (!facts_is_reported(facts))
 			add_page_fact(list, "timer", facts->function);
 		add_page_fact(list, facts_is_reported(facts) ? "late" : "interrupted",
-			      facts_task(facts, text, sizeof(text)));
+			      facts_format_task(facts, text, sizeof(text)));
 	}
 	add_page_fact(list, "seen by",
 		      facts_is_pt(facts) ? "Intel PT" : "events (no functions, no interrupts off)");
@@ -300,7 +300,8 @@ int html_page_write(FILE *file, const char *page, json_object *const *data)
 	return !ferror(file) ? 0 : errno ? -errno : -EIO;
 }
 
-int html_write(FILE *file, const struct account *account, const struct comparison *comparison)
+int html_report_write(FILE *file, const struct account *account,
+		      const struct comparison *comparison)
 {
 	json_object *const data[] = {
 		account_json(account, FUNCTIONS),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "output/timeline_export.h"
+#include "output/fxt.h"
 
 #include <string.h>
 
@@ -12,7 +12,7 @@
 #define DIGITS "0123456789"
 
 /* Digits with one point. */
-static int parse_seconds(const char *s, uint64_t *ns)
+static int parse_window_seconds(const char *s, uint64_t *ns)
 {
 	_cleanup_free_ char *whole = strndup(s, strcspn(s, "."));
 	const char *fraction = strchr(s, '.') + 1;
@@ -37,7 +37,7 @@ static int parse_seconds(const char *s, uint64_t *ns)
 	return 0;
 }
 
-static int parse_relative(const char *s, uint64_t spike, uint64_t *ns)
+static int parse_window_relative(const char *s, uint64_t spike, uint64_t *ns)
 {
 	bool before = *s == '-';
 	uint64_t distance;
@@ -55,18 +55,18 @@ static int parse_relative(const char *s, uint64_t spike, uint64_t *ns)
 	return 0;
 }
 
-static int parse_side(const char *s, uint64_t spike, uint64_t *ns)
+static int parse_window_side(const char *s, uint64_t spike, uint64_t *ns)
 {
 	const char *point = strchr(s, '.');
 
 	if (!*s)
 		return 0;
 	if (point && strspn(s, DIGITS ".") == strlen(s) && !strchr(point + 1, '.'))
-		return parse_seconds(s, ns);
-	return parse_relative(s, spike, ns);
+		return parse_window_seconds(s, ns);
+	return parse_window_relative(s, spike, ns);
 }
 
-int window_parse(const char *s, uint64_t spike, uint64_t *begin, uint64_t *end)
+int time_window_parse(const char *s, uint64_t spike, uint64_t *begin, uint64_t *end)
 {
 	_cleanup_free_ char *first = strndup(s, strcspn(s, ","));
 	const char *second = strchr(s, ',');
@@ -77,9 +77,9 @@ int window_parse(const char *s, uint64_t spike, uint64_t *begin, uint64_t *end)
 		return -ENOMEM;
 	if (!second)
 		return -EINVAL;
-	r = parse_side(first, spike, &from);
+	r = parse_window_side(first, spike, &from);
 	if (!r)
-		r = parse_side(second + 1, spike, &to);
+		r = parse_window_side(second + 1, spike, &to);
 	if (r)
 		return r;
 	if (to <= from)
@@ -106,7 +106,7 @@ struct writer {
 	struct timeline *timeline;
 };
 
-static void release(struct writer *writer)
+static void cpu_writer_release(struct writer *writer)
 {
 	for (size_t i = 0; i < writer->nr; i++) {
 		spans_free(writer->cpus[i].to.spans);
@@ -118,7 +118,7 @@ static void release(struct writer *writer)
 	names_free(writer->names);
 }
 
-static int find_cpu(struct writer *writer, int cpu, struct cpu_events **found)
+static int find_cpu_events(struct writer *writer, int cpu, struct cpu_events **found)
 {
 	size_t nr = (size_t)cpu + 1;
 	struct cpu_events *grown;
@@ -148,26 +148,26 @@ static int find_cpu(struct writer *writer, int cpu, struct cpu_events **found)
 }
 
 /* Events before the window determine what is open at its begin. */
-static int read_all(struct writer *writer, uint64_t *first, uint64_t *last)
+static int read_cpu_events(struct writer *writer, uint64_t *first, uint64_t *last)
 {
 	struct tracepoint_event event;
 	struct cpu_events *cpu;
 
 	while (tracepoints_next(writer->tracepoints, &event)) {
-		int r = find_cpu(writer, event.cpu, &cpu);
+		int r = find_cpu_events(writer, event.cpu, &cpu);
 
 		if (!*first)
 			*first = event.time;
 		*last = event.time;
 		if (!r && cpu)
-			r = events_spans_take(&cpu->to, &event);
+			r = events_spans_add_event(&cpu->to, &event);
 		if (r)
 			return r;
 	}
 	return 0;
 }
 
-static void write_spike(const struct writer *writer, struct cpu *cpu)
+static void write_spike_slice(const struct writer *writer, struct cpu *cpu)
 {
 	const struct facts *facts = writer->facts;
 
@@ -180,26 +180,13 @@ static void write_spike(const struct writer *writer, struct cpu *cpu)
 		  facts->spike.time_ns - facts->spike.expected_ns);
 }
 
-static int write_cpu(struct writer *writer, struct cpu_events *cpu, int number, uint64_t last)
-{
-	int r = events_spans_end(&cpu->to, last);
-
-	if (r)
-		return r;
-	cpu->cpu = cpu_new(writer->timeline, writer->names, &writer->cpu_names, number);
-	if (!cpu->cpu)
-		return -ENOMEM;
-	write_spike(writer, cpu->cpu);
-	return spans_to_tracks(cpu->to.spans, cpu->cpu, &writer->cpu_names, writer->names);
-}
-
-static int write_timeline(struct writer *writer, const struct fxt_timeline_opts *file,
-			  uint64_t *slices)
+static int write_events_timeline(struct writer *writer, const struct fxt_timeline_opts *file,
+				 uint64_t *slices)
 {
 	struct timeline_opts opts = { .end = UINT64_MAX, .ops = &fxt_timeline_ops };
 	struct fxt_timeline *sink;
 	uint64_t first = 0, last = 0;
-	int r = read_all(writer, &first, &last);
+	int r = read_cpu_events(writer, &first, &last);
 
 	if (r)
 		return r;
@@ -213,8 +200,20 @@ static int write_timeline(struct writer *writer, const struct fxt_timeline_opts 
 		timeline_advance(writer->timeline, first);
 	}
 	for (size_t i = 0; i < writer->nr && !r; i++) {
-		if (writer->cpus[i].to.spans)
-			r = write_cpu(writer, &writer->cpus[i], (int)i, last);
+		struct cpu_events *cpu = &writer->cpus[i];
+
+		if (!cpu->to.spans)
+			continue;
+		r = events_spans_end(&cpu->to, last);
+		if (r)
+			break;
+		cpu->cpu = cpu_new(writer->timeline, writer->names, &writer->cpu_names, (int)i);
+		if (!cpu->cpu) {
+			r = -ENOMEM;
+			break;
+		}
+		write_spike_slice(writer, cpu->cpu);
+		r = spans_to_tracks(cpu->to.spans, cpu->cpu, &writer->cpu_names, writer->names);
 	}
 	if (!r)
 		r = timeline_finish(writer->timeline, last);
@@ -225,17 +224,19 @@ static int write_timeline(struct writer *writer, const struct fxt_timeline_opts 
 }
 
 /* Interrupts and tasks of each CPU. */
-static int export_events(const struct timeline_export *export, const struct fxt_timeline_opts *file,
-			 struct decoding_result *result, char **why)
+static int export_events_timeline(const struct timeline_export *export,
+				  const struct fxt_timeline_opts *file,
+				  struct decoding_result *result, char **why)
 {
 	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
-	_cleanup_(release) struct writer writer = { .facts = export->facts, .end = UINT64_MAX };
+	_cleanup_(cpu_writer_release) struct writer writer = { .facts = export->facts,
+							       .end = UINT64_MAX };
 	struct sample_window window;
 	int r = 0;
 
 	if (export->time)
-		r = window_parse(export->time, export->facts->spike.time_ns, &writer.begin,
-				 &writer.end);
+		r = time_window_parse(export->time, export->facts->spike.time_ns, &writer.begin,
+				      &writer.end);
 	window = (struct sample_window){ .end = writer.end };
 	if (!r)
 		r = names_new(&writer.names);
@@ -246,12 +247,13 @@ static int export_events(const struct timeline_export *export, const struct fxt_
 					 export->symfs, &window, why);
 	writer.tracepoints = tracepoints;
 	if (!r)
-		r = write_timeline(&writer, file, &result->slices);
+		r = write_events_timeline(&writer, file, &result->slices);
 	return r ? capture_failure(export->hooks, export->folder, r, why) : 0;
 }
 
-static int export_trace(const struct timeline_export *export, const struct fxt_timeline_opts *file,
-			struct decoding_result *result, char **why)
+static int export_trace_timeline(const struct timeline_export *export,
+				 const struct fxt_timeline_opts *file,
+				 struct decoding_result *result, char **why)
 {
 	struct decoding decoding = {
 		.hooks = export->hooks,
@@ -270,8 +272,8 @@ static int export_trace(const struct timeline_export *export, const struct fxt_t
 	int r = 0;
 
 	if (export->time)
-		r = window_parse(export->time, export->facts->spike.time_ns, &decoding.begin,
-				 &decoding.end);
+		r = time_window_parse(export->time, export->facts->spike.time_ns, &decoding.begin,
+				      &decoding.end);
 	if (!r)
 		r = names_new(&names);
 	if (!r)
@@ -279,7 +281,7 @@ static int export_trace(const struct timeline_export *export, const struct fxt_t
 	if (r)
 		r = capture_failure(export->hooks, export->folder, r, why);
 	else
-		r = decoding_run(&decoding, &fxt_timeline_ops, sink, names, result, why);
+		r = decoding_run_calls(&decoding, &fxt_timeline_ops, sink, names, result, why);
 	if (!r && decoding.axis == CALLS_CYCLES && !result->end)
 		r = failure_explain(why, -ENODATA,
 				    "--axis cycles: '%s' has no cycles: use --axis instructions, "
@@ -295,6 +297,6 @@ int timeline_export(const struct timeline_export *export, const struct fxt_timel
 {
 	*result = (struct decoding_result){ 0 };
 	if (export->facts->recorder == PERF_POKE_RECORDER_EVENTS)
-		return export_events(export, file, result, why);
-	return export_trace(export, file, result, why);
+		return export_events_timeline(export, file, result, why);
+	return export_trace_timeline(export, file, result, why);
 }

@@ -172,7 +172,7 @@ struct progress {
 
 void progress_begin(struct progress *progress, struct console *con, const char *what,
 		    uint64_t total);
-/* For pack and unpack: returns 0. */
+/* For pack and unpack_archive: returns 0. */
 int progress_add(void *progress, uint64_t bytes);
 void progress_end(struct progress *progress);
 

@@ -23,7 +23,7 @@
 /* Exit status if there is no such program, as in a shell. */
 #define NOT_EXECUTED 127
 
-static bool is_program(const char *path)
+static bool is_executable_file(const char *path)
 {
 	struct stat st;
 
@@ -35,7 +35,7 @@ int perf_tool_search(const char *name, char **path)
 	const char *folders = getenv("PATH") ?: "/bin:/usr/bin";
 
 	if (strchr(name, '/')) {
-		if (!is_program(name))
+		if (!is_executable_file(name))
 			return -ENOENT;
 		*path = strdup(name);
 		return *path ? 0 : -ENOMEM;
@@ -48,7 +48,7 @@ int perf_tool_search(const char *name, char **path)
 
 		if (!candidate)
 			return -ENOMEM;
-		if (is_program(candidate)) {
+		if (is_executable_file(candidate)) {
 			*path = TAKE_PTR(candidate);
 			return 0;
 		}
@@ -59,7 +59,7 @@ int perf_tool_search(const char *name, char **path)
 }
 
 /* Returns the PID, or a negative errno. */
-static pid_t spawn(char *const *argv, int output, bool errors)
+static pid_t spawn_with_output(char *const *argv, int output, bool errors)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	pid_t pid = null < 0 ? -1 : fork();
@@ -94,7 +94,7 @@ int perf_tool_lines(char *const *argv, bool errors, void (*take)(void *ctx, char
 	if (!file)
 		return -errno;
 	TAKE_FD(reader);
-	pid = spawn(argv, writer, errors);
+	pid = spawn_with_output(argv, writer, errors);
 	if (pid < 0)
 		return pid;
 	closep(&writer);
@@ -115,7 +115,7 @@ struct first_line {
 	size_t size;
 };
 
-static void take_first(void *ctx, char *line)
+static void keep_first_line(void *ctx, char *line)
 {
 	struct first_line *first = ctx;
 
@@ -125,12 +125,12 @@ static void take_first(void *ctx, char *line)
 
 /* Runs a program and keeps its first line, truncated. Returns its exit status or a negative errno.
  */
-static int run(char *const argv[], char *line, size_t size)
+static int run_for_first_line(char *const argv[], char *line, size_t size)
 {
 	struct first_line first = { line, size };
 
 	line[0] = '\0';
-	return perf_tool_lines(argv, false, take_first, &first);
+	return perf_tool_lines(argv, false, keep_first_line, &first);
 }
 
 int perf_tool_find(struct perf_tool *perf, char **why)
@@ -147,7 +147,8 @@ int perf_tool_find(struct perf_tool *perf, char **why)
 		return say_why(why, r, "no perf in PATH: " INSTALL);
 	if (r)
 		return r;
-	r = run((char *[]){ perf->path, "--version", NULL }, perf->version, sizeof(perf->version));
+	r = run_for_first_line((char *[]){ perf->path, "--version", NULL }, perf->version,
+			       sizeof(perf->version));
 	/* Ubuntu's perf is a script that fails without a perf for the running kernel. */
 	if (r)
 		r = say_why(why, -ENOEXEC, "'%s --version' fails: " INSTALL, perf->path);
@@ -166,7 +167,7 @@ bool perf_tool_disassembles(const struct perf_tool *perf)
 		perf->path, "script", "-i", "/dev/null", "--insn-trace=disasm", NULL
 	};
 	char line[8];
-	int r = run(argv, line, sizeof(line));
+	int r = run_for_first_line(argv, line, sizeof(line));
 
 	return r >= 0 && r != PERF_USAGE;
 }
@@ -179,7 +180,8 @@ void perf_tool_release(struct perf_tool *perf)
 
 /* Intel PT is not limited at its end: after the spike come the trigger and the skid only. Events
  * after the spike are perf-poke's own and of unrelated work. */
-static void add_window(struct argv_builder *words, const struct facts *facts, uint64_t window_ns)
+static void add_time_window(struct argv_builder *words, const struct facts *facts,
+			    uint64_t window_ns)
 {
 	uint64_t end = facts->spike.time_ns;
 	uint64_t begin = end > window_ns ? end - window_ns : 0;
@@ -196,7 +198,7 @@ static void add_window(struct argv_builder *words, const struct facts *facts, ui
 
 /* The expansion of --call-ret-trace and --insn-trace, restricted to trace events: these options
  * would strip the line of the sample as well, and perf warns about fields restored later. */
-static void add_trace_by_kind(struct argv_builder *words, enum view_insns insns)
+static void add_sample_trace_options(struct argv_builder *words, enum view_insns insns)
 {
 	const char *fields = "-ip,-addr,-event,-period,-dso,+callindent,+flags";
 
@@ -211,10 +213,11 @@ static void add_trace_by_kind(struct argv_builder *words, enum view_insns insns)
 	argv_builder_add(words, "synth:%s", fields);
 }
 
-static void add_trace(struct argv_builder *words, const struct facts *facts, enum view_insns insns)
+static void add_trace_options(struct argv_builder *words, const struct facts *facts,
+			      enum view_insns insns)
 {
 	if (facts->sampled) {
-		add_trace_by_kind(words, insns);
+		add_sample_trace_options(words, insns);
 	} else if (insns == VIEW_INSNS_NONE) {
 		argv_builder_add(words, "--call-ret-trace");
 		/* Nearly everything is in the kernel. */
@@ -228,8 +231,8 @@ static void add_trace(struct argv_builder *words, const struct facts *facts, enu
 		argv_builder_add(words, "--xed");
 }
 
-int view_argv(const struct facts *facts, const struct view_options *options, const char *perf,
-	      const char *data, char ***argv)
+int perf_script_argv(const struct facts *facts, const struct view_options *options,
+		     const char *perf, const char *data, char ***argv)
 {
 	uint64_t window_ns = facts_is_pt(facts) ? VIEW_WINDOW_PT_NS : VIEW_WINDOW_EVENTS_NS;
 	struct argv_builder words = { 0 };
@@ -255,9 +258,9 @@ int view_argv(const struct facts *facts, const struct view_options *options, con
 		argv_builder_add(&words, "%s", options->symfs);
 	}
 	if (!options->all && !facts->no_times)
-		add_window(&words, facts, options->window_ns ?: window_ns);
+		add_time_window(&words, facts, options->window_ns ?: window_ns);
 	if (facts_is_pt(facts))
-		add_trace(&words, facts, options->insns);
+		add_trace_options(&words, facts, options->insns);
 	for (char **word = options->rest; word && *word; word++)
 		argv_builder_add(&words, "%s", *word);
 	return argv_builder_finish(&words, argv);

@@ -53,7 +53,7 @@ struct view_options {
 };
 
 /* Builds a NULL-terminated argv for argv_free_words(). Returns 0 or -ENOMEM. */
-int view_argv(const struct facts *facts, const struct view_options *options, const char *perf,
-	      const char *data, char ***argv) _must_check_;
+int perf_script_argv(const struct facts *facts, const struct view_options *options,
+		     const char *perf, const char *data, char ***argv) _must_check_;
 
 #endif

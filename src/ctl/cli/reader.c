@@ -64,7 +64,7 @@ static void *end_process(void *said)
 	while (sigwait(&set, &number))
 		;
 	is_ended = true;
-	if (partial_abandon())
+	if (temporary_abandon_all())
 		said = "";
 	if (poll(&err, 1, 0) > 0)
 		dprintf(STDERR_FILENO, "%sperf-poke-ctl: interrupted%s\n",

@@ -10,7 +10,7 @@
 
 #define TARGET(member) .offset = offsetof(struct archive_args, member)
 
-static int parse_word(void *target, const char *value, char **why)
+static int parse_archive_word(void *target, const char *value, char **why)
 {
 	struct archive_args *args = target;
 
@@ -24,8 +24,8 @@ static int parse_word(void *target, const char *value, char **why)
 }
 
 static const struct option_spec options[] = {
-	{ NULL, 0, OPTION_WORD, .repeatable = true, .parse = parse_word, .metavar = "CAPTURE",
-	  .help = FOLDER_CAPTURE_HELP "; - means --output -" },
+	{ NULL, 0, OPTION_WORD, .repeatable = true, .parse = parse_archive_word,
+	  .metavar = "CAPTURE", .help = FOLDER_CAPTURE_HELP "; - means --output -" },
 	{ "output", 'o', OPTION_STRING, TARGET(output), .metavar = "FILE",
 	  .help = "output file, such as spike.tar.zst; in a folder, a file\n"
 		  "named by its content; - for standard output" },
@@ -41,7 +41,7 @@ static const char notes[] =
 	"\n"
 	"Exit codes: 0 archive written, 1 failed (no file), 2 usage.\n";
 
-int archive_parse(struct archive_args *args, struct console *con, int argc, char **argv)
+int archive_parse_args(struct archive_args *args, struct console *con, int argc, char **argv)
 {
 	int r;
 
@@ -55,7 +55,7 @@ int archive_parse(struct archive_args *args, struct console *con, int argc, char
 }
 
 /* Of a folder: the archive in it. Prints errors. */
-static int choose_output(struct console *con, struct archive_args *args, char **output)
+static int choose_archive_path(struct console *con, struct archive_args *args, char **output)
 {
 	_cleanup_free_ char *name = NULL;
 	struct stat st;
@@ -63,7 +63,7 @@ static int choose_output(struct console *con, struct archive_args *args, char **
 
 	if (stat(args->output, &st) || !S_ISDIR(st.st_mode))
 		return 0;
-	r = archive_name(args->capture, &name);
+	r = archive_file_name(args->capture, &name);
 	if (!r) {
 		*output = strfmt("%s/%s", args->output, name);
 		r = *output ? 0 : -ENOMEM;
@@ -75,8 +75,8 @@ static int choose_output(struct console *con, struct archive_args *args, char **
 	return r;
 }
 
-static void print_archive(struct console *con, const struct archive_args *args,
-			  const struct capture_pack *pack, uint64_t size)
+static void print_archive_written(struct console *con, const struct archive_args *args,
+				  const struct capture_pack *pack, uint64_t size)
 {
 	if (args->quiet)
 		return;
@@ -87,8 +87,8 @@ static void print_archive(struct console *con, const struct archive_args *args,
 		console_info(con, "%s: %s", args->output, FORMAT_SIZE(size));
 }
 
-static int write_archive(struct console *con, const struct archive_args *args,
-			 struct capture_pack *pack, char **why)
+static int write_capture_archive(struct console *con, const struct archive_args *args,
+				 struct capture_pack *pack, char **why)
 {
 	struct progress progress;
 	struct pack_sink sink = {
@@ -119,18 +119,18 @@ static int write_archive(struct console *con, const struct archive_args *args,
 		r = failure_explain(why, r, "--output '%s': %s", args->output,
 				    output_file_strerror(r));
 	if (!r)
-		print_archive(con, args, pack, (uint64_t)st.st_size);
+		print_archive_written(con, args, pack, (uint64_t)st.st_size);
 	output_file_close(&file);
 	return r;
 }
 
-static enum exit_code run(struct console *con, int argc, char **argv)
+static enum exit_code run_archive(struct console *con, int argc, char **argv)
 {
 	_cleanup_free_ char *folder = NULL, *output = NULL, *why = NULL;
 	struct analysis_hooks hooks;
 	struct archive_args args;
 	struct capture_pack pack = { .hooks = &hooks };
-	int r = archive_parse(&args, con, argc, argv);
+	int r = archive_parse_args(&args, con, argc, argv);
 
 	if (r)
 		return command_options_exit(r);
@@ -144,16 +144,16 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 						  : ": the archive is incomplete"))
 		return EXIT_FAILED;
 	reader_hooks(con, &hooks);
-	r = folder_choose(args.capture, &folder, &why);
+	r = capture_folder_choose(args.capture, &folder, &why);
 	args.capture = folder;
-	if (!r && choose_output(con, &args, &output))
+	if (!r && choose_archive_path(con, &args, &output))
 		return EXIT_FAILED;
 	pack.folder = folder;
 	pack.no_binaries = args.no_binaries;
 	if (!r) {
 		r = capture_pack_open(&pack, &why);
 		if (!r)
-			r = write_archive(con, &args, &pack, &why);
+			r = write_capture_archive(con, &args, &pack, &why);
 		capture_pack_close(&pack);
 	}
 	if (!r)
@@ -168,5 +168,5 @@ const struct command command_archive = {
 	.arguments = "[CAPTURE] -o FILE|DIR|- [OPTIONS]",
 	.notes = notes,
 	COMMAND_OPTIONS(options),
-	.run = run,
+	.run = run_archive,
 };

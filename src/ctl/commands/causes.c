@@ -33,7 +33,7 @@ struct causes_args {
 
 #define TARGET(member) .offset = offsetof(struct causes_args, member)
 
-static int parse_path(void *target, const char *value, char **why)
+static int add_causes_path(void *target, const char *value, char **why)
 {
 	struct causes_args *args = target;
 
@@ -44,7 +44,8 @@ static int parse_path(void *target, const char *value, char **why)
 }
 
 static const struct option_spec options[] = {
-	{ NULL, 0, OPTION_WORD, .repeatable = true, .parse = parse_path, .metavar = "DIR|ARCHIVE",
+	{ NULL, 0, OPTION_WORD, .repeatable = true, .parse = add_causes_path,
+	  .metavar = "DIR|ARCHIVE",
 	  .help = "folder with captures at any depth (" FOLDER_DEFAULT "), a\n"
 		  "capture, or an archive" },
 	{ "known", 'k', OPTION_STRING, TARGET(known), .metavar = "FILE",
@@ -82,18 +83,18 @@ static int causes_parse(struct causes_args *args, struct console *con, int argc,
 	if (args->worse_percent == UINT64_MAX)
 		args->worse_percent = KNOWN_WORSE_PERCENT;
 	if (!r && !args->nr_paths)
-		r = parse_path(args, folder[0], NULL);
+		r = add_causes_path(args, folder[0], NULL);
 	return r;
 }
 
 /* `judge` is NULL without a file of known causes. */
-static double share(const struct causes *causes, const struct group *group)
+static double share_of_captures(const struct causes *causes, const struct group *group)
 {
 	return 100.0 * (double)group->count / (double)causes->nr;
 }
 
 /* Local time, as in the names of captures. */
-static const char *format_time(char *text, size_t size, uint64_t wall_ns)
+static const char *format_local_seconds(char *text, size_t size, uint64_t wall_ns)
 {
 	time_t seconds = (time_t)(wall_ns / NSEC_PER_SEC);
 	struct tm tm;
@@ -104,7 +105,7 @@ static const char *format_time(char *text, size_t size, uint64_t wall_ns)
 	return text;
 }
 
-static void print_places(FILE *out, const struct group *group)
+static void print_group_places(FILE *out, const struct group *group)
 {
 	_cleanup_free_ char *cpus = NULL;
 
@@ -120,10 +121,10 @@ static void print_places(FILE *out, const struct group *group)
 	fputc('\n', out);
 }
 
-static void print_state(FILE *out, const struct group *group, const struct known_judge *judge)
+static void print_known_state(FILE *out, const struct group *group, const struct known_judge *judge)
 {
 	const struct known_cause *cause;
-	enum known_state state = known_judge(judge, group, &cause);
+	enum known_state state = known_judge_group(judge, group, &cause);
 
 	fprintf(out, "          %s", known_state_name(state));
 	if (state == KNOWN_WORSE)
@@ -135,24 +136,25 @@ static void print_state(FILE *out, const struct group *group, const struct known
 	fputc('\n', out);
 }
 
-static void print_group(FILE *out, const struct causes *causes, const struct group *group,
-			const struct known_judge *judge)
+static void print_cause_group(FILE *out, const struct causes *causes, const struct group *group,
+			      const struct known_judge *judge)
 {
 	char first[32], last[32];
 
-	fprintf(out, "%6zu %5.1f%% %8s %8s  %-19s  %-19s  %s\n", group->count, share(causes, group),
-		FORMAT_TIME(group->worst->latency_ns), FORMAT_TIME(group->p50_ns),
-		format_time(first, sizeof(first), group->first_ns),
-		format_time(last, sizeof(last), group->last_ns),
+	fprintf(out, "%6zu %5.1f%% %8s %8s  %-19s  %-19s  %s\n", group->count,
+		share_of_captures(causes, group), FORMAT_TIME(group->worst->latency_ns),
+		FORMAT_TIME(group->p50_ns),
+		format_local_seconds(first, sizeof(first), group->first_ns),
+		format_local_seconds(last, sizeof(last), group->last_ns),
 		CLEAN_TO(FINGERPRINT_ID_SIZE, group->fingerprint.id));
 	if (judge)
-		print_state(out, group, judge);
-	print_places(out, group);
+		print_known_state(out, group, judge);
+	print_group_places(out, group);
 	fprintf(out, "          worst: %s\n", CLEAN_TO(SENTENCE_MAX, group->worst->sentence));
 	fprintf(out, "                 %s\n", CLEAN_TO(PATH_MAX, group->worst->path));
 }
 
-static void add_places(json_object *object, const struct group *group)
+static void json_add_places(json_object *object, const struct group *group)
 {
 	json_object *hosts = json_object_new_array(), *cpus = json_object_new_array();
 
@@ -164,11 +166,11 @@ static void add_places(json_object *object, const struct group *group)
 	json_add(object, "cpus", cpus);
 }
 
-static void add_state(json_object *object, const struct group *group,
-		      const struct known_judge *judge)
+static void json_add_known_state(json_object *object, const struct group *group,
+				 const struct known_judge *judge)
 {
 	const struct known_cause *cause = NULL;
-	enum known_state state = judge ? known_judge(judge, group, &cause) : KNOWN_NEW;
+	enum known_state state = judge ? known_judge_group(judge, group, &cause) : KNOWN_NEW;
 
 	json_add_text(object, "state", judge ? known_state_name(state) : NULL);
 	json_add_known(object, "known_worst_ns", cause ? cause->worst_ns : 0, 0);
@@ -176,8 +178,8 @@ static void add_state(json_object *object, const struct group *group,
 	json_add_name(object, "comment", cause ? cause->comment : NULL);
 }
 
-static json_object *new_group(const struct causes *causes, const struct group *group,
-			      const struct known_judge *judge)
+static json_object *new_group_line(const struct causes *causes, const struct group *group,
+				   const struct known_judge *judge)
 {
 	static const char *const parts[] = { "kind", "chain", "sender" };
 	_cleanup_json_ json_object *fingerprint = fingerprint_json(&group->fingerprint);
@@ -189,33 +191,33 @@ static json_object *new_group(const struct causes *causes, const struct group *g
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
 		json_add(object, parts[i], json_object_get(json_find(fingerprint, parts[i])));
 	json_add_u64(object, "count", group->count);
-	json_add(object, "share", json_object_new_double(share(causes, group)));
+	json_add(object, "share", json_object_new_double(share_of_captures(causes, group)));
 	json_add_u64(object, "worst_ns", group->worst->latency_ns);
 	json_add_u64(object, "p50_ns", group->p50_ns);
 	json_add_known(object, "first_ns", group->first_ns, 0);
 	json_add_known(object, "last_ns", group->last_ns, 0);
-	add_places(object, group);
+	json_add_places(object, group);
 	json_add_text(object, "example", group->worst->path);
 	json_add_text(object, "sentence", group->worst->sentence);
-	add_state(object, group, judge);
+	json_add_known_state(object, group, judge);
 	return object;
 }
 
-static void count_states(const struct causes *causes, const struct known_judge *judge,
-			 uint64_t states[KNOWN_FINE + 1])
+static void count_known_states(const struct causes *causes, const struct known_judge *judge,
+			       uint64_t states[KNOWN_FINE + 1])
 {
 	const struct known_cause *cause;
 
 	for (size_t i = 0; judge && i < causes->nr_groups; i++)
-		states[known_judge(judge, causes->groups[i], &cause)]++;
+		states[known_judge_group(judge, causes->groups[i], &cause)]++;
 }
 
-static json_object *new_summary(const struct causes *causes, const struct known_judge *judge)
+static json_object *new_summary_line(const struct causes *causes, const struct known_judge *judge)
 {
 	json_object *object = json_typed_object("summary");
 	uint64_t states[KNOWN_FINE + 1] = { 0 };
 
-	count_states(causes, judge, states);
+	count_known_states(causes, judge, states);
 	json_add_u64(object, "captures", causes->nr);
 	json_add_u64(object, "without", causes->without);
 	json_add_u64(object, "unreadable", causes->unreadable);
@@ -226,11 +228,12 @@ static json_object *new_summary(const struct causes *causes, const struct known_
 	return object;
 }
 
-static void print_end(FILE *out, const struct causes *causes, const struct known_judge *judge)
+static void print_causes_total(FILE *out, const struct causes *causes,
+			       const struct known_judge *judge)
 {
 	uint64_t states[KNOWN_FINE + 1] = { 0 };
 
-	count_states(causes, judge, states);
+	count_known_states(causes, judge, states);
 	fprintf(out, "%s of %s", FORMAT_COUNT(causes->nr_groups, "cause", "causes"),
 		FORMAT_COUNT(causes->nr, "capture", "captures"));
 	for (size_t i = 0; judge && i < ARRAY_SIZE(states); i++)
@@ -249,20 +252,20 @@ static void print_causes(struct console *con, const struct causes *causes,
 {
 	if (con->json) {
 		for (size_t i = 0; i < causes->nr_groups; i++)
-			json_print_line(con, new_group(causes, causes->groups[i], judge));
-		json_print_line(con, new_summary(causes, judge));
+			json_print_line(con, new_group_line(causes, causes->groups[i], judge));
+		json_print_line(con, new_summary_line(causes, judge));
 		return;
 	}
 	if (causes->nr_groups)
 		fprintf(con->out, "%6s %6s %8s %8s  %-19s  %-19s  %s\n", "COUNT", "SHARE", "WORST",
 			"P50", "FIRST SEEN", "LAST SEEN", "CAUSE");
 	for (size_t i = 0; i < causes->nr_groups; i++)
-		print_group(con->out, causes, causes->groups[i], judge);
-	print_end(con->out, causes, judge);
+		print_cause_group(con->out, causes, causes->groups[i], judge);
+	print_causes_total(con->out, causes, judge);
 }
 
 /* [milliseconds since 1970, latency in ns, CPU, host, path] each */
-static json_object *new_points(const struct group *group)
+static json_object *new_chart_points(const struct group *group)
 {
 	json_object *list = json_object_new_array();
 
@@ -289,9 +292,9 @@ static int write_causes_page(FILE *file, const struct causes *causes,
 
 	for (size_t i = 0; i < causes->nr_groups; i++) {
 		const struct group *group = causes->groups[i];
-		json_object *object = new_group(causes, group, judge);
+		json_object *object = new_group_line(causes, group, judge);
 
-		json_add(object, "points", new_points(group));
+		json_add(object, "points", new_chart_points(group));
 		json_object_array_add(list, object);
 	}
 	r = html_page_write(file, causes_html, &list);
@@ -299,7 +302,7 @@ static int write_causes_page(FILE *file, const struct causes *causes,
 	return r;
 }
 
-static void set_today(struct known_judge *judge)
+static void set_judge_date(struct known_judge *judge)
 {
 	time_t now = time(NULL);
 	struct tm tm;
@@ -315,19 +318,8 @@ struct writing {
 	const struct known_judge *judge;
 };
 
-static int put_page(FILE *file, const struct writing *w)
-{
-	return write_causes_page(file, w->causes, w->args->known ? w->judge : NULL);
-}
-
-static int put_known(FILE *file, const struct writing *w)
-{
-	return known_write(file, w->judge->known, w->causes);
-}
-
 /* Writes the whole file or none. Prints errors. */
-static int write_file(const struct writing *w, const char *option, const char *path,
-		      int (*put)(FILE *file, const struct writing *w))
+static int write_causes_file(const struct writing *w, const char *path, bool is_page)
 {
 	struct output_file output;
 	FILE *file;
@@ -335,7 +327,12 @@ static int write_file(const struct writing *w, const char *option, const char *p
 
 	if (!r) {
 		file = fdopen(dup(output.fd), "w");
-		r = file ? put(file, w) : -errno;
+		if (!file)
+			r = -errno;
+		else if (is_page)
+			r = write_causes_page(file, w->causes, w->args->known ? w->judge : NULL);
+		else
+			r = known_causes_write(file, w->judge->known, w->causes);
 		if (file && fclose(file))
 			r = r ?: -errno;
 	}
@@ -343,88 +340,83 @@ static int write_file(const struct writing *w, const char *option, const char *p
 		r = output_file_publish(&output);
 	output_file_close(&output);
 	if (r)
-		console_error(w->con, "%s '%s': %s", option, path, output_file_strerror(r));
+		console_error(w->con, "--%s '%s': %s", is_page ? "html" : "save", path,
+			      output_file_strerror(r));
 	return r;
 }
 
-static enum exit_code judge_all(const struct causes *causes, const struct known_judge *judge)
+static enum exit_code judge_all_groups(const struct causes *causes, const struct known_judge *judge)
 {
 	const struct known_cause *cause;
 
 	for (size_t i = 0; i < causes->nr_groups; i++) {
-		if (known_judge(judge, causes->groups[i], &cause) != KNOWN_FINE)
+		if (known_judge_group(judge, causes->groups[i], &cause) != KNOWN_FINE)
 			return EXIT_NEW_CAUSE;
 	}
 	return EXIT_FINE;
 }
 
 /* An unreadable capture may have a new cause: the exit code says so. */
-static enum exit_code finish(const struct writing *w)
+static enum exit_code write_causes_files(const struct writing *w)
 {
 	const struct causes *causes = w->causes;
 	enum exit_code code;
 
 	if (!causes->nr)
 		return causes->unreadable ? EXIT_FAILED : EXIT_NO_SPIKE;
-	if (w->args->html && write_file(w, "--html", w->args->html, put_page))
+	if (w->args->html && write_causes_file(w, w->args->html, true))
 		return EXIT_FAILED;
 	if (w->args->save && causes->unreadable) {
 		console_error(w->con, "--save '%s': not written: some captures are unreadable",
 			      w->args->save);
 		return EXIT_FAILED;
 	}
-	if (w->args->save && write_file(w, "--save", w->args->save, put_known))
+	if (w->args->save && write_causes_file(w, w->args->save, false))
 		return EXIT_FAILED;
-	code = w->args->known ? judge_all(causes, w->judge) : EXIT_FINE;
+	code = w->args->known ? judge_all_groups(causes, w->judge) : EXIT_FINE;
 	return code == EXIT_FINE && causes->unreadable ? EXIT_FAILED : code;
 }
 
-static int collect_all(struct causes *causes, struct console *con, const struct causes_args *args)
-{
-	struct analysis_hooks hooks;
-	int r = 0;
-
-	reader_hooks(con, &hooks);
-	for (size_t i = 0; i < args->nr_paths && !r; i++)
-		r = causes_collect(causes, &hooks, args->paths[i]);
-	if (!r)
-		r = causes_sort(causes);
-	if (r)
-		console_error(con, "%s", reader_strerror(r));
-	return r;
-}
-
-static int read_known(struct known *known, struct console *con, const struct causes_args *args)
+static int read_known_file(struct known *known, struct console *con, const struct causes_args *args)
 {
 	_cleanup_free_ char *why = NULL;
-	int r = args->known ? known_read(known, args->known, &why) : 0;
+	int r = args->known ? known_causes_read(known, args->known, &why) : 0;
 
 	if (r)
 		console_error(con, "--known '%s': %s", args->known, why ?: strerror(-r));
 	return r;
 }
 
-static enum exit_code run_parsed(struct console *con, const struct causes_args *args)
+static enum exit_code run_causes_parsed(struct console *con, const struct causes_args *args)
 {
-	_cleanup_(known_release) struct known known = { 0 };
+	_cleanup_(known_causes_release) struct known known = { 0 };
 	_cleanup_(causes_release) struct causes causes = { 0 };
 	struct known_judge judge = {
 		.known = &known,
 		.worse_percent = args->worse_percent,
 	};
+	struct analysis_hooks hooks;
+	int r = 0;
 
 	if (reader_begin(con, args->max_size, ""))
 		return EXIT_FAILED;
-	set_today(&judge);
-	if (read_known(&known, con, args))
+	set_judge_date(&judge);
+	if (read_known_file(&known, con, args))
 		return EXIT_USAGE;
-	if (collect_all(&causes, con, args))
+	reader_hooks(con, &hooks);
+	for (size_t i = 0; i < args->nr_paths && !r; i++)
+		r = causes_collect(&causes, &hooks, args->paths[i]);
+	if (!r)
+		r = causes_sort_groups(&causes);
+	if (r) {
+		console_error(con, "%s", reader_strerror(r));
 		return EXIT_FAILED;
+	}
 	print_causes(con, &causes, args->known ? &judge : NULL);
-	return finish(&(struct writing){ con, args, &causes, &judge });
+	return write_causes_files(&(struct writing){ con, args, &causes, &judge });
 }
 
-static enum exit_code run(struct console *con, int argc, char **argv)
+static enum exit_code run_causes(struct console *con, int argc, char **argv)
 {
 	enum exit_code code;
 	struct causes_args args;
@@ -432,7 +424,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 
 	r = causes_parse(&args, con, argc, argv);
 	console_use_json(con, args.json);
-	code = r ? command_options_exit(r) : run_parsed(con, &args);
+	code = r ? command_options_exit(r) : run_causes_parsed(con, &args);
 	free(args.paths);
 	return code;
 }
@@ -443,5 +435,5 @@ const struct command command_causes = {
 	.arguments = "[DIR|ARCHIVE]... [OPTIONS]",
 	.notes = notes,
 	COMMAND_OPTIONS(options),
-	.run = run,
+	.run = run_causes,
 };

@@ -51,7 +51,7 @@ static void check_libipt(struct console *con)
 	print_capability(con, &capability);
 }
 
-static enum exit_code run(struct console *con, int argc, char **argv)
+static enum exit_code run_check(struct console *con, int argc, char **argv)
 {
 	struct check_args args = { 0 };
 	int r;
@@ -81,5 +81,5 @@ const struct command command_check = {
 	.arguments = "[--json]",
 	.notes = notes,
 	COMMAND_OPTIONS(options),
-	.run = run,
+	.run = run_check,
 };

@@ -14,39 +14,42 @@ const struct command *const commands[] = {
 	&command_check,	      &command_selftest, &command_complete, NULL,
 };
 
-static void offer(struct console *con, const char *word, const char *name, const char *help)
+static void offer_completion(struct console *con, const char *word, const char *name,
+			     const char *help)
 {
 	if (!strncmp(name, word, strlen(word)))
 		fprintf(con->out, "%s\t%.*s\n", name, (int)strcspn(help, "\n"), help);
 }
 
-static void offer_sessions(struct console *con, const char *word)
+static void offer_session_names(struct console *con, const char *word)
 {
 	_cleanup_(session_list_release) struct session_list list = { 0 };
 
 	if (session_list_read(&list, con))
 		return;
 	for (size_t i = 0; i < list.nr; i++)
-		offer(con, word, list.entries[i].name, list.entries[i].alive ? "" : "dead");
+		offer_completion(con, word, list.entries[i].name,
+				 list.entries[i].alive ? "" : "dead");
 }
 
-static void offer_values(struct console *con, const char *word, const struct option_spec *spec)
+static void offer_option_values(struct console *con, const char *word,
+				const struct option_spec *spec)
 {
 	const struct perf_poke_choice *choice;
 
 	for (size_t i = 0; (choice = options_get_choice(spec, i)); i++)
-		offer(con, word, choice->name, choice->help ?: "");
+		offer_completion(con, word, choice->name, choice->help ?: "");
 	if (!spec->metavar)
 		return;
 	if (!strcmp(spec->metavar, "SESSION"))
-		offer_sessions(con, word);
+		offer_session_names(con, word);
 	else if (!strcmp(spec->metavar, "FILE") || !strcmp(spec->metavar, "DIR|ARCHIVE"))
 		fputs(":files\n", con->out);
 	else if (!strcmp(spec->metavar, "DIR") || !strcmp(spec->metavar, "CAPTURE"))
 		fputs(":folders\n", con->out);
 }
 
-static void offer_options(struct console *con, const char *word, const struct command *cmd)
+static void offer_option_names(struct console *con, const char *word, const struct command *cmd)
 {
 	for (size_t i = 0; i < cmd->nr_options; i++) {
 		char name[64];
@@ -54,13 +57,13 @@ static void offer_options(struct console *con, const char *word, const struct co
 		if (!cmd->options[i].name)
 			continue;
 		snprintf(name, sizeof(name), "--%s", cmd->options[i].name);
-		offer(con, word, name, cmd->options[i].help);
+		offer_completion(con, word, name, cmd->options[i].help);
 	}
-	offer(con, word, "--help", "print the help");
+	offer_completion(con, word, "--help", "print the help");
 }
 
 /* The option whose value is the word after this one. */
-static const struct option_spec *find_option(const struct command *cmd, const char *word)
+static const struct option_spec *find_option_of_word(const struct command *cmd, const char *word)
 {
 	for (size_t i = 0; i < cmd->nr_options; i++) {
 		const struct option_spec *spec = &cmd->options[i];
@@ -75,18 +78,18 @@ static const struct option_spec *find_option(const struct command *cmd, const ch
 	return NULL;
 }
 
-static void offer_arguments(struct console *con, const char *word, const struct command *cmd)
+static void offer_argument_values(struct console *con, const char *word, const struct command *cmd)
 {
 	for (size_t i = 0; i < cmd->nr_options; i++) {
 		if (cmd->options[i].kind == OPTION_WORD)
-			offer_values(con, word, &cmd->options[i]);
+			offer_option_values(con, word, &cmd->options[i]);
 	}
 }
 
-static void offer_with(struct console *con, const struct command *cmd, int nr, char **words)
+static void offer_words_of(struct console *con, const struct command *cmd, int nr, char **words)
 {
 	const char *word = words[nr - 1];
-	const struct option_spec *option = nr > 1 ? find_option(cmd, words[nr - 2]) : NULL;
+	const struct option_spec *option = nr > 1 ? find_option_of_word(cmd, words[nr - 2]) : NULL;
 
 	for (int i = 0; i < nr - 1; i++) {
 		if (!strcmp(words[i], "--")) {
@@ -95,14 +98,14 @@ static void offer_with(struct console *con, const struct command *cmd, int nr, c
 		}
 	}
 	if (option)
-		offer_values(con, word, option);
+		offer_option_values(con, word, option);
 	else if (word[0] == '-')
-		offer_options(con, word, cmd);
+		offer_option_names(con, word, cmd);
 	else
-		offer_arguments(con, word, cmd);
+		offer_argument_values(con, word, cmd);
 }
 
-static void offer_for(struct console *con, const struct command *cmd, int nr, char **words)
+static void offer_words_for(struct console *con, const struct command *cmd, int nr, char **words)
 {
 	struct command all = *cmd;
 	_cleanup_free_ struct option_spec *options =
@@ -110,14 +113,14 @@ static void offer_for(struct console *con, const struct command *cmd, int nr, ch
 
 	all.options = options;
 	if (options)
-		offer_with(con, &all, nr, words);
+		offer_words_of(con, &all, nr, words);
 }
 
 /*
  * Prints the completions of the last word, one a line, each with a tab and its description. For the
  * lines `:files` and `:folders` the shell completes names itself. See completion/.
  */
-static enum exit_code run(struct console *con, int argc, char **argv)
+static enum exit_code run_complete(struct console *con, int argc, char **argv)
 {
 	if (argc < 3)
 		return EXIT_USAGE;
@@ -125,14 +128,14 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 		if (!(*cmd)->summary)
 			continue;
 		if (argc == 3)
-			offer(con, argv[2], (*cmd)->name, (*cmd)->summary);
+			offer_completion(con, argv[2], (*cmd)->name, (*cmd)->summary);
 		else if (!strcmp(argv[2], (*cmd)->name))
-			offer_for(con, *cmd, argc - 3, argv + 3);
+			offer_words_for(con, *cmd, argc - 3, argv + 3);
 	}
 	return EXIT_FINE;
 }
 
 static const struct command command_complete = {
 	.name = "complete",
-	.run = run,
+	.run = run_complete,
 };

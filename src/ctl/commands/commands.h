@@ -53,13 +53,14 @@ struct start_args {
 };
 
 /* Returns as command_options(). Strings other than those of opts are not copied. Call
- * start_release() even on failure. */
-int start_parse(struct start_args *args, struct console *con, int argc, char **argv) _must_check_;
+ * start_release_args() even on failure. */
+int start_parse_args(struct start_args *args, struct console *con, int argc,
+		     char **argv) _must_check_;
 
-void start_release(struct start_args *args);
+void start_release_args(struct start_args *args);
 
 /* Prints a session as text. */
-void status_print(FILE *file, const struct perf_poke_session *session);
+void status_print_session(FILE *file, const struct perf_poke_session *session);
 
 /* Selects and sorts the captures of a folder. */
 enum list_order {
@@ -87,14 +88,15 @@ struct list_entry {
 };
 
 /* Returns as command_options(). Strings are not copied. */
-int list_parse(struct list_args *args, struct console *con, int argc, char **argv) _must_check_;
+int list_parse_args(struct list_args *args, struct console *con, int argc,
+		    char **argv) _must_check_;
 
 /* Whether a capture matches the options. */
-bool list_wants(const struct list_args *args, const int *cpus, size_t nr_cpus,
-		const struct perf_poke_capture *capture);
+bool list_wants_capture(const struct list_args *args, const int *cpus, size_t nr_cpus,
+			const struct perf_poke_capture *capture);
 
 /* Ties are sorted by time, then by path. */
-void list_sort(struct list_entry *entries, size_t nr, enum list_order order);
+void list_sort_entries(struct list_entry *entries, size_t nr, enum list_order order);
 
 /* Parses local time such as 2026-11-21 or 2026-11-21 07:01[:43], or a time before now such as 2h.
  * Returns 0 or -EINVAL. */
@@ -110,7 +112,8 @@ struct script_args {
 };
 
 /* Returns as command_options(). Strings are not copied. */
-int script_parse(struct script_args *args, struct console *con, int argc, char **argv) _must_check_;
+int script_parse_args(struct script_args *args, struct console *con, int argc,
+		      char **argv) _must_check_;
 
 /* The command `open`. */
 struct open_args {
@@ -121,7 +124,8 @@ struct open_args {
 };
 
 /* Returns as command_options(). Strings are not copied. */
-int open_parse(struct open_args *args, struct console *con, int argc, char **argv) _must_check_;
+int open_parse_args(struct open_args *args, struct console *con, int argc,
+		    char **argv) _must_check_;
 
 /* The command `archive`. */
 struct archive_args {
@@ -133,8 +137,8 @@ struct archive_args {
 };
 
 /* Returns as command_options(). Strings are not copied. */
-int archive_parse(struct archive_args *args, struct console *con, int argc,
-		  char **argv) _must_check_;
+int archive_parse_args(struct archive_args *args, struct console *con, int argc,
+		       char **argv) _must_check_;
 
 /* The command `export`. */
 struct export_args {
@@ -152,6 +156,7 @@ struct export_args {
 };
 
 /* Returns as command_options(). Strings are not copied. */
-int export_parse(struct export_args *args, struct console *con, int argc, char **argv) _must_check_;
+int export_parse_args(struct export_args *args, struct console *con, int argc,
+		      char **argv) _must_check_;
 
 #endif

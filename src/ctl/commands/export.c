@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "output/fxt.h"
 #include "output/output.h"
-#include "output/timeline_export.h"
 #include "text.h"
 #include "units.h"
 
@@ -49,14 +49,14 @@ static const char notes[] = "Open the file in https://ui.perfetto.dev.\n" OPTION
 			    "\n"
 			    "Exit codes: 0 file written, 1 failed (no file), 2 usage.\n";
 
-static bool ends_with(const char *s, const char *end)
+static bool ends_with_suffix(const char *s, const char *end)
 {
 	size_t length = strlen(s), wanted = strlen(end);
 
 	return length > wanted && !strcmp(s + length - wanted, end);
 }
 
-int export_parse(struct export_args *args, struct console *con, int argc, char **argv)
+int export_parse_args(struct export_args *args, struct console *con, int argc, char **argv)
 {
 	uint64_t begin, end;
 	int r;
@@ -78,13 +78,13 @@ int export_parse(struct export_args *args, struct console *con, int argc, char *
 		console_error(con, "--normal needs --html FILE");
 		return -EINVAL;
 	}
-	if (args->output && !ends_with(args->output, ".fxt") &&
-	    !ends_with(args->output, ".fxt.gz")) {
+	if (args->output && !ends_with_suffix(args->output, ".fxt") &&
+	    !ends_with_suffix(args->output, ".fxt.gz")) {
 		console_error(con, "--output '%s': must end with .fxt or .fxt.gz", args->output);
 		return -EINVAL;
 	}
 	/* The time of the spike is unknown yet: any will do. */
-	r = args->time ? window_parse(args->time, UINT64_MAX / 2, &begin, &end) : 0;
+	r = args->time ? time_window_parse(args->time, UINT64_MAX / 2, &begin, &end) : 0;
 	if (r && r != -ENOMEM) {
 		console_error(con,
 			      "--time '%s': must be BEGIN,END, as -200us,50us or 7.788,7.789%s",
@@ -94,8 +94,8 @@ int export_parse(struct export_args *args, struct console *con, int argc, char *
 	return r;
 }
 
-static void print_exported(struct console *con, const struct export_args *args,
-			   const struct decoding_result *result)
+static void print_export_summary(struct console *con, const struct export_args *args,
+				 const struct decoding_result *result)
 {
 	const struct decode_stats *stats = &result->stats;
 
@@ -119,7 +119,7 @@ static void print_exported(struct console *con, const struct export_args *args,
 		console_info(con, "%s in the trace", FORMAT_COUNT(result->gaps, "gap", "gaps"));
 }
 
-static int export_timeline(struct console *con, const struct export_args *args,
+static int export_fxt_file(struct console *con, const struct export_args *args,
 			   const struct timeline_export *export, char **why)
 {
 	struct fxt_timeline_opts file = { .path = args->output, .body = -1 };
@@ -128,7 +128,7 @@ static int export_timeline(struct console *con, const struct export_args *args,
 	struct unchanged unchanged;
 	int r;
 
-	unchanged_begin(&unchanged, export->hooks, args->capture);
+	unchanged_begin_check(&unchanged, export->hooks, args->capture);
 	r = output_file_open(&output, args->output, args->force);
 	if (!r) {
 		file.fd = output.fd;
@@ -137,7 +137,7 @@ static int export_timeline(struct console *con, const struct export_args *args,
 	}
 	if (!r) {
 		r = timeline_export(export, &file, &result, why);
-		r = unchanged_end(&unchanged, r, why);
+		r = unchanged_end_check(&unchanged, r, why);
 		if (!r)
 			r = output_file_publish(&output);
 	}
@@ -145,15 +145,15 @@ static int export_timeline(struct console *con, const struct export_args *args,
 		r = failure_explain(why, -EIO, "--output '%s': %s", args->output,
 				    output_file_strerror(r));
 	if (!r)
-		print_exported(con, args, &result);
+		print_export_summary(con, args, &result);
 	closep(&file.body);
 	output_file_close(&output);
 	return r;
 }
 
 /* Gets the window of --time around the spike; a *before_ns of 0 means the default. */
-static int find_window(const struct export_args *args, const struct facts *facts,
-		       uint64_t *before_ns, uint64_t *after_ns)
+static int find_page_window(const struct export_args *args, const struct facts *facts,
+			    uint64_t *before_ns, uint64_t *after_ns)
 {
 	uint64_t spike = facts->spike.time_ns, begin, end;
 	int r;
@@ -164,7 +164,7 @@ static int find_window(const struct export_args *args, const struct facts *facts
 		    AFTER_PART;
 	if (!args->time)
 		return 0;
-	r = window_parse(args->time, spike, &begin, &end);
+	r = time_window_parse(args->time, spike, &begin, &end);
 	if (r)
 		return r;
 	if (begin >= spike || end < spike)
@@ -178,8 +178,9 @@ static int find_window(const struct export_args *args, const struct facts *facts
 }
 
 /* Without leaving a file on failure. */
-static int export_html(struct console *con, const struct export_args *args,
-		       const struct analysis_hooks *hooks, const struct facts *facts, char **why)
+static int export_html_page(struct console *con, const struct export_args *args,
+			    const struct analysis_hooks *hooks, const struct facts *facts,
+			    char **why)
 {
 	_cleanup_(account_release) struct account account = { 0 };
 	_cleanup_(comparison_release) struct comparison comparison = { 0 };
@@ -189,7 +190,7 @@ static int export_html(struct console *con, const struct export_args *args,
 	struct account_want want = { .symfs = args->symfs };
 	struct output_file output;
 	FILE *file = NULL;
-	int r = find_window(args, facts, &want.window_ns, &want.after_ns);
+	int r = find_page_window(args, facts, &want.window_ns, &want.after_ns);
 
 	if (r)
 		return failure_explain(why, -EXDEV,
@@ -204,7 +205,8 @@ static int export_html(struct console *con, const struct export_args *args,
 	r = output_file_open(&output, args->html, args->force);
 	if (!r) {
 		file = fdopen(dup(output.fd), "w");
-		r = file ? html_write(file, &account, args->normal ? &comparison : NULL) : -errno;
+		r = file ? html_report_write(file, &account, args->normal ? &comparison : NULL)
+			 : -errno;
 	}
 	if (file && fclose(file))
 		r = r ?: -errno;
@@ -234,11 +236,11 @@ static int export_capture(struct console *con, const struct export_args *args,
 	if ((!args->axis || args->time) && capture_trace_need_times(args->capture, facts, why))
 		return -EXDEV;
 	if (args->html)
-		return export_html(con, args, hooks, facts, why);
+		return export_html_page(con, args, hooks, facts, why);
 	if (facts->recorder == PERF_POKE_RECORDER_EVENTS && args->axis)
 		return failure_explain(why, -EXDEV, "--axis %s: '%s' has events, not Intel PT",
 				       axes[args->axis].name, args->capture);
-	return export_timeline(con, args,
+	return export_fxt_file(con, args,
 			       &(struct timeline_export){
 				       .hooks = hooks,
 				       .folder = args->capture,
@@ -252,14 +254,14 @@ static int export_capture(struct console *con, const struct export_args *args,
 			       why);
 }
 
-static enum exit_code run(struct console *con, int argc, char **argv)
+static enum exit_code run_export(struct console *con, int argc, char **argv)
 {
 	_cleanup_free_ char *folder = NULL, *why = NULL;
 	struct analysis_hooks hooks;
 	struct export_args args;
 	int r;
 
-	r = export_parse(&args, con, argc, argv);
+	r = export_parse_args(&args, con, argc, argv);
 	if (r)
 		return command_options_exit(r);
 	if (!args.force && output_file_exists(args.output ?: args.html)) {
@@ -270,7 +272,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	if (reader_begin(con, args.max_size, ": nothing is written"))
 		return EXIT_FAILED;
 	reader_hooks(con, &hooks);
-	r = folder_choose(args.capture, &folder, &why);
+	r = capture_folder_choose(args.capture, &folder, &why);
 	args.capture = folder;
 	if (r)
 		r = -ENOENT;
@@ -288,5 +290,5 @@ const struct command command_export = {
 	.arguments = "[CAPTURE] -o FILE|--html FILE [OPTIONS]",
 	.notes = notes,
 	COMMAND_OPTIONS(options),
-	.run = run,
+	.run = run_export,
 };

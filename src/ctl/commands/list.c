@@ -16,7 +16,7 @@
 
 #define TARGET(member) .offset = offsetof(struct list_args, member)
 
-static int parse_since(void *target, const char *value, char **why);
+static int list_parse_since_option(void *target, const char *value, char **why);
 
 #define SENTENCE_MAX 4096
 
@@ -37,7 +37,7 @@ static const struct option_spec options[] = {
 	  .help = "only these CPUs, such as 3 or 2,4-7" },
 	{ "min-latency", 'm', OPTION_TIME, .max = 8760 * NSEC_PER_HOUR, TARGET(min_latency_ns),
 	  .metavar = "TIME", .help = "only latencies of at least this" },
-	{ "since", 0, OPTION_PARSED, .parse = parse_since, .metavar = "WHEN",
+	{ "since", 0, OPTION_PARSED, .parse = list_parse_since_option, .metavar = "WHEN",
 	  .help = "only captures since 2026-11-21, '2026-11-21 07:01', or\n2h ago" },
 	{ "why", 'w', OPTION_FLAG, TARGET(why),
 	  .help = "add the cause that report names; decodes each capture,\nwhich may take a "
@@ -80,7 +80,7 @@ int list_parse_since(const char *text, uint64_t now_ns, uint64_t *since_ns)
 	return 0;
 }
 
-static int parse_since(void *target, const char *value, char **why)
+static int list_parse_since_option(void *target, const char *value, char **why)
 {
 	struct list_args *args = target;
 
@@ -91,14 +91,14 @@ static int parse_since(void *target, const char *value, char **why)
 		       "hours ago)");
 }
 
-int list_parse(struct list_args *args, struct console *con, int argc, char **argv)
+int list_parse_args(struct list_args *args, struct console *con, int argc, char **argv)
 {
 	*args = (struct list_args){ .folder = FOLDER_DEFAULT };
 	return command_options(&command_list, con, argc, argv, args);
 }
 
-bool list_wants(const struct list_args *args, const int *cpus, size_t nr_cpus,
-		const struct perf_poke_capture *capture)
+bool list_wants_capture(const struct list_args *args, const int *cpus, size_t nr_cpus,
+			const struct perf_poke_capture *capture)
 {
 	bool wanted = !args->cpus;
 
@@ -108,12 +108,12 @@ bool list_wants(const struct list_args *args, const int *cpus, size_t nr_cpus,
 	       capture->wall_ns >= args->since_ns;
 }
 
-static int compare(uint64_t a, uint64_t b)
+static int compare_u64_values(uint64_t a, uint64_t b)
 {
 	return (a > b) - (a < b);
 }
 
-static int compare_entries(const void *a, const void *b, void *order)
+static int compare_list_entries(const void *a, const void *b, void *order)
 {
 	const struct list_entry *one = a, *other = b;
 	int r = 0;
@@ -122,25 +122,26 @@ static int compare_entries(const void *a, const void *b, void *order)
 	case LIST_BY_TIME:
 		break;
 	case LIST_BY_LATENCY:
-		r = compare(one->capture->spike->latency_ns, other->capture->spike->latency_ns);
+		r = compare_u64_values(one->capture->spike->latency_ns,
+				       other->capture->spike->latency_ns);
 		break;
 	case LIST_BY_CPU:
-		r = compare((uint64_t)one->capture->spike->cpu + 1,
-			    (uint64_t)other->capture->spike->cpu + 1);
+		r = compare_u64_values((uint64_t)one->capture->spike->cpu + 1,
+				       (uint64_t)other->capture->spike->cpu + 1);
 		break;
 	case LIST_BY_SIZE:
-		r = compare(one->size, other->size);
+		r = compare_u64_values(one->size, other->size);
 		break;
 	}
 	if (!r)
-		r = compare(one->capture->wall_ns, other->capture->wall_ns);
+		r = compare_u64_values(one->capture->wall_ns, other->capture->wall_ns);
 	return r ? r : strcmp(one->capture->path, other->capture->path);
 }
 
-void list_sort(struct list_entry *entries, size_t nr, enum list_order order)
+void list_sort_entries(struct list_entry *entries, size_t nr, enum list_order order)
 {
 	if (nr)
-		qsort_r(entries, nr, sizeof(*entries), compare_entries, &order);
+		qsort_r(entries, nr, sizeof(*entries), compare_list_entries, &order);
 }
 
 struct list {
@@ -164,7 +165,7 @@ static void list_release(struct list *list)
 	free(list->cpus);
 }
 
-static int add_entry(struct list *list, const struct list_entry *entry)
+static int list_add_entry(struct list *list, const struct list_entry *entry)
 {
 	if (array_grow(&list->entries, list->nr, sizeof(*entry)))
 		return -ENOMEM;
@@ -173,33 +174,33 @@ static int add_entry(struct list *list, const struct list_entry *entry)
 }
 
 /* Reports an unreadable capture and continues. */
-static void complain(struct list *list, const char *why)
+static void list_print_unreadable(struct list *list, const char *why)
 {
 	console_error(list->con, "%s", why);
 	list->failed = true;
 }
 
 /* Takes capture. */
-static void add_capture(struct list *list, const struct perf_poke_capture *capture)
+static void list_add_capture(struct list *list, const struct perf_poke_capture *capture)
 {
 	_cleanup_close_ int fd = open(capture->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct list_entry entry = { .capture = capture };
 
-	if (recorder_has_trace(capture_recorder(capture->recorder)) &&
+	if (recorder_has_trace(capture_recorder_kind(capture->recorder)) &&
 	    faccessat(fd, "perf.data", F_OK, 0)) {
 		_cleanup_free_ char *why = strfmt("%s: no perf.data in it", capture->path);
 
-		complain(list, why ?: strerror(ENOMEM));
-	} else if (list_wants(list->args, list->cpus, list->nr_cpus, capture)) {
+		list_print_unreadable(list, why ?: strerror(ENOMEM));
+	} else if (list_wants_capture(list->args, list->cpus, list->nr_cpus, capture)) {
 		entry.size = tree_size(fd, ".").share;
-		list->out_of_memory |= verdict_kept(&entry.verdict, capture->path) == -ENOMEM;
-		list->out_of_memory |= add_entry(list, &entry) != 0;
+		list->out_of_memory |= verdict_read_kept(&entry.verdict, capture->path) == -ENOMEM;
+		list->out_of_memory |= list_add_entry(list, &entry) != 0;
 		capture = NULL;
 	}
 	perf_poke__capture_close(capture);
 }
 
-static void take(void *ctx, const char *path)
+static void list_open_capture(void *ctx, const char *path)
 {
 	const struct perf_poke_capture *capture;
 	struct list *list = ctx;
@@ -207,13 +208,13 @@ static void take(void *ctx, const char *path)
 
 	list->found++;
 	if (r)
-		complain(list, perf_poke__last_error());
+		list_print_unreadable(list, perf_poke__last_error());
 	else
-		add_capture(list, capture);
+		list_add_capture(list, capture);
 }
 
 /* Local time, as in the folder's name. */
-static void format_time(char *text, size_t size, uint64_t wall_ns)
+static void format_local_time(char *text, size_t size, uint64_t wall_ns)
 {
 	time_t seconds = (time_t)(wall_ns / NSEC_PER_SEC);
 	struct tm tm;
@@ -228,13 +229,13 @@ static void format_time(char *text, size_t size, uint64_t wall_ns)
 		 (unsigned int)(wall_ns % NSEC_PER_SEC / 1000000));
 }
 
-static void print_entry(FILE *out, const struct list_entry *entry, bool why)
+static void print_list_entry(FILE *out, const struct list_entry *entry, bool why)
 {
 	const struct perf_poke_capture *capture = entry->capture;
 	const struct perf_poke_spike *spike = capture->spike;
 	char when[64], task[96] = "-", cpu[16] = "-";
 
-	format_time(when, sizeof(when), capture->wall_ns);
+	format_local_time(when, sizeof(when), capture->wall_ns);
 	if (spike->idle || *spike->comm)
 		task_format(task, sizeof(task), spike->idle, CLEAN(spike->comm), spike->tid,
 			    spike->tid);
@@ -252,7 +253,7 @@ static void print_entry(FILE *out, const struct list_entry *entry, bool why)
 }
 
 /* Failures are reported like unreadable captures. */
-static void explain(struct list *list)
+static void list_find_causes(struct list *list)
 {
 	struct analysis_hooks hooks;
 
@@ -260,9 +261,9 @@ static void explain(struct list *list)
 	for (size_t i = 0; i < list->nr; i++) {
 		struct list_entry *entry = &list->entries[i];
 		_cleanup_free_ char *why = NULL;
-		int r = entry->verdict.json
-				? 0
-				: verdict_load(&entry->verdict, &hooks, entry->capture->path, &why);
+		int r = entry->verdict.json ? 0
+					    : verdict_load_capture(&entry->verdict, &hooks,
+								   entry->capture->path, &why);
 
 		if (r && why)
 			console_error(list->con, "%s", why);
@@ -271,7 +272,7 @@ static void explain(struct list *list)
 }
 
 /* Fields of the capture line of `start`, and more. */
-static json_object *new_line(const struct list_entry *entry, bool why)
+static json_object *new_capture_line(const struct list_entry *entry, bool why)
 {
 	static const char *const fields[] = {
 		"path",	   "recorder",	 "wall_time_ns", "sequence",   "poked",		"cpu",
@@ -295,13 +296,13 @@ static json_object *new_line(const struct list_entry *entry, bool why)
 	return object;
 }
 
-static void print(struct list *list)
+static void print_list(struct list *list)
 {
 	struct console *con = list->con;
 
 	if (con->json) {
 		for (size_t i = 0; i < list->nr; i++)
-			json_print_line(con, new_line(&list->entries[i], list->args->why));
+			json_print_line(con, new_capture_line(&list->entries[i], list->args->why));
 		return;
 	}
 	if (!list->nr && !list->failed)
@@ -311,16 +312,16 @@ static void print(struct list *list)
 		fprintf(con->out, "%-23s %4s %8s  %-20s %-8s %8s  %s\n", "TIME", "CPU", "LATENCY",
 			"INTERRUPTED", "RECORDER", "SIZE", "CAPTURE");
 	for (size_t i = 0; i < list->nr; i++)
-		print_entry(con->out, &list->entries[i], list->args->why);
+		print_list_entry(con->out, &list->entries[i], list->args->why);
 }
 
-static enum exit_code run(struct console *con, int argc, char **argv)
+static enum exit_code run_list(struct console *con, int argc, char **argv)
 {
 	struct list_args args;
 	_cleanup_(list_release) struct list list = { .con = con, .args = &args };
 	int r;
 
-	r = list_parse(&args, con, argc, argv);
+	r = list_parse_args(&args, con, argc, argv);
 	if (r)
 		return command_options_exit(r);
 	console_use_json(con, args.json);
@@ -329,17 +330,17 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	if (args.cpus)
 		r = cpulist_parse(args.cpus, &list.cpus, &list.nr_cpus);
 	if (!r)
-		r = perf_poke__captures(args.folder, take, &list);
+		r = perf_poke__captures(args.folder, list_open_capture, &list);
 	if (list.out_of_memory)
 		r = -ENOMEM;
 	if (r < 0) {
 		console_error(con, "'%s': %s", args.folder, strerror(-r));
 		return EXIT_FAILED;
 	}
-	list_sort(list.entries, list.nr, args.order);
+	list_sort_entries(list.entries, list.nr, args.order);
 	if (args.why)
-		explain(&list);
-	print(&list);
+		list_find_causes(&list);
+	print_list(&list);
 	return list.failed ? EXIT_FAILED : EXIT_FINE;
 }
 
@@ -349,5 +350,5 @@ const struct command command_list = {
 	.arguments = "[OPTIONS] [DIR]",
 	.notes = notes,
 	COMMAND_OPTIONS(options),
-	.run = run,
+	.run = run_list,
 };

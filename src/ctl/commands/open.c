@@ -26,7 +26,7 @@ static const char notes[] =
 	"\n"
 	"Exit codes: 0 folder created, 1 failed (no folder), 2 usage.\n";
 
-int open_parse(struct open_args *args, struct console *con, int argc, char **argv)
+int open_parse_args(struct open_args *args, struct console *con, int argc, char **argv)
 {
 	*args = (struct open_args){ 0 };
 	return command_options(&command_open, con, argc, argv, args);
@@ -37,15 +37,15 @@ struct opening {
 	const struct open_args *args;
 	struct progress progress;
 	int fd; /* of the archive */
-	struct partial partial;
+	struct temporary temporary;
 	char *top;
 	char *why;
 };
 
 /* The capture must be readable, by perf too. `name` is below the new folder. */
-static int check_capture(struct opening *o, const char *name)
+static int check_unpacked_capture(struct opening *o, const char *name)
 {
-	_cleanup_free_ char *path = strfmt("%s/%s", o->partial.path, name);
+	_cleanup_free_ char *path = strfmt("%s/%s", o->temporary.path, name);
 	_cleanup_free_ char *data = strfmt("%s/perf.data/data", name);
 	_cleanup_(capture_file_close) struct capture_file file = { 0 };
 	_cleanup_free_ char *why = NULL;
@@ -56,36 +56,33 @@ static int check_capture(struct opening *o, const char *name)
 			       "not an archive of a capture: " CAPTURE_FILE_NAME ": %s",
 			       why ?: strerror(-r));
 	if (facts_have_trace(&file.facts) &&
-	    faccessat(o->partial.fd, data, F_OK, AT_SYMLINK_NOFOLLOW))
+	    faccessat(o->temporary.fd, data, F_OK, AT_SYMLINK_NOFOLLOW))
 		return say_why(&o->why, -EINVAL, "not an archive of a capture: no perf.data/data");
 	return 0;
 }
 
-static int check_name(struct opening *o, const char *name)
-{
-	return layout_is_name(name) ? check_capture(o, name) : 0;
-}
-
 /* A selftest may have failed before its first capture. */
-static int check_selftest(struct opening *o)
+static int check_unpacked_selftest(struct opening *o)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
 	struct dirent *entry;
-	int r = opendir_at(&dir, o->partial.fd, ".");
+	int r = opendir_at(&dir, o->temporary.fd, ".");
 
-	if (!r && faccessat(o->partial.fd, "selftest.json", F_OK, AT_SYMLINK_NOFOLLOW))
+	if (!r && faccessat(o->temporary.fd, "selftest.json", F_OK, AT_SYMLINK_NOFOLLOW))
 		r = say_why(&o->why, -EINVAL, "not an archive of a selftest: no selftest.json");
-	while (!r && (entry = readdir(dir)))
-		r = check_name(o, entry->d_name);
+	while (!r && (entry = readdir(dir))) {
+		if (layout_is_capture_name(entry->d_name))
+			r = check_unpacked_capture(o, entry->d_name);
+	}
 	return r;
 }
 
-static bool is_selftest(const struct opening *o)
+static bool is_selftest_archive(const struct opening *o)
 {
 	return !strcmp(o->top, LAYOUT_SELFTEST);
 }
 
-static int unpack_all(struct opening *o)
+static int unpack_and_check(struct opening *o)
 {
 	const struct unpack_limits limits = {
 		.max_size = o->args->max_size,
@@ -97,33 +94,33 @@ static int unpack_all(struct opening *o)
 		.progress = progress_add,
 		.ctx = &o->progress,
 	};
-	const int dirfd = o->partial.fd;
+	const int dirfd = o->temporary.fd;
 	int r;
 
-	r = unpack(&source, dirfd, &limits, &o->top, &o->why);
+	r = unpack_archive(&source, dirfd, &limits, &o->top, &o->why);
 	if (r)
 		return r;
-	return is_selftest(o) ? check_selftest(o) : check_capture(o, ".");
+	return is_selftest_archive(o) ? check_unpacked_selftest(o) : check_unpacked_capture(o, ".");
 }
 
-static void tell_hint(const struct opening *o, const char *output)
+static void print_next_command(const struct opening *o, const char *output)
 {
 	_cleanup_free_ char *word = NULL;
 
 	if (!text_shell_word(output, &word))
 		console_info(o->con, "next: perf-poke-ctl %s %s",
-			     is_selftest(o) ? "list --why" : "report", word);
+			     is_selftest_archive(o) ? "list --why" : "report", word);
 }
 
 /* rename() replaces nothing but an empty folder. */
-static int publish(struct opening *o)
+static int publish_unpacked(struct opening *o)
 {
 	const char *output = o->args->output ?: o->top;
 	int r = 0;
 
 	if (output_file_exists(output))
 		r = -EEXIST;
-	r = r ?: partial_publish(&o->partial, output, false);
+	r = r ?: temporary_publish(&o->temporary, output, false);
 	if (r) {
 		console_error(o->con, "'%s': %s", output,
 			      r == -EEXIST ? "exists; not overwriting (use another --output)"
@@ -132,35 +129,35 @@ static int publish(struct opening *o)
 	}
 	fprintf(o->con->out, "%s\n", output);
 	if (!o->args->quiet)
-		tell_hint(o, output);
+		print_next_command(o, output);
 	return 0;
 }
 
-static int open_archive(struct opening *o)
+static int unpack_and_publish(struct opening *o)
 {
 	int r;
 
-	/* Fail early; publish() checks again. */
+	/* Fail early; publish_unpacked() checks again. */
 	if (o->args->output && output_file_exists(o->args->output)) {
 		console_error(o->con, "--output '%s': exists; not overwriting", o->args->output);
 		return -EEXIST;
 	}
 	/* Next to the final folder, on the same file system. */
-	r = partial_folder(&o->partial, o->args->output ?: "");
+	r = temporary_folder_new(&o->temporary, o->args->output ?: "");
 	if (r) {
 		console_error(o->con, "--output '%s': %s", o->args->output ?: ".", strerror(-r));
 		return r;
 	}
-	r = unpack_all(o);
+	r = unpack_and_check(o);
 	if (r)
 		console_error(o->con, "'%s' cannot be opened: %s", o->args->file,
 			      o->why ?: reader_strerror(r));
 	else
-		r = publish(o);
+		r = publish_unpacked(o);
 	return r;
 }
 
-static int open_file(struct opening *o)
+static int open_archive_file(struct opening *o)
 {
 	if (!strcmp(o->args->file, "-"))
 		o->fd = dup(STDIN_FILENO);
@@ -172,22 +169,22 @@ static int open_file(struct opening *o)
 	return -errno;
 }
 
-static enum exit_code run(struct console *con, int argc, char **argv)
+static enum exit_code run_open(struct console *con, int argc, char **argv)
 {
 	struct open_args args;
-	struct opening o = { .con = con, .args = &args, .fd = -1, .partial = partial_none };
+	struct opening o = { .con = con, .args = &args, .fd = -1, .temporary = temporary_none };
 	int r;
 
-	r = open_parse(&args, con, argc, argv);
+	r = open_parse_args(&args, con, argc, argv);
 	if (r)
 		return command_options_exit(r);
 	if (reader_begin(con, args.max_size, ": nothing is written"))
 		return EXIT_FAILED;
-	r = open_file(&o);
+	r = open_archive_file(&o);
 	if (!r) {
 		progress_begin(&o.progress, con, "opening", 0);
-		r = open_archive(&o);
-		partial_release(&o.partial);
+		r = unpack_and_publish(&o);
+		temporary_release(&o.temporary);
 		progress_end(&o.progress);
 	}
 	closep(&o.fd);
@@ -202,5 +199,5 @@ const struct command command_open = {
 	.arguments = "FILE [-o DIR]",
 	.notes = notes,
 	COMMAND_OPTIONS(options),
-	.run = run,
+	.run = run_open,
 };

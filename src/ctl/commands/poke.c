@@ -27,11 +27,11 @@ static const char notes[] = "The session takes a capture as if a spike had occur
 			    "failed,\n"
 			    "2 usage, or no SESSION given although several are alive.\n";
 
-static enum exit_code print_capture(struct console *con, const struct session_entry *session,
-				    uint64_t sequence)
+static enum exit_code print_poked_capture(struct console *con, const struct session_entry *session,
+					  uint64_t sequence)
 {
 	_cleanup_free_ char *path = NULL;
-	int r = folder_poked(session->output, sequence, &path);
+	int r = capture_folder_of_poke(session->output, sequence, &path);
 
 	if (!r) {
 		fprintf(con->out, "%s\n", path);
@@ -45,8 +45,8 @@ static enum exit_code print_capture(struct console *con, const struct session_en
 }
 
 /* Captures are reported in the order of their spikes. */
-static enum exit_code wait_capture(struct console *con, const struct session_entry *before,
-				   uint64_t sequence)
+static enum exit_code wait_for_capture(struct console *con, const struct session_entry *before,
+				       uint64_t sequence)
 {
 	for (;;) {
 		_cleanup_(session_list_release) struct session_list list = { 0 };
@@ -56,7 +56,7 @@ static enum exit_code wait_capture(struct console *con, const struct session_ent
 			return EXIT_FAILED;
 		now = session_list_find(&list, before->name);
 		if (now && now->last_sequence >= sequence)
-			return print_capture(con, now, sequence);
+			return print_poked_capture(con, now, sequence);
 		if (!now || !now->alive || now->pid != before->pid) {
 			console_error(con, "session '%s' ended before the capture", before->name);
 			return EXIT_FAILED;
@@ -65,7 +65,7 @@ static enum exit_code wait_capture(struct console *con, const struct session_ent
 	}
 }
 
-static enum exit_code run(struct console *con, int argc, char **argv)
+static enum exit_code run_poke(struct console *con, int argc, char **argv)
 {
 	_cleanup_(session_list_release) struct session_list list = { 0 };
 	const struct session_entry *chosen;
@@ -87,7 +87,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 					     : strerror(-r));
 		return EXIT_FAILED;
 	}
-	return args.wait ? wait_capture(con, chosen, (uint64_t)r) : EXIT_FINE;
+	return args.wait ? wait_for_capture(con, chosen, (uint64_t)r) : EXIT_FINE;
 }
 
 const struct command command_poke = {
@@ -96,5 +96,5 @@ const struct command command_poke = {
 	.arguments = "[SESSION] [--wait]",
 	.notes = notes,
 	COMMAND_OPTIONS(options),
-	.run = run,
+	.run = run_poke,
 };

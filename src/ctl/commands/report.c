@@ -56,26 +56,26 @@ struct input {
 	const char *name;
 	char *folder;
 	bool archive; /* unpacked into a temporary folder */
-	struct partial unpacked;
+	struct temporary unpacked;
 };
 
-static void input_close(struct input *input)
+static void report_input_close(struct input *input)
 {
 	if (input->archive)
-		partial_release(&input->unpacked);
+		temporary_release(&input->unpacked);
 	free(input->folder);
 }
 
-/* Call input_close() also on failure. Returns 0, or a negative errno with *why. */
-static int input_open(const struct analysis_hooks *hooks, struct input *input, const char *word,
-		      char **why)
+/* Call report_input_close() also on failure. Returns 0, or a negative errno with *why. */
+static int report_input_open(const struct analysis_hooks *hooks, struct input *input,
+			     const char *word, char **why)
 {
 	_cleanup_close_ int fd = word ? regular_open(AT_FDCWD, word) : -1;
 	int r;
 
 	input->name = word;
 	if (fd < 0) {
-		r = folder_choose(word, &input->folder, why);
+		r = capture_folder_choose(word, &input->folder, why);
 		input->name = input->folder;
 		return r;
 	}
@@ -84,31 +84,13 @@ static int input_open(const struct analysis_hooks *hooks, struct input *input, c
 	if (!r && !(input->folder = strdup(input->unpacked.path)))
 		r = -ENOMEM;
 	return r ? failure_explain(why, r, "'%s' cannot be opened: %s", word,
-				   *why ?: hooks_strerror(hooks, r))
+				   *why ?: hooks_error_text(hooks, r))
 		 : 0;
 }
 
-static void print(struct console *con, const struct report_args *args,
-		  const struct account *account, const struct comparison *comparison)
-{
-	json_object *object;
-
-	if (!con->json) {
-		account_print(con->out, account, args->top);
-		if (comparison)
-			comparison_print(con->out, comparison, args->top);
-		return;
-	}
-	object = account_json(account, args->top);
-	if (comparison)
-		json_add(object, args->normal ? "normal" : "against",
-			 comparison_json(comparison, args->top, false));
-	json_print_line(con, object);
-}
-
-static enum exit_code report(struct console *con, const struct report_args *args,
-			     const struct analysis_hooks *hooks, const struct input *here,
-			     const struct input *there, char **why)
+static enum exit_code report_capture(struct console *con, const struct report_args *args,
+				     const struct analysis_hooks *hooks, const struct input *here,
+				     const struct input *there, char **why)
 {
 	_cleanup_(account_release) struct account account = {};
 	_cleanup_(comparison_release) struct comparison comparison = {};
@@ -120,12 +102,13 @@ static enum exit_code report(struct console *con, const struct report_args *args
 		.activations = args->activations,
 	};
 	bool compared = args->normal || args->against;
+	json_object *object;
 	int r = 0;
 
 	if (account_load(&account, hooks, here->folder, &want, why))
 		return EXIT_FAILED;
 	if (!args->window_ns && !args->symfs)
-		verdict_keep(&account);
+		verdict_keep_in_cache(&account);
 	if (args->window_ns && account.facts.no_times) {
 		(void)failure_explain(why, 0,
 				      "--window: the trace of '%s' has no times, because TSC was "
@@ -136,20 +119,30 @@ static enum exit_code report(struct console *con, const struct report_args *args
 	if (compared)
 		r = comparison_load(&comparison, hooks, &both, why);
 	if (args->against && !r && !args->symfs)
-		verdict_keep(&comparison.there);
+		verdict_keep_in_cache(&comparison.there);
 	if (r)
 		return r == -EXDEV ? EXIT_USAGE : EXIT_FAILED;
 	account.capture = here->name;
 	if (args->against)
 		comparison.there.capture = there->name;
-	print(con, args, &account, compared ? &comparison : NULL);
+	if (!con->json) {
+		account_print(con->out, &account, args->top);
+		if (compared)
+			comparison_print(con->out, &comparison, args->top);
+		return EXIT_FINE;
+	}
+	object = account_json(&account, args->top);
+	if (compared)
+		json_add(object, args->normal ? "normal" : "against",
+			 comparison_json(&comparison, args->top, false));
+	json_print_line(con, object);
 	return EXIT_FINE;
 }
 
-static enum exit_code run(struct console *con, int argc, char **argv)
+static enum exit_code run_report(struct console *con, int argc, char **argv)
 {
-	_cleanup_(input_close) struct input here = {};
-	_cleanup_(input_close) struct input there = {};
+	_cleanup_(report_input_close) struct input here = {};
+	_cleanup_(report_input_close) struct input there = {};
 	struct report_args args = { .top = TOP, .activations = NORMAL_ACTIVATIONS };
 	_cleanup_free_ char *why = NULL;
 	enum exit_code code = EXIT_FAILED;
@@ -166,11 +159,11 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	if (reader_begin(con, args.max_size, ""))
 		return EXIT_FAILED;
 	reader_hooks(con, &hooks);
-	r = input_open(&hooks, &here, args.capture, &why);
+	r = report_input_open(&hooks, &here, args.capture, &why);
 	if (!r && args.against)
-		r = input_open(&hooks, &there, args.against, &why);
+		r = report_input_open(&hooks, &there, args.against, &why);
 	if (!r)
-		code = report(con, &args, &hooks, &here, &there, &why);
+		code = report_capture(con, &args, &hooks, &here, &there, &why);
 	if (code != EXIT_FINE)
 		console_error(con, "%s", why ?: strerror(ENOMEM));
 	return code;
@@ -182,5 +175,5 @@ const struct command command_report = {
 	.arguments = "[CAPTURE|ARCHIVE] [OPTIONS]",
 	.notes = notes,
 	COMMAND_OPTIONS(options),
-	.run = run,
+	.run = run_report,
 };

@@ -36,7 +36,7 @@ static const char notes[] =
 	"Exit codes: 0 captured, 1 failed, 2 usage, 3 counted only: below the threshold, or the\n"
 	"session is not armed.\n";
 
-static const char *reason(int error)
+static const char *session_error_text(int error)
 {
 	switch (error) {
 	case -ENOENT:
@@ -49,8 +49,8 @@ static const char *reason(int error)
 	}
 }
 
-static enum exit_code send_report(struct console *con, const struct session_entry *session,
-				  const struct perf_poke_report *report)
+static enum exit_code send_late_report(struct console *con, const struct session_entry *session,
+				       const struct perf_poke_report *report)
 {
 	struct perf_poke_reporter *reporter = NULL;
 	int opened = perf_poke__session_open(&reporter, session->name);
@@ -66,11 +66,11 @@ static enum exit_code send_report(struct console *con, const struct session_entr
 		console_error(con, "session '%s': does not watch CPU %d, or it is offline",
 			      session->name, report->cpu);
 	else
-		console_error(con, "session '%s': %s", session->name, reason(r));
+		console_error(con, "session '%s': %s", session->name, session_error_text(r));
 	return EXIT_FAILED;
 }
 
-static enum exit_code run(struct console *con, int argc, char **argv)
+static enum exit_code run_report_late(struct console *con, int argc, char **argv)
 {
 	_cleanup_(session_list_release) struct session_list list = { 0 };
 	struct perf_poke_report report = { .sz = sizeof(report) };
@@ -91,7 +91,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	report.tid = args.tid ? (int)args.tid : -1;
 	report.label = args.label;
 	if (report.cpu >= 0)
-		return send_report(con, chosen, &report);
+		return send_late_report(con, chosen, &report);
 	console_error(con, "session '%s' watches several CPUs: use --cpu", chosen->name);
 	return EXIT_USAGE;
 }
@@ -102,5 +102,5 @@ const struct command command_report_late = {
 	.arguments = "[SESSION] --latency TIME [OPTIONS]",
 	.notes = notes,
 	COMMAND_OPTIONS(options),
-	.run = run,
+	.run = run_report_late,
 };

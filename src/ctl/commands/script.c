@@ -35,7 +35,7 @@ static const char notes[] =
 	"\n"
 	"Exit codes: perf's, 1 the capture is unreadable or there is no perf, 2 usage.\n";
 
-int script_parse(struct script_args *args, struct console *con, int argc, char **argv)
+int script_parse_args(struct script_args *args, struct console *con, int argc, char **argv)
 {
 	int r;
 
@@ -54,7 +54,7 @@ int script_parse(struct script_args *args, struct console *con, int argc, char *
 	return 0;
 }
 
-static enum view_insns choose_insns(const struct perf_tool *perf)
+static enum view_insns choose_insns_option(const struct perf_tool *perf)
 {
 	_cleanup_free_ char *xed = NULL;
 
@@ -63,7 +63,7 @@ static enum view_insns choose_insns(const struct perf_tool *perf)
 	return perf_tool_disassembles(perf) ? VIEW_INSNS_DISASM : VIEW_INSNS_RAW;
 }
 
-static enum exit_code print_words(struct console *con, char *const *argv)
+static enum exit_code print_shell_words(struct console *con, char *const *argv)
 {
 	for (size_t i = 0; argv[i]; i++) {
 		_cleanup_free_ char *word = NULL;
@@ -79,7 +79,7 @@ static enum exit_code print_words(struct console *con, char *const *argv)
 }
 
 /* Executes perf. Returns on failure only. */
-static enum exit_code become(struct console *con, char **argv)
+static enum exit_code execute_perf_script(struct console *con, char **argv)
 {
 	fflush(con->out);
 	execv(argv[0], argv);
@@ -87,8 +87,8 @@ static enum exit_code become(struct console *con, char **argv)
 	return EXIT_FAILED;
 }
 
-static enum exit_code show(struct console *con, const struct script_args *args,
-			   const struct facts *facts, const char *data)
+static enum exit_code show_perf_script(struct console *con, const struct script_args *args,
+				       const struct facts *facts, const char *data)
 {
 	_cleanup_(perf_tool_release) struct perf_tool perf = { 0 };
 	_cleanup_(argv_free_words) char **argv = NULL;
@@ -107,22 +107,22 @@ static enum exit_code show(struct console *con, const struct script_args *args,
 	if (!args->quiet)
 		console_info(con, "%s (%s)", perf.version, perf.path);
 	if (args->insns)
-		view.insns = choose_insns(&perf);
+		view.insns = choose_insns_option(&perf);
 	if (view.insns == VIEW_INSNS_RAW)
 		console_warn(con, "showing instructions as bytes: install xed, or a perf with "
 				  "capstone, for disassembly");
 	r = capture_trace_buildid_dir(args->capture, &buildid_dir);
 	view.buildid_dir = buildid_dir;
 	if (!r)
-		r = view_argv(facts, &view, perf.path, data, &argv);
+		r = perf_script_argv(facts, &view, perf.path, data, &argv);
 	if (r) {
 		console_error(con, "%s", strerror(-r));
 		return EXIT_FAILED;
 	}
-	return args->dry_run ? print_words(con, argv) : become(con, argv);
+	return args->dry_run ? print_shell_words(con, argv) : execute_perf_script(con, argv);
 }
 
-static enum exit_code run(struct console *con, int argc, char **argv)
+static enum exit_code run_script(struct console *con, int argc, char **argv)
 {
 	_cleanup_free_ char *folder = NULL, *data = NULL, *why = NULL;
 	_cleanup_(capture_file_close) struct capture_file capture = { 0 };
@@ -130,11 +130,11 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	struct script_args args;
 	int r;
 
-	r = script_parse(&args, con, argc, argv);
+	r = script_parse_args(&args, con, argc, argv);
 	if (r)
 		return command_options_exit(r);
 	reader_hooks(con, &hooks);
-	r = folder_choose(args.capture, &folder, &why);
+	r = capture_folder_choose(args.capture, &folder, &why);
 	args.capture = folder;
 	if (!r)
 		r = capture_trace_need(&hooks, args.capture, &capture, &data, &why);
@@ -152,7 +152,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	}
 	if (capture.facts.no_times && !args.quiet)
 		console_info(con, "the trace has no times: showing all of it, up to the spike");
-	return show(con, &args, &capture.facts, data);
+	return show_perf_script(con, &args, &capture.facts, data);
 }
 
 const struct command command_script = {
@@ -161,5 +161,5 @@ const struct command command_script = {
 	.arguments = "[CAPTURE] [OPTIONS] [-- ARGS]",
 	.notes = notes,
 	COMMAND_OPTIONS(options),
-	.run = run,
+	.run = run_script,
 };

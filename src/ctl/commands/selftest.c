@@ -99,7 +99,7 @@ struct selftest {
 	size_t nr_rows, nr_wrong;
 };
 
-static void add_capability(void *ctx, const struct perf_poke_capability *capability)
+static void add_selftest_capability(void *ctx, const struct perf_poke_capability *capability)
 {
 	struct capabilities *has = ctx;
 	size_t length = strlen(has->have);
@@ -114,7 +114,7 @@ static void add_capability(void *ctx, const struct perf_poke_capability *capabil
 			 capability->remedy);
 }
 
-static bool has(const struct selftest *s, const char *prefix, const char *name)
+static bool has_capability(const struct selftest *s, const char *prefix, const char *name)
 {
 	char word[64];
 
@@ -124,16 +124,16 @@ static bool has(const struct selftest *s, const char *prefix, const char *name)
 	return strstr(s->has.have, word);
 }
 
-static int find_capabilities(struct selftest *s)
+static int find_needed_capabilities(struct selftest *s)
 {
 	s->has.lines = &s->lines;
-	if (!perf_poke__check(add_capability, &s->has))
+	if (!perf_poke__check(add_selftest_capability, &s->has))
 		return 0;
 	console_error(s->con, "selftest: %s", s->has.missing);
 	return -EPERM;
 }
 
-static int choose_cpu(struct selftest *s)
+static int choose_selftest_cpu(struct selftest *s)
 {
 	cpu_set_t set;
 	int last = -1;
@@ -152,7 +152,7 @@ static int choose_cpu(struct selftest *s)
 }
 
 /* Fail before the work. */
-static int try_output(struct console *con, const char *path, bool force)
+static int try_output_file(struct console *con, const char *path, bool force)
 {
 	struct output_file file;
 	int r = output_file_open(&file, path, force);
@@ -163,7 +163,7 @@ static int try_output(struct console *con, const char *path, bool force)
 	return r;
 }
 
-static int make_keep(struct console *con, const char *path)
+static int make_keep_folder(struct console *con, const char *path)
 {
 	if (!mkdir(path, 0777) || errno == EEXIST)
 		return 0;
@@ -172,7 +172,7 @@ static int make_keep(struct console *con, const char *path)
 }
 
 /* Whether the archive takes the captures of a row: one row for each freeze. */
-static bool is_bundled(struct selftest *s, const struct row *row)
+static bool is_row_bundled(struct selftest *s, const struct row *row)
 {
 	if (s->bundled & 1U << row->freeze || (row_is_fine(row) && !s->args->output))
 		return false;
@@ -180,9 +180,9 @@ static bool is_bundled(struct selftest *s, const struct row *row)
 	return true;
 }
 
-static void keep_captures(struct selftest *s, struct row *row)
+static void keep_row_captures(struct selftest *s, struct row *row)
 {
-	bool bundled = row->nr && is_bundled(s, row);
+	bool bundled = row->nr && is_row_bundled(s, row);
 
 	for (size_t i = 0; i < row->nr; i++) {
 		char **path = &row->captures[i].path;
@@ -194,7 +194,7 @@ static void keep_captures(struct selftest *s, struct row *row)
 	}
 }
 
-static void print_row(struct selftest *s, const struct row *row)
+static void print_selftest_row(struct selftest *s, const struct row *row)
 {
 	_cleanup_free_ char *text = NULL;
 	size_t size;
@@ -215,100 +215,87 @@ static void print_row(struct selftest *s, const struct row *row)
 		console_result(s->con, text);
 }
 
-static void try_row(struct selftest *s, const struct perf_poke_choice *recorder,
-		    const struct perf_poke_choice *freeze, const struct perf_poke_choice *delivery)
-{
-	bool pt = recorder->value == PERF_POKE_RECORDER_PT;
-	_cleanup_(row_release) struct row row = {
-		.recorder = (enum perf_poke_recorder)recorder->value,
-		.freeze = (enum perf_poke_freeze)freeze->value,
-		.delivery = (enum perf_poke_delivery)delivery->value,
-		.buffer_size = s->args->buffer_size
-				       ?: pt ? PT_BUFFER
-					     : EVENTS_BUFFER,
-		.names = { recorder->name, pt ? freeze->name : "-", delivery->name },
-	};
-
-	if (ending_asked)
-		return;
-	fprintf(s->messages.err, "%s %s %s\n", row.names[0], row.names[1], row.names[2]);
-	run_row(&s->run, &row);
-	/* Discard an interrupted row. */
-	if (!ending_asked) {
-		s->nr_rows++;
-		s->nr_wrong += !row_is_fine(&row);
-		print_row(s, &row);
-		keep_captures(s, &row);
-	}
-}
-
-static bool is_wanted(int wanted, const struct perf_poke_choice *choice)
+static bool is_choice_wanted(int wanted, const struct perf_poke_choice *choice)
 {
 	return choice->value && (!wanted || wanted == choice->value);
 }
 
-static void try_deliveries(struct selftest *s, const struct perf_poke_choice *recorder,
-			   const struct perf_poke_choice *freeze)
+static void try_each_delivery(struct selftest *s, const struct perf_poke_choice *recorder,
+			      const struct perf_poke_choice *freeze)
 {
+	bool pt = recorder->value == PERF_POKE_RECORDER_PT;
 	const struct perf_poke_choice *delivery;
 
 	for (size_t i = 0; (delivery = perf_poke__choice(PERF_POKE_AXIS_DELIVERY, i)); i++) {
-		if (is_wanted(s->args->delivery, delivery) &&
-		    (delivery->value == PERF_POKE_DELIVERY_RELAY || has(s, "", delivery->name)))
-			try_row(s, recorder, freeze, delivery);
+		_cleanup_(row_release) struct row row = {
+			.recorder = (enum perf_poke_recorder)recorder->value,
+			.freeze = (enum perf_poke_freeze)freeze->value,
+			.delivery = (enum perf_poke_delivery)delivery->value,
+			.buffer_size = s->args->buffer_size
+					       ?: pt ? PT_BUFFER
+						     : EVENTS_BUFFER,
+			.names = { recorder->name, pt ? freeze->name : "-", delivery->name },
+		};
+
+		if (ending_asked || !is_choice_wanted(s->args->delivery, delivery) ||
+		    (delivery->value != PERF_POKE_DELIVERY_RELAY &&
+		     !has_capability(s, "", delivery->name)))
+			continue;
+		fprintf(s->messages.err, "%s %s %s\n", row.names[0], row.names[1], row.names[2]);
+		run_row(&s->run, &row);
+		/* Discard an interrupted row. */
+		if (ending_asked)
+			return;
+		s->nr_rows++;
+		s->nr_wrong += !row_is_fine(&row);
+		print_selftest_row(s, &row);
+		keep_row_captures(s, &row);
 	}
 }
 
-static void try_pt(struct selftest *s, const struct perf_poke_choice *recorder)
+static void try_combinations(struct selftest *s)
 {
-	const struct perf_poke_choice *freeze;
-
-	if (!has(s, "", "intel_pt"))
-		return;
-	for (size_t i = 0; (freeze = perf_poke__choice(PERF_POKE_AXIS_FREEZE, i)); i++) {
-		if (is_wanted(s->args->freeze, freeze) &&
-		    (freeze->value == PERF_POKE_FREEZE_SIGNAL || has(s, "aux_", freeze->name)))
-			try_deliveries(s, recorder, freeze);
-	}
-}
-
-static void try_all(struct selftest *s)
-{
-	const struct perf_poke_choice *recorder;
+	const struct perf_poke_choice *recorder, *freeze;
 
 	for (size_t i = 0; (recorder = perf_poke__choice(PERF_POKE_AXIS_RECORDER, i)); i++) {
-		if (!is_wanted(s->args->recorder, recorder))
+		if (!is_choice_wanted(s->args->recorder, recorder))
 			continue;
-		if (recorder->value == PERF_POKE_RECORDER_PT)
-			try_pt(s, recorder);
-		else if (recorder->value == PERF_POKE_RECORDER_EVENTS && !s->args->freeze)
-			try_deliveries(s, recorder, perf_poke__choice(PERF_POKE_AXIS_FREEZE, 0));
+		if (recorder->value == PERF_POKE_RECORDER_EVENTS && !s->args->freeze)
+			try_each_delivery(s, recorder, perf_poke__choice(PERF_POKE_AXIS_FREEZE, 0));
+		if (recorder->value != PERF_POKE_RECORDER_PT || !has_capability(s, "", "intel_pt"))
+			continue;
+		for (size_t k = 0; (freeze = perf_poke__choice(PERF_POKE_AXIS_FREEZE, k)); k++) {
+			if (is_choice_wanted(s->args->freeze, freeze) &&
+			    (freeze->value == PERF_POKE_FREEZE_SIGNAL ||
+			     has_capability(s, "aux_", freeze->name)))
+				try_each_delivery(s, recorder, freeze);
+		}
 	}
 }
 
-static json_object *new_result(const struct selftest *s, const char *archive)
+static json_object *new_result_line(const struct selftest *s, const char *archive)
 {
 	json_object *object = json_typed_object("selftest");
 
 	json_add_bool(object, "ok", s->nr_rows && !s->nr_wrong);
-	json_add_bool(object, "intel_pt", has(s, "", "intel_pt"));
+	json_add_bool(object, "intel_pt", has_capability(s, "", "intel_pt"));
 	json_add_name(object, "intel_pt_detail", s->has.why_no_pt);
 	json_add_name(object, "perf", s->perf.version);
 	json_add_name(object, "archive", archive);
 	return object;
 }
 
-static void print_result(const struct selftest *s, const char *archive)
+static void print_selftest_result(const struct selftest *s, const char *archive)
 {
 	FILE *out = s->con->out;
 
 	if (s->con->json) {
-		json_print_line(s->con, new_result(s, archive));
+		json_print_line(s->con, new_result_line(s, archive));
 		return;
 	}
 	fprintf(out, "\n%s: %zu of %zu combinations failed\n",
 		s->run.perf ? s->perf.version : "no perf", s->nr_wrong, s->nr_rows);
-	if (!has(s, "", "intel_pt"))
+	if (!has_capability(s, "", "intel_pt"))
 		fprintf(out, "Intel PT was not tested: %s\n", s->has.why_no_pt);
 	if (archive)
 		fprintf(out,
@@ -317,26 +304,12 @@ static void print_result(const struct selftest *s, const char *archive)
 			archive);
 }
 
-/* Written after a failure, or if requested. */
-static int write_archive(struct selftest *s, const char **archive, char name[64])
-{
-	time_t now = time(NULL);
-	struct tm tm;
-
-	if (!s->nr_wrong && !s->args->output)
-		return 0;
-	gmtime_r(&now, &tm);
-	strftime(name, 64, LAYOUT_SELFTEST "-%Y%m%d-%H%M%S.tar.zst", &tm);
-	*archive = s->args->output ?: name;
-	json_print_line(&s->lines, new_result(s, *archive));
-	fflush(s->messages.err);
-	return bundle_write(&s->bundle, s->con, *archive, s->args->force);
-}
-
-static enum exit_code finish(struct selftest *s)
+static enum exit_code finish_selftest(struct selftest *s)
 {
 	const char *archive = NULL;
+	time_t now = time(NULL);
 	char name[64];
+	struct tm tm;
 
 	if (ending_asked) {
 		console_error(s->con, "interrupted");
@@ -347,13 +320,21 @@ static enum exit_code finish(struct selftest *s)
 			      *s->has.why_no_pt ? ": " : "", s->has.why_no_pt);
 		return EXIT_FAILED;
 	}
-	if (write_archive(s, &archive, name))
-		return EXIT_FAILED;
-	print_result(s, archive);
+	/* After a failure, or if requested. */
+	if (s->nr_wrong || s->args->output) {
+		gmtime_r(&now, &tm);
+		strftime(name, sizeof(name), LAYOUT_SELFTEST "-%Y%m%d-%H%M%S.tar.zst", &tm);
+		archive = s->args->output ?: name;
+		json_print_line(&s->lines, new_result_line(s, archive));
+		fflush(s->messages.err);
+		if (bundle_write(&s->bundle, s->con, archive, s->args->force))
+			return EXIT_FAILED;
+	}
+	print_selftest_result(s, archive);
 	return s->nr_wrong ? EXIT_FAILED : EXIT_FINE;
 }
 
-static enum exit_code run_in(struct selftest *s, const char *folder)
+static enum exit_code run_selftest_in(struct selftest *s, const char *folder)
 {
 	enum exit_code code = EXIT_FAILED;
 	int r;
@@ -367,22 +348,30 @@ static enum exit_code run_in(struct selftest *s, const char *folder)
 			      "selftest: cannot load the test program: %s (needs Linux 5.17)",
 			      strerror(-r));
 	} else {
-		try_all(s);
-		code = finish(s);
+		try_combinations(s);
+		code = finish_selftest(s);
 	}
 	load_close(&s->run.load);
 	return code;
 }
 
-static enum exit_code run_all(struct selftest *s)
+/* Fails before the work if it can. */
+static enum exit_code run_all_combinations(struct selftest *s)
 {
 	_cleanup_free_ char *folder = strfmt("%s/perf-poke.XXXXXX", getenv("TMPDIR") ?: "/tmp");
+	_cleanup_free_ char *why = NULL;
 	enum exit_code code = EXIT_FAILED;
 	struct ending ending;
 
+	if (find_needed_capabilities(s) || choose_selftest_cpu(s) ||
+	    (s->args->output && try_output_file(s->con, s->args->output, s->args->force)) ||
+	    (s->args->keep && make_keep_folder(s->con, s->args->keep)))
+		return EXIT_FAILED;
+	if (!perf_tool_find(&s->perf, &why))
+		s->run.perf = &s->perf;
 	ending_catch(&ending);
 	if (folder && mkdtemp(folder)) {
-		code = run_in(s, folder);
+		code = run_selftest_in(s, folder);
 		tree_remove(AT_FDCWD, folder);
 	} else {
 		console_error(s->con, "cannot create a temporary folder: %s (set TMPDIR)",
@@ -392,20 +381,7 @@ static enum exit_code run_all(struct selftest *s)
 	return code;
 }
 
-static enum exit_code prepare(struct selftest *s)
-{
-	_cleanup_free_ char *why = NULL;
-
-	if (find_capabilities(s) || choose_cpu(s) ||
-	    (s->args->output && try_output(s->con, s->args->output, s->args->force)) ||
-	    (s->args->keep && make_keep(s->con, s->args->keep)))
-		return EXIT_FAILED;
-	if (!perf_tool_find(&s->perf, &why))
-		s->run.perf = &s->perf;
-	return run_all(s);
-}
-
-static enum exit_code run(struct console *con, int argc, char **argv)
+static enum exit_code run_selftest(struct console *con, int argc, char **argv)
 {
 	_cleanup_free_ char *lines = NULL;
 	_cleanup_free_ char *messages = NULL;
@@ -430,7 +406,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	s.bundle.lines = &lines;
 	s.bundle.messages = &messages;
 	if (s.lines.out && s.messages.err)
-		code = prepare(&s);
+		code = run_all_combinations(&s);
 	for (size_t i = 0; i < s.bundle.nr; i++)
 		free(s.bundle.captures[i]);
 	free(s.bundle.captures);
@@ -446,5 +422,5 @@ const struct command command_selftest = {
 	.arguments = "[OPTIONS]",
 	.notes = notes,
 	COMMAND_OPTIONS(options),
-	.run = run,
+	.run = run_selftest,
 };

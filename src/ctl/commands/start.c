@@ -53,9 +53,9 @@ static const char notes[] = OPTIONS_TIMES
 	"cause of a capture is not found, 4 a new cause, or a known one that got worse.\n";
 
 /* Finds errors in the file before the session is armed. */
-static int check_known(const struct start_args *args, struct console *con)
+static int check_known_file(const struct start_args *args, struct console *con)
 {
-	_cleanup_(known_release) struct known known = { 0 };
+	_cleanup_(known_causes_release) struct known known = { 0 };
 	_cleanup_free_ char *why = NULL;
 	int r;
 
@@ -65,24 +65,15 @@ static int check_known(const struct start_args *args, struct console *con)
 		console_error(con, "--known excludes --keep-worst and --max-disk");
 		return -EINVAL;
 	}
-	r = known_read(&known, args->hooks.known, &why);
+	r = known_causes_read(&known, args->hooks.known, &why);
 	if (r)
 		console_error(con, "--known '%s': %s", args->hooks.known, why ?: strerror(-r));
 	return r ? -EINVAL : 0;
 }
 
-static int check_targets(struct start_args *args, struct console *con)
+int start_parse_args(struct start_args *args, struct console *con, int argc, char **argv)
 {
 	_cleanup_free_ char *why = NULL;
-	int r = target_args_check(&args->targets, &args->opts, &why);
-
-	if (r)
-		console_error(con, "%s", why ?: strerror(-r));
-	return r;
-}
-
-int start_parse(struct start_args *args, struct console *con, int argc, char **argv)
-{
 	int r;
 
 	*args = (struct start_args){
@@ -103,18 +94,23 @@ int start_parse(struct start_args *args, struct console *con, int argc, char **a
 		console_error(con, "--top excludes --detach (use perf-poke-ctl status --watch)");
 		return -EINVAL;
 	}
-	r = check_known(args, con);
-	return r ? r : check_targets(args, con);
+	r = check_known_file(args, con);
+	if (r)
+		return r;
+	r = target_args_check(&args->targets, &args->opts, &why);
+	if (r)
+		console_error(con, "%s", why ?: strerror(-r));
+	return r;
 }
 
-void start_release(struct start_args *args)
+void start_release_args(struct start_args *args)
 {
 	perf_poke__opts_release(&args->opts);
 }
 
-static enum exit_code run(struct console *con, int argc, char **argv)
+static enum exit_code run_start(struct console *con, int argc, char **argv)
 {
-	_cleanup_(start_release) struct start_args args;
+	_cleanup_(start_release_args) struct start_args args;
 	_cleanup_free_ char *why = NULL;
 	struct detach detach = { 0 };
 	struct session_view view;
@@ -122,7 +118,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	enum exit_code code;
 	int r;
 
-	r = start_parse(&args, con, argc, argv);
+	r = start_parse_args(&args, con, argc, argv);
 	if (r)
 		return command_options_exit(r);
 	view = (struct session_view){ .top = args.top && !args.json, .hooks = args.hooks };
@@ -158,5 +154,5 @@ const struct command command_start = {
 	.arguments = "--cpu LIST [OPTIONS] [-- perf record ...]",
 	.notes = notes,
 	COMMAND_OPTIONS(options),
-	.run = run,
+	.run = run_start,
 };

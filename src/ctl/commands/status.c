@@ -61,7 +61,7 @@ static void print_thresholds(FILE *file, const struct perf_poke_session *session
 	}
 }
 
-static void print_watched(FILE *file, const struct perf_poke_session *session)
+static void print_watched_cpus(FILE *file, const struct perf_poke_session *session)
 {
 	_cleanup_free_ char *list = NULL;
 
@@ -73,7 +73,7 @@ static void print_watched(FILE *file, const struct perf_poke_session *session)
 	fprintf(file, ", timer %s, workload %s\n", CLEAN(session->function), session->workload);
 }
 
-static void print_recorder(FILE *file, const struct perf_poke_session *session)
+static void print_recorder_state(FILE *file, const struct perf_poke_session *session)
 {
 	fprintf(file, "  %-10s %s%s%s", "recorder", session->recorder,
 		*session->freeze ? ", freeze " : "", session->freeze);
@@ -89,7 +89,7 @@ static void print_recorder(FILE *file, const struct perf_poke_session *session)
 	fputc('\n', file);
 }
 
-static void print_latency(FILE *file, const struct perf_poke_session_kind *kind)
+static void print_latency_stats(FILE *file, const struct perf_poke_session_kind *kind)
 {
 	const struct perf_poke_stats *stats = kind->stats;
 
@@ -106,8 +106,8 @@ static void print_latency(FILE *file, const struct perf_poke_session_kind *kind)
 	fprintf(file, ", %s\n", FORMAT_COUNT(stats->spikes, "spike", "spikes"));
 }
 
-static int session_cell(const void *ctx, enum perf_poke_trigger_kind kind, size_t i,
-			struct perf_poke_stats *stats, uint64_t *p99_ns)
+static int format_session_cell(const void *ctx, enum perf_poke_trigger_kind kind, size_t i,
+			       struct perf_poke_stats *stats, uint64_t *p99_ns)
 {
 	const struct perf_poke_session *session = ctx;
 
@@ -121,14 +121,15 @@ static int session_cell(const void *ctx, enum perf_poke_trigger_kind kind, size_
 	return -ENXIO;
 }
 
-static void print_table(FILE *file, const struct perf_poke_session *session)
+static void print_status_table(FILE *file, const struct perf_poke_session *session)
 {
-	const struct top_table table = { session->cpus, session->nr_cpus, session_cell, session };
+	const struct top_table table = { session->cpus, session->nr_cpus, format_session_cell,
+					 session };
 
 	top_print_table(file, &table);
 }
 
-static void print_captures(FILE *file, const struct perf_poke_session *session)
+static void print_captures_taken(FILE *file, const struct perf_poke_session *session)
 {
 	fprintf(file, "  %-10s %" PRIu64, "captures", session->captures);
 	if (session->max_captures != UINT64_MAX)
@@ -139,7 +140,7 @@ static void print_captures(FILE *file, const struct perf_poke_session *session)
 	fputc('\n', file);
 }
 
-static void print_path(FILE *file, const char *what, const char *path)
+static void print_session_path(FILE *file, const char *what, const char *path)
 {
 	_cleanup_free_ char *copy = strdup(path);
 
@@ -147,7 +148,7 @@ static void print_path(FILE *file, const char *what, const char *path)
 		fprintf(file, "  %-10s %s\n", what, printable(copy));
 }
 
-void status_print(FILE *file, const struct perf_poke_session *session)
+void status_print_session(FILE *file, const struct perf_poke_session *session)
 {
 	fprintf(file, "%s  %s", CLEAN(session->name), session->alive ? "alive" : "dead");
 	if (session->pid)
@@ -163,14 +164,14 @@ void status_print(FILE *file, const struct perf_poke_session *session)
 	/* Sessions killed early or of another version have no more data. */
 	if (!session->nr_cpus)
 		return;
-	print_watched(file, session);
-	print_recorder(file, session);
+	print_watched_cpus(file, session);
+	print_recorder_state(file, session);
 	for (size_t i = 0; i < session->nr_kinds; i++)
-		print_latency(file, session->kinds[i]);
-	print_captures(file, session);
-	print_path(file, "output", session->output);
-	print_path(file, "last", session->last_capture);
-	print_table(file, session);
+		print_latency_stats(file, session->kinds[i]);
+	print_captures_taken(file, session);
+	print_session_path(file, "output", session->output);
+	print_session_path(file, "last", session->last_capture);
+	print_status_table(file, session);
 }
 
 struct showing {
@@ -179,7 +180,7 @@ struct showing {
 	size_t shown;
 };
 
-static void show_one(void *ctx, const struct perf_poke_session *session)
+static void show_one_session(void *ctx, const struct perf_poke_session *session)
 {
 	struct showing *showing = ctx;
 
@@ -190,15 +191,15 @@ static void show_one(void *ctx, const struct perf_poke_session *session)
 	} else {
 		if (showing->shown)
 			fputc('\n', showing->con->out);
-		status_print(showing->con->out, session);
+		status_print_session(showing->con->out, session);
 	}
 	showing->shown++;
 }
 
-static enum exit_code show(struct console *con, const char *wanted)
+static enum exit_code show_sessions(struct console *con, const char *wanted)
 {
 	struct showing showing = { .con = con, .wanted = wanted };
-	int r = perf_poke__sessions(show_one, &showing);
+	int r = perf_poke__sessions(show_one_session, &showing);
 
 	if (r < 0) {
 		session_list_print_error(con, r);
@@ -215,7 +216,7 @@ static enum exit_code show(struct console *con, const char *wanted)
 }
 
 /* A terminal is redrawn in place. */
-static enum exit_code watch(struct console *con, const char *wanted)
+static enum exit_code watch_sessions(struct console *con, const char *wanted)
 {
 	const struct timespec pause = { .tv_sec = WATCH_S };
 	bool terminal = !con->json && isatty(fileno(con->out));
@@ -229,7 +230,7 @@ static enum exit_code watch(struct console *con, const char *wanted)
 	for (;;) {
 		if (terminal)
 			fputs(CLEAR_SCREEN, con->out);
-		code = show(con, wanted);
+		code = show_sessions(con, wanted);
 		if (code != EXIT_FINE || ferror(con->out))
 			return code;
 		/* Other signals, such as SIGWINCH, only cut the pause short. */
@@ -240,7 +241,7 @@ static enum exit_code watch(struct console *con, const char *wanted)
 	}
 }
 
-static enum exit_code run(struct console *con, int argc, char **argv)
+static enum exit_code run_status(struct console *con, int argc, char **argv)
 {
 	struct status_args args = { 0 };
 	int r;
@@ -249,7 +250,7 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	if (r)
 		return command_options_exit(r);
 	console_use_json(con, args.json);
-	return args.watch ? watch(con, args.session) : show(con, args.session);
+	return args.watch ? watch_sessions(con, args.session) : show_sessions(con, args.session);
 }
 
 const struct command command_status = {
@@ -258,5 +259,5 @@ const struct command command_status = {
 	.arguments = "[--json] [--watch] [SESSION]",
 	.notes = notes,
 	COMMAND_OPTIONS(options),
-	.run = run,
+	.run = run_status,
 };

@@ -34,16 +34,16 @@ static const char notes[] =
 	"Exit codes: 0 stopped, 1 no such session, timeout or failure, 2 usage, or no SESSION\n"
 	"given although several are alive.\n";
 
-static void on_log(void *ctx, enum perf_poke_log_level level, const char *msg)
+static void print_restore_message(void *ctx, enum perf_poke_log_level level, const char *msg)
 {
 	console_log_message(ctx, level, msg);
 }
 
 /* Restores kernel settings that killed sessions changed. Returns their number, or a negative errno.
  */
-static int restore(struct console *con)
+static int restore_leftovers(struct console *con)
 {
-	int r = perf_poke__restore(on_log, con);
+	int r = perf_poke__restore(print_restore_message, con);
 
 	if (r > 0)
 		console_info(con, "restored the kernel settings of killed sessions");
@@ -51,13 +51,13 @@ static int restore(struct console *con)
 }
 
 /* Asks a session to stop, or removes a dead one. */
-static enum exit_code ask(struct console *con, const struct session_entry *entry)
+static enum exit_code ask_session_to_stop(struct console *con, const struct session_entry *entry)
 {
 	int r = perf_poke__session_stop(entry->name);
 
 	if (!r) {
 		console_info(con, "session '%s' was dead: removed its leftovers", entry->name);
-		r = restore(con);
+		r = restore_leftovers(con);
 	}
 	/* -ENOENT: it has just ended. */
 	if (r >= 0 || r == -ENOENT)
@@ -68,7 +68,7 @@ static enum exit_code ask(struct console *con, const struct session_entry *entry
 
 /* The name may have been reused: compares the PID. Returns 1, 0, or a negative errno after printing
  * the error. */
-static int is_there(struct console *con, const struct session_entry *entry)
+static int is_session_alive(struct console *con, const struct session_entry *entry)
 {
 	_cleanup_(session_list_release) struct session_list now = { 0 };
 	const struct session_entry *found;
@@ -80,11 +80,11 @@ static int is_there(struct console *con, const struct session_entry *entry)
 	return found && found->alive && found->pid == entry->pid;
 }
 
-static enum exit_code wait_end(struct console *con, const struct session_entry *entry,
-			       uint64_t end_ns, uint64_t timeout_ns)
+static enum exit_code wait_for_session_end(struct console *con, const struct session_entry *entry,
+					   uint64_t end_ns, uint64_t timeout_ns)
 {
 	for (;;) {
-		int r = is_there(con, entry);
+		int r = is_session_alive(con, entry);
 
 		if (!r)
 			return EXIT_FINE;
@@ -100,8 +100,8 @@ static enum exit_code wait_end(struct console *con, const struct session_entry *
 }
 
 /* Asks all sessions before waiting for any. Continues after failures. */
-static enum exit_code stop(struct console *con, const struct session_entry *entries, size_t nr,
-			   uint64_t timeout_ns)
+static enum exit_code stop_sessions(struct console *con, const struct session_entry *entries,
+				    size_t nr, uint64_t timeout_ns)
 {
 	uint64_t end_ns = timeout_ns ? clock_ns(CLOCK_MONOTONIC) + timeout_ns : UINT64_MAX;
 	_cleanup_free_ enum exit_code *asked = calloc(nr, sizeof(*asked));
@@ -112,17 +112,17 @@ static enum exit_code stop(struct console *con, const struct session_entry *entr
 		return EXIT_FAILED;
 	}
 	for (size_t i = 0; i < nr; i++)
-		asked[i] = ask(con, &entries[i]);
+		asked[i] = ask_session_to_stop(con, &entries[i]);
 	for (size_t i = 0; i < nr; i++) {
 		if (entries[i].alive && asked[i] == EXIT_FINE)
-			asked[i] = wait_end(con, &entries[i], end_ns, timeout_ns);
+			asked[i] = wait_for_session_end(con, &entries[i], end_ns, timeout_ns);
 		if (asked[i] != EXIT_FINE)
 			code = asked[i];
 	}
 	return code;
 }
 
-static enum exit_code run(struct console *con, int argc, char **argv)
+static enum exit_code run_stop(struct console *con, int argc, char **argv)
 {
 	_cleanup_(session_list_release) struct session_list list = { 0 };
 	const struct session_entry *chosen;
@@ -141,11 +141,11 @@ static enum exit_code run(struct console *con, int argc, char **argv)
 	if (r)
 		return EXIT_FAILED;
 	if (args.all && list.nr)
-		return stop(con, list.entries, list.nr, args.timeout_ns);
-	if (args.all && restore(con) > 0)
+		return stop_sessions(con, list.entries, list.nr, args.timeout_ns);
+	if (args.all && restore_leftovers(con) > 0)
 		return EXIT_FINE;
 	code = session_list_choose(&list, con, args.session, &chosen);
-	return code == EXIT_FINE ? stop(con, chosen, 1, args.timeout_ns) : code;
+	return code == EXIT_FINE ? stop_sessions(con, chosen, 1, args.timeout_ns) : code;
 }
 
 const struct command command_stop = {
@@ -154,5 +154,5 @@ const struct command command_stop = {
 	.arguments = "[SESSION] [OPTIONS]",
 	.notes = notes,
 	COMMAND_OPTIONS(options),
-	.run = run,
+	.run = run_stop,
 };

@@ -329,7 +329,7 @@ void decode_by_perf(struct row_capture *capture, const struct perf_tool *perf, s
 		console_error(con, "%s", why ?: strerror(ENOMEM));
 		return;
 	}
-	r = view_argv(&file.facts, &options, perf->path, data, &argv);
+	r = perf_script_argv(&file.facts, &options, perf->path, data, &argv);
 	if (!r)
 		r = run_perf(capture, argv,
 			     facts_is_pt(&file.facts) ? LOAD_FUNCTION : LOAD_INTERRUPT);

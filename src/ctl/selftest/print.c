@@ -111,8 +111,8 @@ static int pack_capture(struct pack *pack, const char *folder, char **why)
 
 	if (fd < 0 || !top)
 		return -errno;
-	r = pack_begin(pack, top, why);
-	return r ? r : pack_tree(pack, fd, NULL, NULL, why);
+	r = pack_begin_folder(pack, top, why);
+	return r ? r : pack_add_capture(pack, fd, NULL, NULL, why);
 }
 
 static int pack_all(const struct bundle *bundle, int fd, char **why)
@@ -120,19 +120,21 @@ static int pack_all(const struct bundle *bundle, int fd, char **why)
 	const struct pack_sink sink = { .fd = fd, .progress = check_ending };
 	struct pack *pack = NULL;
 	bool same;
-	int r = pack_new(&pack, &sink, LAYOUT_SELFTEST, why);
+	int r = pack_new_archive(&pack, &sink, LAYOUT_SELFTEST, why);
 
 	if (!r)
-		r = pack_text(pack, "selftest.json", *bundle->lines, strlen(*bundle->lines), why);
+		r = pack_add_text(pack, "selftest.json", *bundle->lines, strlen(*bundle->lines),
+				  why);
 	if (!r)
-		r = pack_text(pack, "messages", *bundle->messages, strlen(*bundle->messages), why);
+		r = pack_add_text(pack, "messages", *bundle->messages, strlen(*bundle->messages),
+				  why);
 	if (!r)
-		r = host_pack(pack, NULL, &same, why);
+		r = pack_host_facts(pack, NULL, &same, why);
 	for (size_t i = 0; i < bundle->nr && !r; i++)
 		r = pack_capture(pack, bundle->captures[i], why);
 	if (!r)
-		r = pack_finish(pack, why);
-	pack_free(pack);
+		r = pack_finish_archive(pack, why);
+	pack_free_archive(pack);
 	return r;
 }
 

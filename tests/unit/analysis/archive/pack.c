@@ -20,7 +20,7 @@ TEST(knows_names_of_captures)
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		assert_true(layout_is_name(names[i]));
+		assert_true(layout_is_capture_name(names[i]));
 }
 
 TEST(refuses_other_names)
@@ -37,7 +37,7 @@ TEST(refuses_other_names)
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		assert_false(layout_is_name(names[i]));
+		assert_false(layout_is_capture_name(names[i]));
 }
 
 static void on_skipped(void *ctx, const char *name)
@@ -68,16 +68,16 @@ static void round_trip(int *told)
 	struct pack *pack = NULL;
 	char *why = NULL;
 
-	assert_int_equal(pack_new(&pack, &sink, TOP, &why), 0);
-	assert_int_equal(pack_tree(pack, from, on_skipped, told, &why), 0);
-	assert_int_equal(pack_text(pack, "host.json", "abc", 3, &why), 0);
-	assert_int_equal(pack_folder(pack, TRACED "/01", &why), 0);
-	assert_int_equal(pack_folder(pack, TRACED "/02", &why), 0);
-	assert_int_equal(pack_folder(pack, TRACED "/01", &why), 0);
-	assert_int_equal(pack_finish(pack, &why), 0);
-	pack_free(pack);
+	assert_int_equal(pack_new_archive(&pack, &sink, TOP, &why), 0);
+	assert_int_equal(pack_add_capture(pack, from, on_skipped, told, &why), 0);
+	assert_int_equal(pack_add_text(pack, "host.json", "abc", 3, &why), 0);
+	assert_int_equal(pack_add_folder(pack, TRACED "/01", &why), 0);
+	assert_int_equal(pack_add_folder(pack, TRACED "/02", &why), 0);
+	assert_int_equal(pack_add_folder(pack, TRACED "/01", &why), 0);
+	assert_int_equal(pack_finish_archive(pack, &why), 0);
+	pack_free_archive(pack);
 	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
-	assert_int_equal(unpack(&source, to, &limits, &top, &why), 0);
+	assert_int_equal(unpack_archive(&source, to, &limits, &top, &why), 0);
 	assert_null(why);
 	assert_string_equal(top, TOP);
 }
@@ -132,10 +132,10 @@ static void interrupt_pack(int fd)
 	struct pack *pack = NULL;
 	char *why = NULL;
 
-	assert_int_equal(pack_new(&pack, &sink, TOP, &why), 0);
-	assert_int_equal(pack_tree(pack, folder->fd, NULL, NULL, &why), -EINTR);
+	assert_int_equal(pack_new_archive(&pack, &sink, TOP, &why), 0);
+	assert_int_equal(pack_add_capture(pack, folder->fd, NULL, NULL, &why), -EINTR);
 	assert_null(why);
-	pack_free(pack);
+	pack_free_archive(pack);
 }
 
 /* What is freed stays in lists of the C library; libarchive's buffers would take 10 KB each time.
@@ -160,7 +160,7 @@ static void check_top(const char *name, const char *expected)
 
 	assert_int_equal(mkdirat(folder->fd, name, 0700), 0);
 	assert_true(asprintf(&path, "%s/%s/../%s/.", folder->path, name, name) > 0);
-	assert_int_equal(archiving_top(path, &top), 0);
+	assert_int_equal(archive_top_folder(path, &top), 0);
 	assert_string_equal(top, expected);
 }
 
@@ -174,7 +174,7 @@ TEST_IN_FOLDER(names_the_top)
 	check_top("a capture", "capture");
 	check_top(TOP "\n", "capture");
 	check_top("n\xc3\xa4me", "capture");
-	assert_int_equal(archiving_top("/nowhere", &none), -ENOENT);
+	assert_int_equal(archive_top_folder("/nowhere", &none), -ENOENT);
 }
 
 /* This program, by its own build id. */
@@ -188,17 +188,17 @@ TEST(finds_what_was_traced)
 
 	if (!file.id.size)
 		skip();
-	found = traced_open(&file);
+	found = traced_file_open(&file);
 	assert_true(found >= 0);
 	closep(&found);
 	/* Its symbols are in the file itself. */
-	assert_int_equal(traced_open_debug(&file, fd), -ENOENT);
+	assert_int_equal(traced_file_open_debug(&file, fd), -ENOENT);
 	files_hex(&file.id, hex);
 	assert_int_equal(strlen(hex), 2 * file.id.size);
 	file.id.bytes[0] ^= 1;
-	assert_int_equal(traced_open(&file), -ESTALE);
+	assert_int_equal(traced_file_open(&file), -ESTALE);
 	file.name = "/dev/null";
-	assert_int_equal(traced_open(&file), -ENOENT);
+	assert_int_equal(traced_file_open(&file), -ENOENT);
 }
 
 TEST_IN_FOLDER(tells_of_the_host)
@@ -220,7 +220,7 @@ TEST_IN_FOLDER(tells_of_the_host)
 	put_file(folder->fd, "sys/devices/system/cpu/isolated", "2\n");
 	put_file(folder->fd, "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
 		 "performance\n");
-	facts = host_facts(folder->fd, &capture);
+	facts = host_facts_json(folder->fd, &capture);
 	text = json_object_to_json_string_ext(facts, JSON_C_TO_STRING_PLAIN);
 	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
 		if (!strstr(text, wanted[i]))

@@ -40,7 +40,7 @@ TEST(strips_what_a_compiler_adds)
 		{ "", "" },
 	};
 
-	check(fingerprint_function, rows, ARRAY_SIZE(rows));
+	check(fingerprint_function_name, rows, ARRAY_SIZE(rows));
 }
 
 TEST(strips_ids_of_tasks)
@@ -63,7 +63,7 @@ TEST(strips_ids_of_tasks)
 		{ "4", "4" },
 	};
 
-	check(fingerprint_task, rows, ARRAY_SIZE(rows));
+	check(fingerprint_task_name, rows, ARRAY_SIZE(rows));
 }
 
 /* Names of /proc/interrupts. */
@@ -84,7 +84,7 @@ TEST(strips_instances_of_devices)
 		{ "rtc0", "rtc" },
 	};
 
-	check(fingerprint_irq, rows, ARRAY_SIZE(rows));
+	check(fingerprint_irq_name, rows, ARRAY_SIZE(rows));
 }
 
 /* One recorder names the vector, another one its entry function. */
@@ -108,7 +108,7 @@ TEST(names_entries_alike)
 		{ "asm_exc_page_fault", "[page_fault]" },
 	};
 
-	check(fingerprint_entry, rows, ARRAY_SIZE(rows));
+	check(fingerprint_entry_token, rows, ARRAY_SIZE(rows));
 }
 
 static void fingerprint_of(struct fingerprint *fingerprint, struct account *account)

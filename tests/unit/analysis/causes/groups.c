@@ -12,7 +12,7 @@
 
 static int parse(struct known *known, const char *text, char **why)
 {
-	return known_parse(known, text, strlen(text), why);
+	return known_causes_parse(known, text, strlen(text), why);
 }
 
 TEST(says_which_cause_is_wrong)
@@ -58,7 +58,7 @@ TEST(says_which_cause_is_wrong)
 
 TEST(takes_what_people_write)
 {
-	_cleanup_(known_release) struct known known = { 0 };
+	_cleanup_(known_causes_release) struct known known = { 0 };
 	_cleanup_free_ char *why = NULL;
 
 	assert_int_equal(parse(&known,
@@ -83,16 +83,16 @@ static void see(struct causes *causes, const char *kind, const char *chain, uint
 	_cleanup_free_ char *path = NULL;
 
 	assert_true(asprintf(&path, "folder/%zu", causes->nr) > 0);
-	assert_int_equal(causes_add(causes,
-				    &(struct sighting){
-					    .path = path,
-					    .host = host,
-					    .sentence = chain,
-					    .wall_ns = wall_ns,
-					    .latency_ns = latency_ns,
-					    .cpu = cpu,
-				    },
-				    &fingerprint),
+	assert_int_equal(causes_add_sighting(causes,
+					     &(struct sighting){
+						     .path = path,
+						     .host = host,
+						     .sentence = chain,
+						     .wall_ns = wall_ns,
+						     .latency_ns = latency_ns,
+						     .cpu = cpu,
+					     },
+					     &fingerprint),
 			 0);
 }
 
@@ -106,14 +106,14 @@ TEST(groups_what_is_equal)
 	see(&causes, "irqs-off", SEEN, 60000, 2000, 3, "a");
 	see(&causes, "irqs-off", SEEN, 50000, 9000, 1, "a");
 	see(&causes, "irqs-off", "acme_flush<acme_write<[ioctl]", 50000, 9000, 1, "a");
-	assert_int_equal(causes_sort(&causes), 0);
+	assert_int_equal(causes_sort_groups(&causes), 0);
 	assert_int_equal(causes.nr, 5);
 	assert_int_equal(causes.nr_groups, 3);
 	group = causes.groups[0];
 	assert_int_equal(group->count, 3);
 	assert_string_equal(group->fingerprint.id, "irqs-off/acme_flush:58cb5389");
-	assert_ptr_equal(causes_find(&causes, "irqs-off/acme_flush:58cb5389"), group);
-	assert_null(causes_find(&causes, "irqs-off/acme_flush:00000000"));
+	assert_ptr_equal(causes_find_group(&causes, "irqs-off/acme_flush:58cb5389"), group);
+	assert_null(causes_find_group(&causes, "irqs-off/acme_flush:00000000"));
 	assert_int_equal(group->worst->latency_ns, 60000);
 	assert_string_equal(group->worst->path, "folder/2");
 	assert_int_equal(group->p50_ns, 50000);
@@ -129,7 +129,7 @@ TEST(groups_what_is_equal)
 static enum known_state judged(const char *known_text, const char *chain, uint64_t latency_ns)
 {
 	_cleanup_(causes_release) struct causes causes = { 0 };
-	_cleanup_(known_release) struct known known = { 0 };
+	_cleanup_(known_causes_release) struct known known = { 0 };
 	_cleanup_free_ char *why = NULL;
 	const struct known_cause *cause;
 	struct known_judge judge = {
@@ -140,8 +140,8 @@ static enum known_state judged(const char *known_text, const char *chain, uint64
 
 	assert_int_equal(parse(&known, known_text, &why), 0);
 	see(&causes, "irqs-off", chain, latency_ns, 1000, 1, "a");
-	assert_int_equal(causes_sort(&causes), 0);
-	return known_judge(&judge, causes.groups[0], &cause);
+	assert_int_equal(causes_sort_groups(&causes), 0);
+	return known_judge_group(&judge, causes.groups[0], &cause);
 }
 
 TEST(tells_new_from_known)
@@ -186,7 +186,7 @@ TEST(forgets_what_has_expired)
 TEST(writes_what_it_reads)
 {
 	_cleanup_(causes_release) struct causes causes = { 0 };
-	_cleanup_(known_release) struct known known = { 0 };
+	_cleanup_(known_causes_release) struct known known = { 0 };
 	_cleanup_free_ char *why = NULL;
 	_cleanup_free_ char *text = NULL;
 	size_t size;
@@ -202,8 +202,8 @@ TEST(writes_what_it_reads)
 		0);
 	see(&causes, "irqs-off", SEEN, 83412, 3000, 1, "b");
 	see(&causes, "thread", "task:stress", 90000, 1000, 2, "a");
-	assert_int_equal(causes_sort(&causes), 0);
-	assert_int_equal(known_write(file, &known, &causes), 0);
+	assert_int_equal(causes_sort_groups(&causes), 0);
+	assert_int_equal(known_causes_write(file, &known, &causes), 0);
 	fclose(file);
 	assert_string_equal(text, "{\n"
 				  "  \"version\": 3,\n"

@@ -31,7 +31,7 @@ TEST_IN_FOLDER(reads_events)
 
 	tracepoints = made_tracepoints_open(folder, formats, 2, samples,
 					    sizeof(samples) / sizeof(*samples), "");
-	assert_int_equal(marks_read(&marks, &watched, tracepoints, 0), 0);
+	assert_int_equal(span_marks_read(&marks, &watched, tracepoints, 0), 0);
 	assert_int_equal(marks.nr, 3);
 	assert_int_equal(marks.array[0].at, 90);
 	assert_int_equal(marks.array[2].thread, 7);
@@ -43,7 +43,7 @@ static struct marks find(struct account *account, const struct watched *watched)
 {
 	struct marks marks = {};
 
-	assert_int_equal(marks_find(&marks, watched, account->spans), 0);
+	assert_int_equal(span_marks_find(&marks, watched, account->spans), 0);
 	spans_free(account->spans);
 	return marks;
 }

@@ -104,7 +104,7 @@ TEST_IN_FOLDER(reads_a_capture)
 	assert_string_equal(facts.release, "7.3");
 	assert_string_equal(facts.hostname, "lab");
 	assert_string_equal(facts.model, "486");
-	assert_string_equal(facts_task(&facts, task, sizeof(task)), "a b/7, thread 8");
+	assert_string_equal(facts_format_task(&facts, task, sizeof(task)), "a b/7, thread 8");
 }
 
 TEST_IN_FOLDER(puts_times_in_order)

@@ -34,7 +34,7 @@ static void check(const char *word, const char *path, const char *said)
 {
 	_cleanup_free_ char *chosen = NULL;
 	_cleanup_free_ char *why = NULL;
-	int r = folder_choose(word, &chosen, &why);
+	int r = capture_folder_choose(word, &chosen, &why);
 
 	assert_string_equal(why ?: "", said);
 	assert_int_equal(r, path ? 0 : strstr(said, "required") ? -ENOENT : -ENOTDIR);
@@ -65,10 +65,10 @@ TEST(chooses)
 	check(FOLDER_DEFAULT "/b", FOLDER_DEFAULT "/b", "");
 	check("/nowhere", "/nowhere", "");
 
-	assert_int_equal(folder_poked(FOLDER_DEFAULT, 7, &path), 0);
+	assert_int_equal(capture_folder_of_poke(FOLDER_DEFAULT, 7, &path), 0);
 	assert_string_equal(path, FOLDER_DEFAULT "/a");
-	assert_int_equal(folder_poked(FOLDER_DEFAULT, 8, &path), -ENOENT);
-	assert_int_equal(folder_poked("/nowhere", 7, &path), -ENOENT);
+	assert_int_equal(capture_folder_of_poke(FOLDER_DEFAULT, 8, &path), -ENOENT);
+	assert_int_equal(capture_folder_of_poke("/nowhere", 7, &path), -ENOENT);
 }
 
 /* Frames of this test's own program. */

@@ -219,7 +219,7 @@ TEST_IN_FOLDER(names_tasks_by_the_spike)
 
 	assert_int_equal(spans_new(&spans), 0);
 	assert_int_equal(read_events(spans, samples, ARRAY_SIZE(samples), 0), 0);
-	assert_int_equal(events_spans_name(spans, &schedule, &spike), 0);
+	assert_int_equal(events_spans_name_tasks(spans, &schedule, &spike), 0);
 	check_lane(spans, LANE_TASKS,
 		   "0 thread a b 7 10-20\n0 thread c  8 20-30\n0 thread tid 9 30-90 cut\n");
 }

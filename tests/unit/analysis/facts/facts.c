@@ -54,7 +54,7 @@ static void check(const struct hardware_facts *facts, const struct power *power,
 		  const char *expected)
 {
 	_cleanup_free_ char *text =
-		WRITTEN(file, hardware_put(file, facts, power, EXPECTED, 200 * US));
+		WRITTEN(file, hardware_put_causes(file, facts, power, EXPECTED, 200 * US));
 
 	assert_string_equal(text, expected);
 }
@@ -95,13 +95,13 @@ TEST(blames)
 	struct hardware_facts facts = nothing;
 
 	facts.smis = 1;
-	assert_string_equal(hardware_blamed(&facts, 200 * US), "");
+	assert_string_equal(hardware_blamed_name(&facts, 200 * US), "");
 	facts.since_ns = 2000 * US;
-	assert_string_equal(hardware_blamed(&facts, 200 * US), "smi");
+	assert_string_equal(hardware_blamed_name(&facts, 200 * US), "smi");
 	facts.late_steal_ns = 100 * US;
-	assert_string_equal(hardware_blamed(&facts, 200 * US), "steal");
+	assert_string_equal(hardware_blamed_name(&facts, 200 * US), "steal");
 	facts.late_steal_ns = facts.smis = 0;
-	assert_string_equal(hardware_blamed(&facts, 200 * US), "");
+	assert_string_equal(hardware_blamed_name(&facts, 200 * US), "");
 }
 
 static void check_counts(const struct hardware_facts *facts, const char *expected)

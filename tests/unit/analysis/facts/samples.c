@@ -48,8 +48,8 @@ static void check_wanted(const struct samples *samples, const struct samples_wan
 	struct samples_mostly mostly;
 	_cleanup_free_ char *text = NULL;
 
-	assert_int_equal(samples_find(&mostly, samples, names, want), 0);
-	text = WRITTEN(file, samples_put(file, &mostly, names, ""));
+	assert_int_equal(samples_find_mostly(&mostly, samples, names, want), 0);
+	text = WRITTEN(file, samples_put_mostly(file, &mostly, names, ""));
 	assert_string_equal(text, expected);
 }
 
@@ -121,7 +121,7 @@ static void add_callchain(struct samples *samples, const uint64_t *addresses, ui
 		.callchain = { (const uint8_t *)addresses, size },
 	};
 
-	assert_int_equal(samples_add(samples, names, NULL, &event), 0);
+	assert_int_equal(samples_add_event(samples, names, NULL, &event), 0);
 }
 
 /* Context markers are no addresses; cut entries are left out; user space has no functions. */
@@ -188,7 +188,7 @@ TEST_IN_FOLDER(counts_cold_code_of_a_function)
 			.callchain = { (const uint8_t *)stacks[i], i ? 24 : 32 },
 		};
 
-		assert_int_equal(samples_add(&samples, names, tracepoints, &event), 0);
+		assert_int_equal(samples_add_event(&samples, names, tracepoints, &event), 0);
 	}
 	assert_int_equal(samples.period_ns, 250000);
 	check(&samples, 5, 5, "3 of 3 samples in devkmsg_write() < vfs_write()");

@@ -94,7 +94,7 @@ static void read_all(struct schedule *schedule, struct names *names,
 	struct tracepoint_event event;
 
 	while (tracepoints_next(tracepoints, &event))
-		assert_int_equal(schedule_add(schedule, names, &event), 0);
+		assert_int_equal(schedule_add_event(schedule, names, &event), 0);
 	assert_int_equal(schedule_add_comms(schedule, names, tracepoints_file(tracepoints)), 0);
 }
 
@@ -113,7 +113,7 @@ static void check_stays(const struct made_sample *samples, size_t nr,
 
 	assert_int_equal(names_new(&names), 0);
 	read_all(&schedule, names, samples, nr);
-	assert_int_equal(schedule_follow(&schedule, 7, 100, 200, known, &stays), 0);
+	assert_int_equal(schedule_follow_thread(&schedule, 7, 100, 200, known, &stays), 0);
 	for (size_t i = 0; i < stays.nr; i++)
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s %d %d-%d ",
 			 states[stays.list[i].state], stays.list[i].unsure ? "?" : "",
@@ -363,13 +363,13 @@ TEST_IN_FOLDER(names_threads)
 
 	assert_int_equal(names_new(&names), 0);
 	read_all(&schedule, names, samples, ARRAY_SIZE(samples));
-	assert_string_equal(names_get(names, schedule_name(&schedule, 7, 200)), "late");
-	assert_string_equal(names_get(names, schedule_name(&schedule, 7, 92)), "task7");
-	assert_string_equal(names_get(names, schedule_name(&schedule, 8, 200)), "task8");
-	assert_string_equal(names_get(names, schedule_name(&schedule, 30, 100)), "waker");
-	assert_string_equal(names_get(names, schedule_name(&schedule, 30, 115)), "forked");
-	assert_string_equal(names_get(names, schedule_name(&schedule, 30, 200)), "executed");
-	assert_int_equal(schedule_name(&schedule, 31, 200), 0);
+	assert_string_equal(names_get(names, schedule_thread_name(&schedule, 7, 200)), "late");
+	assert_string_equal(names_get(names, schedule_thread_name(&schedule, 7, 92)), "task7");
+	assert_string_equal(names_get(names, schedule_thread_name(&schedule, 8, 200)), "task8");
+	assert_string_equal(names_get(names, schedule_thread_name(&schedule, 30, 100)), "waker");
+	assert_string_equal(names_get(names, schedule_thread_name(&schedule, 30, 115)), "forked");
+	assert_string_equal(names_get(names, schedule_thread_name(&schedule, 30, 200)), "executed");
+	assert_int_equal(schedule_thread_name(&schedule, 31, 200), 0);
 	schedule_release(&schedule);
 	names_free(names);
 }

@@ -80,9 +80,9 @@ static void read_again(int cpu, uint64_t begin)
 	senders = (struct senders){ 0 };
 	while (tracepoints_next(tracepoints, &event)) {
 		if (event.time >= begin)
-			senders_take(&senders, tracepoints, &event, cpu);
+			senders_add_event(&senders, tracepoints, &event, cpu);
 	}
-	senders_name(&senders, tracepoints_file(tracepoints));
+	senders_add_names(&senders, tracepoints_file(tracepoints));
 }
 
 static void read_all(const struct made_sample *samples, size_t nr, int cpu, uint64_t begin)
@@ -221,7 +221,7 @@ TEST_IN_FOLDER(names_callers)
 	senders = (struct senders){ 0 };
 	assert_true(tracepoints_next(tracepoints, &event));
 	event.callchain = (struct perfdata_bytes){ (const uint8_t *)frames, sizeof(frames) };
-	senders_take(&senders, tracepoints, &event, 3);
+	senders_add_event(&senders, tracepoints, &event, 3);
 	assert_int_equal(senders.rows[0].nr_callers, 2);
 	assert_string_equal(senders.rows[0].callers[0], "ipi_mb");
 	assert_string_equal(senders.rows[0].callers[1], "vmstat_update");
@@ -261,8 +261,8 @@ TEST(says_who_it_was)
 	strcpy(sender.callers[0], "membarrier_private_expedited");
 	strcpy(sender.callers[1], "__x64_sys_membarrier");
 	sender.nr_callers = 2;
-	text = WRITTEN(file, sender_put(file, &sender);
-		       sender_put(file, &(struct sender){ .cpu = 2 }));
+	text = WRITTEN(file, sender_put_text(file, &sender);
+		       sender_put_text(file, &(struct sender){ .cpu = 2 }));
 	assert_string_equal(text, ", sent by CPU 0, task 1234 gpu-poller, from "
 				  "membarrier_private_expedited() < __x64_sys_membarrier()"
 				  ", sent by CPU 2, idle");

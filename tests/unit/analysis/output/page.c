@@ -88,7 +88,7 @@ int main(int argc, char **argv)
 	if (!r)
 		r = comparison_make(&comparison, &watched, 100);
 	if (!r)
-		r = html_write(file, &comparison.here, &comparison);
+		r = html_report_write(file, &comparison.here, &comparison);
 	if (fclose(file))
 		r = -EIO;
 	comparison_release(&comparison);

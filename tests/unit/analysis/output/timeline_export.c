@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "output/timeline_export.h"
+#include "output/fxt.h"
 #include "test.h"
 
 #define SPIKE UINT64_C(7873179004)
@@ -8,7 +8,7 @@ static void is(const char *s, uint64_t begin, uint64_t end)
 {
 	uint64_t from = 1, to = 2;
 
-	assert_int_equal(window_parse(s, SPIKE, &from, &to), 0);
+	assert_int_equal(time_window_parse(s, SPIKE, &from, &to), 0);
 	assert_int_equal(from, begin);
 	assert_int_equal(to, end);
 }
@@ -17,7 +17,7 @@ static void fails(const char *s, uint64_t spike, int r)
 {
 	uint64_t from = 1, to = 2;
 
-	assert_int_equal(window_parse(s, spike, &from, &to), r);
+	assert_int_equal(time_window_parse(s, spike, &from, &to), r);
 	assert_int_equal(from, 1);
 	assert_int_equal(to, 2);
 }

@@ -136,7 +136,8 @@ static char *words(const char *text, const struct view_options *options)
 
 	assert_int_equal(open_text(&file, text, &why), 0);
 	assert_null(why);
-	assert_int_equal(view_argv(&file.facts, options, "/bin/perf", "a dir/perf.data", &argv), 0);
+	assert_int_equal(
+		perf_script_argv(&file.facts, options, "/bin/perf", "a dir/perf.data", &argv), 0);
 	return WRITTEN(file, for (size_t i = 0; argv[i]; i++)
 				     fprintf(file, "%s<%s>", i ? " " : "", argv[i]));
 }

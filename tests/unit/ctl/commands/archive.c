@@ -10,8 +10,8 @@ struct either_args {
 static int either_parse(struct either_args *args, struct console *con, int argc, char **argv)
 {
 	if (!strcmp(argv[1], "archive"))
-		return archive_parse(&args->archive, con, argc, argv);
-	return open_parse(&args->open, con, argc, argv);
+		return archive_parse_args(&args->archive, con, argc, argv);
+	return open_parse_args(&args->open, con, argc, argv);
 }
 
 #define PARSED_WORDS "perf-poke-ctl"

@@ -4,7 +4,7 @@
 #include "parsed.h"
 
 #define PARSED_WORDS "perf-poke-ctl", "export"
-PARSED_BY(struct export_args, export_parse, nothing_to_release)
+PARSED_BY(struct export_args, export_parse_args, nothing_to_release)
 
 TEST(parses)
 {

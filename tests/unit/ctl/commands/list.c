@@ -5,7 +5,7 @@
 #include "parsed.h"
 
 #define PARSED_WORDS "perf-poke-ctl", "list"
-PARSED_BY(struct list_args, list_parse, nothing_to_release)
+PARSED_BY(struct list_args, list_parse_args, nothing_to_release)
 
 TEST(maps_options)
 {
@@ -88,19 +88,19 @@ TEST(filters)
 	const int other[] = { 1, 2 }, among[] = { 2, 3 };
 	struct list_args args = { 0 };
 
-	assert_true(list_wants(&args, NULL, 0, &file));
+	assert_true(list_wants_capture(&args, NULL, 0, &file));
 	args.cpus = "given";
-	assert_false(list_wants(&args, other, 2, &file));
-	assert_true(list_wants(&args, among, 2, &file));
+	assert_false(list_wants_capture(&args, other, 2, &file));
+	assert_true(list_wants_capture(&args, among, 2, &file));
 	args.min_latency_ns = 50;
-	assert_true(list_wants(&args, among, 2, &file));
+	assert_true(list_wants_capture(&args, among, 2, &file));
 	args.min_latency_ns = 51;
-	assert_false(list_wants(&args, among, 2, &file));
+	assert_false(list_wants_capture(&args, among, 2, &file));
 	args.min_latency_ns = 0;
 	args.since_ns = 70;
-	assert_true(list_wants(&args, among, 2, &file));
+	assert_true(list_wants_capture(&args, among, 2, &file));
 	args.since_ns = 71;
-	assert_false(list_wants(&args, among, 2, &file));
+	assert_false(list_wants_capture(&args, among, 2, &file));
 }
 
 #define ENTRY(name, bytes, when, on, late)                                                         \
@@ -127,12 +127,12 @@ TEST(sorts)
 		char found[5] = "";
 
 		/* With equal latencies the older capture comes first. */
-		list_sort(entries, ARRAY_SIZE(entries), order);
+		list_sort_entries(entries, ARRAY_SIZE(entries), order);
 		for (size_t i = 0; i < ARRAY_SIZE(entries); i++)
 			found[i] = entries[i].capture->path[0];
 		assert_string_equal(found, expected[order]);
 	}
-	list_sort(NULL, 0, LIST_BY_TIME);
+	list_sort_entries(NULL, 0, LIST_BY_TIME);
 }
 
 int main(void)

@@ -4,7 +4,7 @@
 #include "parsed.h"
 
 #define PARSED_WORDS "perf-poke-ctl", "script"
-PARSED_BY(struct script_args, script_parse, nothing_to_release)
+PARSED_BY(struct script_args, script_parse_args, nothing_to_release)
 
 TEST(has_defaults)
 {

@@ -6,7 +6,7 @@
 #include "parsed.h"
 
 #define PARSED_WORDS "perf-poke-ctl", "start"
-PARSED_BY(struct start_args, start_parse, start_release)
+PARSED_BY(struct start_args, start_parse_args, start_release_args)
 
 TEST(has_defaults)
 {

@@ -75,7 +75,7 @@ static struct perf_poke_session session(void)
 static void show(FILE *file, const char *title, const struct perf_poke_session *shown)
 {
 	fprintf(file, "# %s\n", title);
-	status_print(file, shown);
+	status_print_session(file, shown);
 	fputc('\n', file);
 }
 
