@@ -186,7 +186,9 @@ static bool was_preempted(const struct spike_stack *stack)
 		if (!strcmp(stack->frames[i].name, "schedule"))
 			return false;
 	}
-	return !stack->frames[end].user;
+	/* The last switch of a thread that ends is no preemption either. */
+	return end == stack->nr ||
+	       (!stack->frames[end].user && strcmp(stack->frames[end].name, "do_task_dead") != 0);
 }
 
 /* The timer's interrupt hits the culprit, or a function that it calls. If the thread was switched
@@ -350,9 +352,10 @@ static void fingerprint_of_reported(struct fingerprint *to, const struct facts *
  * done. */
 static bool may_wait_for_thread(const char *token)
 {
-	static const char *const others[] = { "aio",  "disk",	"io_uring",  "memory", "page_fault",
-					      "rcu",  "sleep",	"timerfd",   "tty",    "work",
-					      "poll", "signal", "writeback", "socket" };
+	static const char *const others[] = { "aio",	    "disk", "io_uring", "memory",
+					      "page_fault", "rcu",  "sleep",	"timerfd",
+					      "tty",	    "work", "poll",	"writeback",
+					      "socket" };
 
 	for (size_t i = 0; token && i < ARRAY_SIZE(others); i++) {
 		if (!strcmp(token, others[i]))

@@ -327,8 +327,17 @@ TEST(tells_preempted_threads_from_sleepers)
 	/* Voluntary preemption, from Debian's 6.12. */
 	static const char *const between[] = { "__schedule", "__cond_resched", "process_one_work",
 					       "worker_thread", "kthread" };
+	static const char *const ended[] = { "__schedule", "do_task_dead", "do_exit",
+					     "do_group_exit", "get_signal" };
 	struct fingerprint found;
 	struct account account;
+
+	assert_int_equal(TIMELINE(&account, false, TASK(0, "acme 7")), 0);
+	account.facts.spike.kind = PERF_POKE_TRIGGER_THREAD;
+	account.facts.stack.tid = 7;
+	give_stack(&account, ended, ARRAY_SIZE(ended));
+	fingerprint_of(&found, &account);
+	check_text(&found, "v3 thread task:acme");
 
 	assert_int_equal(TIMELINE(&account, false, TASK(0, "kworker/1:1 7")), 0);
 	account.facts.spike.kind = PERF_POKE_TRIGGER_THREAD;

@@ -59,6 +59,8 @@ static const char *const functions[] = {
 	"handle_softirqs",
 	"do_signal_stop",
 	"get_signal",
+	"do_sigtimedwait",
+	"__x64_sys_rt_sigtimedwait",
 	"do_sys_poll",
 	"__x64_sys_poll",
 	"u:pthread_mutex_lock",
@@ -348,6 +350,17 @@ static void names_what_it_waited_for(FILE *file)
 	    WAKE(194000, 33, "other", LATE, "try_to_wake_up"), RESUMES);
 }
 
+/* Two programs that wait for a signal wait for different threads. */
+static void tells_senders_of_a_signal_apart(FILE *file)
+{
+	static const char wait[] = "schedule do_sigtimedwait __x64_sys_rt_sigtimedwait u:request";
+
+	SAY(0, SPAN, NULL, RUNS, IDLES(101000, 1, wait),
+	    WAKE(194000, 33, "sender", LATE, "try_to_wake_up"), RESUMES);
+	SAY(0, SPAN, NULL, RUNS, IDLES(101000, 1, wait),
+	    WAKE(194000, 33, "other", LATE, "try_to_wake_up"), RESUMES);
+}
+
 static void tells_a_timeout_apart(FILE *file)
 {
 	static const char poll[] = "schedule do_sys_poll __x64_sys_poll do_syscall_64 u:request";
@@ -463,12 +476,12 @@ static void open_kernel(void)
 TEST_IN_FOLDER(prints_what_the_golden_file_has)
 {
 	static const struct golden_part parts[] = {
-		PART(names_who_held_a_lock),	    PART(follows_the_chain_of_waits),
-		PART(names_sleeps_of_its_own),	    PART(deduces_that_its_timer_woke_it),
-		PART(names_what_it_waited_for),	    PART(tells_a_timeout_apart),
-		PART(says_what_is_not_recorded),    PART(names_who_ran_instead),
-		PART(names_what_it_executed),	    PART(names_threads_that_took_turns),
-		PART(names_parts_of_a_late_thread),
+		PART(names_who_held_a_lock),	       PART(follows_the_chain_of_waits),
+		PART(names_sleeps_of_its_own),	       PART(deduces_that_its_timer_woke_it),
+		PART(names_what_it_waited_for),	       PART(tells_a_timeout_apart),
+		PART(tells_senders_of_a_signal_apart), PART(says_what_is_not_recorded),
+		PART(names_who_ran_instead),	       PART(names_what_it_executed),
+		PART(names_threads_that_took_turns),   PART(names_parts_of_a_late_thread),
 	};
 
 	open_kernel();
