@@ -39,9 +39,18 @@ struct config {
 /* Logs the reason of a failure; nothing is to be destroyed then. */
 int config_init(struct config *config, const struct perf_poke_opts *opts);
 /* Whether the tracer timerlat arms the timers. */
-bool config_is_timerlat(const struct config *config);
+static inline bool config_is_timerlat(const struct config *config)
+{
+	return config->opts.workload == PERF_POKE_WORKLOAD_TIMERLAT ||
+	       config->opts.workload == PERF_POKE_WORKLOAD_USER;
+}
+
 /* Whether the tracer timerlat or osnoise runs. */
-bool config_is_tracer(const struct config *config);
+static inline bool config_is_tracer(const struct config *config)
+{
+	return config_is_timerlat(config) || config->opts.workload == PERF_POKE_WORKLOAD_OSNOISE;
+}
+
 /* 1 to SESSION_NAME_MAX of A-Z a-z 0-9 . _ - other than "." and "..". */
 bool session_name_valid(const char *name);
 

@@ -279,17 +279,6 @@ bool session_name_valid(const char *name)
 	       strcmp(name, ".") && strcmp(name, "..");
 }
 
-bool config_is_timerlat(const struct config *config)
-{
-	return config->opts.workload == PERF_POKE_WORKLOAD_TIMERLAT ||
-	       config->opts.workload == PERF_POKE_WORKLOAD_USER;
-}
-
-bool config_is_tracer(const struct config *config)
-{
-	return config_is_timerlat(config) || config->opts.workload == PERF_POKE_WORKLOAD_OSNOISE;
-}
-
 void config_destroy(struct config *config)
 {
 	free(config->cpus);
