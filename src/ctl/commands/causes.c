@@ -387,46 +387,37 @@ static int read_known_file(struct known *known, struct console *con, const struc
 	return r;
 }
 
-static enum exit_code run_causes_parsed(struct console *con, const struct causes_args *args)
+static enum exit_code run_causes(struct console *con, int argc, char **argv)
 {
 	_cleanup_(known_causes_release) struct known known = { 0 };
 	_cleanup_(causes_release) struct causes causes = { 0 };
-	struct known_judge judge = {
-		.known = &known,
-		.worse_percent = args->worse_percent,
-	};
+	_cleanup_free_ void *paths = NULL;
+	struct known_judge judge = { .known = &known };
 	struct analysis_hooks hooks;
-	int r = 0;
+	struct causes_args args;
+	int r = causes_parse(&args, con, argc, argv);
 
-	if (reader_begin(con, args->max_size, ""))
+	paths = args.paths;
+	console_use_json(con, args.json);
+	if (r)
+		return command_options_exit(r);
+	judge.worse_percent = args.worse_percent;
+	if (reader_begin(con, args.max_size, ""))
 		return EXIT_FAILED;
 	set_judge_date(&judge);
-	if (read_known_file(&known, con, args))
+	if (read_known_file(&known, con, &args))
 		return EXIT_USAGE;
 	reader_hooks(con, &hooks);
-	for (size_t i = 0; i < args->nr_paths && !r; i++)
-		r = causes_collect(&causes, &hooks, args->paths[i]);
+	for (size_t i = 0; i < args.nr_paths && !r; i++)
+		r = causes_collect(&causes, &hooks, args.paths[i]);
 	if (!r)
 		r = causes_sort_groups(&causes);
 	if (r) {
 		console_error(con, "%s", reader_strerror(r));
 		return EXIT_FAILED;
 	}
-	print_causes(con, &causes, args->known ? &judge : NULL);
-	return write_causes_files(&(struct writing){ con, args, &causes, &judge });
-}
-
-static enum exit_code run_causes(struct console *con, int argc, char **argv)
-{
-	enum exit_code code;
-	struct causes_args args;
-	int r;
-
-	r = causes_parse(&args, con, argc, argv);
-	console_use_json(con, args.json);
-	code = r ? command_options_exit(r) : run_causes_parsed(con, &args);
-	free(args.paths);
-	return code;
+	print_causes(con, &causes, args.known ? &judge : NULL);
+	return write_causes_files(&(struct writing){ con, &args, &causes, &judge });
 }
 
 const struct command command_causes = {

@@ -334,11 +334,28 @@ static enum exit_code finish_selftest(struct selftest *s)
 	return s->nr_wrong ? EXIT_FAILED : EXIT_FINE;
 }
 
-static enum exit_code run_selftest_in(struct selftest *s, const char *folder)
+/* Fails before the work if it can. */
+static enum exit_code run_all_combinations(struct selftest *s)
 {
+	_cleanup_free_ char *folder = strfmt("%s/perf-poke.XXXXXX", getenv("TMPDIR") ?: "/tmp");
+	_cleanup_free_ char *why = NULL;
 	enum exit_code code = EXIT_FAILED;
+	struct ending ending;
 	int r;
 
+	if (find_needed_capabilities(s) || choose_selftest_cpu(s) ||
+	    (s->args->output && try_output_file(s->con, s->args->output, s->args->force)) ||
+	    (s->args->keep && make_keep_folder(s->con, s->args->keep)))
+		return EXIT_FAILED;
+	if (!perf_tool_find(&s->perf, &why))
+		s->run.perf = &s->perf;
+	ending_catch(&ending);
+	if (!folder || !mkdtemp(folder)) {
+		console_error(s->con, "cannot create a temporary folder: %s (set TMPDIR)",
+			      strerror(errno));
+		ending_release(&ending);
+		return EXIT_FAILED;
+	}
 	s->run.con = &s->messages;
 	s->run.threshold_ns = s->args->threshold_ns;
 	s->run.output = s->args->keep ?: folder;
@@ -352,31 +369,7 @@ static enum exit_code run_selftest_in(struct selftest *s, const char *folder)
 		code = finish_selftest(s);
 	}
 	load_close(&s->run.load);
-	return code;
-}
-
-/* Fails before the work if it can. */
-static enum exit_code run_all_combinations(struct selftest *s)
-{
-	_cleanup_free_ char *folder = strfmt("%s/perf-poke.XXXXXX", getenv("TMPDIR") ?: "/tmp");
-	_cleanup_free_ char *why = NULL;
-	enum exit_code code = EXIT_FAILED;
-	struct ending ending;
-
-	if (find_needed_capabilities(s) || choose_selftest_cpu(s) ||
-	    (s->args->output && try_output_file(s->con, s->args->output, s->args->force)) ||
-	    (s->args->keep && make_keep_folder(s->con, s->args->keep)))
-		return EXIT_FAILED;
-	if (!perf_tool_find(&s->perf, &why))
-		s->run.perf = &s->perf;
-	ending_catch(&ending);
-	if (folder && mkdtemp(folder)) {
-		code = run_selftest_in(s, folder);
-		tree_remove(AT_FDCWD, folder);
-	} else {
-		console_error(s->con, "cannot create a temporary folder: %s (set TMPDIR)",
-			      strerror(errno));
-	}
+	tree_remove(AT_FDCWD, folder);
 	ending_release(&ending);
 	return code;
 }
