@@ -107,7 +107,7 @@ class Events(common.HostTest):
         found = self.read(self.path)
         self.assertIsNone(found["irqs_off"])
         self.assertIsNone(found["functions"])
-        self.assertIn("functions at the spike alone", report(self.path).stdout)
+        self.assertIn("functions only at the spike", report(self.path).stdout)
 
     def test_a_window_that_is_too_short(self):
         found = self.read(self.path, "--window", "10us")

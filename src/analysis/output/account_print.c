@@ -99,7 +99,7 @@ static void account_print_source(FILE *file, const struct account *account)
 		fprintf(file, "  %-12s events: interrupts, softirqs, timers and tasks; %s\n",
 			"seen by",
 			account->spans->samples.nr ? "samples of functions"
-						   : "functions at the spike alone");
+						   : "functions only at the spike");
 	if (!facts_is_pt(facts) && facts->capture.lost)
 		fprintf(file, "  %-12s %" PRIu64 " events were lost\n", "", facts->capture.lost);
 	if (facts_is_pt(facts) && !facts->no_times && account->after_insns)
@@ -127,17 +127,17 @@ static void account_print_latency(FILE *file, const struct facts *facts)
 	fprintf(file, "  %-12s %s on CPU %d%s%s\n", "latency", FORMAT_TIME(spike->latency_ns),
 		spike->cpu, spike->threshold_ns ? ", threshold " : "",
 		spike->threshold_ns ? FORMAT_TIME(spike->threshold_ns) : "");
-	fprintf(file, "  %-12s " TIME " was when %s\n", "expected", SPLIT(spike->expected_ns),
-		facts_is_reported(facts) ? "it should have been" : "the timer was to expire");
+	fprintf(file, "  %-12s " TIME " (when %s)\n", "expected", SPLIT(spike->expected_ns),
+		facts_is_reported(facts) ? "it should have been" : "the timer was due");
 	/* Of a late thread, its timer's interrupt may be known, too. */
 	if (!facts_is_thread(facts) || spike->irq_ns)
-		fprintf(file, "  %-12s " TIME " was now of the timer's interrupt\n", "expired",
+		fprintf(file, "  %-12s " TIME " (clock of the timer's interrupt)\n", "expired",
 			SPLIT(expired));
 	if (facts_is_reported(facts))
-		fprintf(file, "  %-12s " TIME " was when it was\n", "actual",
+		fprintf(file, "  %-12s " TIME " (when it was)\n", "actual",
 			SPLIT(spike->actual_ns));
 	else if (facts_is_thread(facts))
-		fprintf(file, "  %-12s " TIME " was when the thread %s\n", "actual",
+		fprintf(file, "  %-12s " TIME " (when the thread %s)\n", "actual",
 			SPLIT(spike->actual_ns),
 			spike->kind == PERF_POKE_TRIGGER_USER ? "was in user space" : "ran");
 	fprintf(file, "  %-12s " TIME "\n", "detected", SPLIT(spike->time_ns));

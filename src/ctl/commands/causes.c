@@ -51,7 +51,7 @@ static const struct option_spec options[] = {
 	{ "known", 'k', OPTION_STRING, TARGET(known), .metavar = "FILE",
 	  .help = "compare with the causes of this file" },
 	{ "worse", 0, OPTION_COUNT, .max = 1000000, TARGET(worse_percent), .metavar = "PERCENT",
-	  .help = "how much longer than before a known cause may take (25)" },
+	  .help = "report a known cause that exceeds its worst by this (25)" },
 	{ "save", 0, OPTION_STRING, TARGET(save), .metavar = "FILE",
 	  .help = "write a file for --known; with --known, keep that file's\n"
 		  "comments, dates and unseen causes" },

@@ -282,7 +282,7 @@ static int probe_counters(struct probe_detail *detail)
 
 const struct probe hardware_probe = {
 	"hardware",
-	"reports do not tell of what is not counted",
+	"what is not counted is missing from reports",
 	false,
 	probe_counters,
 	"count SMIs, steal time, NMIs and throttling up to a spike",

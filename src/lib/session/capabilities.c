@@ -185,7 +185,7 @@ static const struct perf_poke_choice log_levels[] = {
 	{ "error", PERF_POKE_LOG_ERROR, "why a function failed, or a capture is lost" },
 	{ "warning", PERF_POKE_LOG_WARN, "what is missing, or changed" },
 	{ "info", PERF_POKE_LOG_INFO, "what the session does" },
-	{ "debug", PERF_POKE_LOG_DEBUG, "for who looks for defects, libbpf's too" },
+	{ "debug", PERF_POKE_LOG_DEBUG, "for debugging, with messages of libbpf" },
 };
 
 /* `choice` is the first member of every row. */

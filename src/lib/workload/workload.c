@@ -245,7 +245,7 @@ static const struct workload_row rows[] = {
 	  workload_check_cyclic,
 	  workload_start_cyclic },
 	{ { "osnoise", PERF_POKE_WORKLOAD_OSNOISE, "osnoise tracer, for --trigger noise" },
-	  { "osnoise", "use a kernel with that tracer, as Debian's real-time ones are", false,
+	  { "osnoise", "use a kernel with CONFIG_OSNOISE_TRACER, such as Debian's -rt", false,
 	    workload_try_osnoise },
 	  NULL,
 	  workload_start_tracer },
