@@ -7,6 +7,7 @@
 
 #include "array.h"
 #include "cause/fingerprint.h"
+#include "clock.h"
 #include "kernel_function.h"
 #include "text.h"
 
@@ -14,13 +15,8 @@
 #define KERNEL_FIRST (UINT64_C(1) << 63)
 /* The kernel's handler of timers that wake the thread that armed them. */
 #define HRTIMER_WAKEUP "hrtimer_wakeup"
-
-int late_thread_tid(const struct facts *facts)
-{
-	if (facts->spike.poked)
-		return 0;
-	return facts->spike.late_tid;
-}
+/* Kernel priorities: below this real-time, from it on fair. */
+#define PRIO_FAIR 100
 
 /* ---- Places and wakers --------------------------------------------------------------------- */
 
@@ -404,6 +400,110 @@ static int thread_chain_find(struct late_thread *thread, const struct schedule *
 		wait = link->state == THREAD_ASLEEP ? &link->wait : NULL;
 	}
 	return 0;
+}
+
+/* ---- Why it did not run: limits on CPU time, and priorities ---------------------------------- */
+
+/* Whether real-time threads had a CPU for nearly all of the half period before a time, so that the
+ * kernel gave it to others. */
+enum hogged { HOGGED_NO, HOGGED_YES, HOGGED_UNKNOWN };
+
+static enum hogged is_cpu_hogged_until(const struct schedule *schedule, int cpu, uint64_t at,
+				       const struct scheduling_facts *scheduling)
+{
+	uint64_t half_ns = scheduling->rt_period_us * NSEC_PER_USEC / 2, real_time_ns = 0;
+	struct schedule_shares shares = { 0 };
+	uint64_t since = schedule_switches_since(schedule, cpu);
+	bool whole;
+	int r;
+
+	if (!half_ns || (scheduling->rt_runtime_us <= 0 && scheduling->fair_server <= 0))
+		return HOGGED_NO;
+	if (at < half_ns || since >= at)
+		return HOGGED_UNKNOWN;
+	whole = since <= at - half_ns;
+	since = whole ? at - half_ns : since;
+	r = schedule_share_add(schedule, cpu, since, at, &shares);
+	for (size_t i = 0; i < shares.nr; i++) {
+		if (shares.list[i].tid && shares.list[i].prio < PRIO_FAIR)
+			real_time_ns += shares.list[i].time_ns;
+	}
+	schedule_shares_release(&shares);
+	if (r)
+		return HOGGED_UNKNOWN;
+	if (whole)
+		return real_time_ns >= half_ns / 5 * 4 ? HOGGED_YES : HOGGED_NO;
+	/* With so much for others, nobody had to be given more. */
+	return at - since - real_time_ns >= half_ns / 5 ? HOGGED_NO : HOGGED_UNKNOWN;
+}
+
+/* Whether the thread alone used up its cgroup's quota in the period before it had to wait. */
+static bool has_used_quota(const struct late_thread *thread, const struct schedule *schedule,
+			   const struct scheduling_facts *scheduling)
+{
+	const struct thread_known known = { .cpu = -1 };
+	uint64_t period_ns = scheduling->quota_period_us * NSEC_PER_USEC;
+	uint64_t end = thread->longest.begin, ran_ns;
+	struct thread_stays stays;
+
+	if (thread->longest.state != THREAD_RUNNABLE || end < period_ns ||
+	    schedule_follow_thread(schedule, thread->tid, end - period_ns, end, &known, &stays))
+		return false;
+	ran_ns = stays.sums[THREAD_RUNNING];
+	thread_stays_release(&stays);
+	return ran_ns >= scheduling->quota_us * NSEC_PER_USEC / 5 * 4;
+}
+
+static uint64_t rivals_idle_time(const struct schedule_shares *rivals)
+{
+	for (size_t i = 0; i < rivals->nr; i++) {
+		if (!rivals->list[i].tid)
+			return rivals->list[i].time_ns;
+	}
+	return 0;
+}
+
+static enum runnable_why late_thread_why(const struct late_thread *thread,
+					 const struct schedule *schedule, const struct facts *facts)
+{
+	const struct scheduling_facts *scheduling = &facts->scheduling;
+	uint64_t runnable_ns = thread->stays.sums[THREAD_RUNNABLE];
+	const struct schedule_share *rival = thread->rivals.list;
+	const struct thread_stay *wait = &thread->longest;
+	enum hogged hogged;
+	bool throttled = scheduling->quota_us && scheduling->nr_throttled &&
+			 scheduling->throttled_us >= runnable_ns / NSEC_PER_USEC / 2;
+	int prio = thread->stays.prio;
+
+	/* The scheduler lets no CPU idle beside a thread in its run queue. */
+	if (prio >= PRIO_FAIR && throttled &&
+	    (rivals_idle_time(&thread->rivals) > runnable_ns / 10 ||
+	     has_used_quota(thread, schedule, scheduling)))
+		return RUNNABLE_QUOTA;
+	if (!thread->rivals.nr || prio == INT_MIN || rival->prio == INT_MIN)
+		return RUNNABLE_UNKNOWN;
+	if (prio < PRIO_FAIR && (!rival->tid || rival->prio >= PRIO_FAIR)) {
+		/* A real-time thread waited for one without real-time priority, or for none. */
+		hogged = is_cpu_hogged_until(schedule, wait->cpu, wait->begin, scheduling);
+		/* A long wait may have begun before. */
+		if (hogged != HOGGED_YES &&
+		    is_cpu_hogged_until(schedule, wait->cpu, wait->end, scheduling) == HOGGED_YES)
+			hogged = HOGGED_YES;
+		if (hogged == HOGGED_NO && rival->tid)
+			return RUNNABLE_NOT_PREEMPTED;
+		if (hogged == HOGGED_YES && scheduling->fair_server > 0 && rival->tid)
+			return RUNNABLE_FAIR_SERVER;
+		return hogged == HOGGED_YES && scheduling->rt_runtime_us > 0
+			       ? RUNNABLE_RT_THROTTLING
+			       : RUNNABLE_UNKNOWN;
+	}
+	if (!rival->tid)
+		return RUNNABLE_UNKNOWN;
+	if (prio >= PRIO_FAIR && rival->prio >= PRIO_FAIR)
+		return throttled ? RUNNABLE_MAYBE_QUOTA : RUNNABLE_COMPETITION;
+	if (rival->prio == prio)
+		return RUNNABLE_COMPETITION;
+	return rival->prio < prio ? RUNNABLE_PRIORITY : RUNNABLE_NOT_PREEMPTED;
 }
 
 /* ---- The account ----------------------------------------------------------------------------- */

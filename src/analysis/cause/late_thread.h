@@ -107,7 +107,10 @@ struct thread_namer {
 };
 
 /* ID of the late thread; 0: no thread was late, or it is unknown. */
-int late_thread_tid(const struct facts *facts);
+static inline int late_thread_tid(const struct facts *facts)
+{
+	return facts->spike.poked ? 0 : facts->spike.late_tid;
+}
 
 /* Returns 0, or -ENOMEM. *ret stays NULL if no thread was late, or no switches are recorded. */
 int late_thread_new(struct late_thread **ret, const struct schedule *schedule,
@@ -122,10 +125,6 @@ const char *thread_state_name(enum thread_state state);
 
 /* Such as `nice 5` or `real-time 80`; "" if unknown. Returns buf. */
 const char *thread_priority(int prio, char *buf, size_t size);
-
-/* Why it did not run while it was runnable: `stays`, `rivals` and `longest` are known. */
-enum runnable_why late_thread_why(const struct late_thread *thread, const struct schedule *schedule,
-				  const struct facts *facts);
 
 /* For the sentence: `waited 7.9ms for a futex in ..., woken by ...`. */
 void late_thread_put_asleep(FILE *file, const struct late_thread *thread,

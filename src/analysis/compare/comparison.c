@@ -100,25 +100,6 @@ static int add_tree_samples(struct samples_of *samples, const struct call_tree *
 	return r;
 }
 
-/* The late activation is the last. */
-static int add_activations(const struct comparison *comparison, struct call_tree *tree,
-			   struct samples_of *samples)
-{
-	const struct activations *activations = &comparison->activations;
-	const struct activation *late = &activations->late;
-	const struct spans *here = comparison->here.spans;
-	int r = call_tree_use(tree, comparison->against ? comparison->there.spans : here);
-
-	for (size_t i = 0; i < activations->nr && !r; i++) {
-		r = call_tree_add(tree, activations->array[i].begin, activations->array[i].end);
-		if (!r)
-			r = add_tree_samples(samples, tree);
-	}
-	if (!r && comparison->against)
-		r = call_tree_use(tree, here);
-	return r ?: call_tree_add(tree, late->begin, late->end);
-}
-
 static int compare_samples(const void *a, const void *b)
 {
 	const struct sample *x = a, *y = b;
@@ -173,13 +154,26 @@ static struct compared_node *make_compared_nodes(const struct call_tree *tree,
 static int comparison_make_tree(struct comparison *comparison, struct call_tree *tree, bool by_name,
 				struct compared_node **nodes)
 {
+	const struct activations *activations = &comparison->activations;
+	const struct activation *late = &activations->late;
+	const struct spans *here = comparison->here.spans;
 	struct samples_of samples = {};
-	int r = call_tree_init(tree, comparison->here.spans->names, by_name);
+	int r = call_tree_init(tree, here->names, by_name);
 
 	if (!r)
-		r = add_activations(comparison, tree, &samples);
+		r = call_tree_use(tree, comparison->against ? comparison->there.spans : here);
+	for (size_t i = 0; i < activations->nr && !r; i++) {
+		r = call_tree_add(tree, activations->array[i].begin, activations->array[i].end);
+		if (!r)
+			r = add_tree_samples(&samples, tree);
+	}
+	if (!r && comparison->against)
+		r = call_tree_use(tree, here);
+	/* The late activation is the last. */
 	if (!r)
-		*nodes = make_compared_nodes(tree, &samples, comparison->activations.nr);
+		r = call_tree_add(tree, late->begin, late->end);
+	if (!r)
+		*nodes = make_compared_nodes(tree, &samples, activations->nr);
 	free(samples.array);
 	return r ?: *nodes ? 0 : -ENOMEM;
 }

@@ -301,8 +301,6 @@ struct lane_writer {
 	const struct spans *spans;
 	const struct lane *lane;
 	struct track *track;
-	uint32_t category;
-	struct names *names;
 	uint32_t open; /* innermost open span */
 };
 
@@ -319,22 +317,6 @@ static void lane_writer_end_until(struct lane_writer *writer, uint32_t parent)
 			  0);
 		writer->open = span->parent;
 	}
-}
-
-static void lane_writer_write(struct lane_writer *writer)
-{
-	for (uint32_t i = 0; i < writer->lane->nr; i++) {
-		const struct span *span = &writer->lane->spans[i];
-		const char *name = names_get(writer->spans->names, span->name);
-		uint64_t begin = writer->spans->begin;
-
-		lane_writer_end_until(writer, span->parent);
-		/* The known window begins with the spans. */
-		track_begin(writer->track, span->begin < begin ? begin : span->begin,
-			    writer->category, names_add(writer->names, name));
-		writer->open = i;
-	}
-	lane_writer_end_until(writer, SPAN_NONE);
 }
 
 /* Such as `acme_flush < foo < bar`. */
@@ -360,15 +342,27 @@ int spans_to_tracks(const struct spans *spans, const struct cpu *cpu,
 		enum track_kind track;
 	} lanes[] = { { LANE_CODE, TRACK_INTERRUPTS }, { LANE_TASKS, TRACK_TASKS } };
 
-	for (size_t i = 0; i < ARRAY_SIZE(lanes); i++)
-		lane_writer_write(&(struct lane_writer){
+	for (size_t i = 0; i < ARRAY_SIZE(lanes); i++) {
+		struct lane_writer writer = {
 			.spans = spans,
 			.lane = &spans->lanes[lanes[i].lane],
 			.track = cpu->tracks[lanes[i].track],
-			.category = cpu_names->category,
-			.names = names,
 			.open = SPAN_NONE,
-		});
+		};
+
+		for (uint32_t k = 0; k < writer.lane->nr; k++) {
+			const struct span *span = &writer.lane->spans[k];
+
+			lane_writer_end_until(&writer, span->parent);
+			/* The known window begins with the spans. */
+			track_begin(writer.track,
+				    span->begin < spans->begin ? spans->begin : span->begin,
+				    cpu_names->category,
+				    names_add(names, names_get(spans->names, span->name)));
+			writer.open = k;
+		}
+		lane_writer_end_until(&writer, SPAN_NONE);
+	}
 	for (size_t i = 0; i < spans->samples.nr; i++)
 		track_instant(cpu->tracks[TRACK_CODE], spans->samples.list[i].at,
 			      cpu_names->category,

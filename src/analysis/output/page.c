@@ -233,44 +233,6 @@ static uint64_t time_in_window(const struct spans *spans, uint64_t at)
 	return at < spans->begin ? 0 : (at > spans->end ? spans->end : at) - spans->begin;
 }
 
-static json_object *new_chart(const struct account *account)
-{
-	const struct spans *spans = account->spans;
-	json_object *object = json_object_new_object();
-	json_object *kinds = json_object_new_array();
-	json_object *names = json_object_new_array();
-	json_object *list = json_object_new_array();
-
-	json_add(object, "lanes", list);
-	/* The lanes add names. */
-	if (add_chart_lanes(list, account)) {
-		json_object_put(object);
-		json_object_put(kinds);
-		json_object_put(names);
-		return NULL;
-	}
-	for (size_t i = 0; i < SPAN_NR_KINDS; i++)
-		json_object_array_add(kinds,
-				      json_object_new_string(span_kind_name((enum span_kind)i)));
-	for (uint32_t i = 0; i < names_count(spans->names); i++) {
-		_cleanup_free_ char *name = strdup(names_get(spans->names, i));
-
-		json_object_array_add(names, json_object_new_string(name ? printable(name) : ""));
-	}
-	json_add(object, "kinds", kinds);
-	json_add(object, "names", names);
-	json_add(object, "facts", new_page_facts(account));
-	json_add_u64(object, "end", spans->end - spans->begin);
-	json_add_u64(object, "spike", time_in_window(spans, account->facts.spike.time_ns));
-	json_add_u64(object, "expected", time_in_window(spans, account->facts.spike.expected_ns));
-	json_add_text(object, "late",
-		      facts_is_reported(&account->facts) ? "late"
-		      : facts_is_thread(&account->facts) ? "thread is late"
-							 : "timer is late");
-	json_add(object, "histogram", new_page_histogram(account));
-	return object;
-}
-
 /* Escapes '<', so that JSON cannot end its script element. */
 static void put_escaped_json(FILE *file, json_object *object)
 {
@@ -303,13 +265,39 @@ int html_page_write(FILE *file, const char *page, json_object *const *data)
 int html_report_write(FILE *file, const struct account *account,
 		      const struct comparison *comparison)
 {
+	const struct spans *spans = account->spans;
+	json_object *chart = json_object_new_object(), *lanes = json_object_new_array();
+	json_object *kinds = json_object_new_array(), *names = json_object_new_array();
 	json_object *const data[] = {
 		account_json(account, FUNCTIONS),
-		new_chart(account),
+		chart,
 		comparison ? comparison_json(comparison, 0, true) : NULL,
 	};
-	int r = data[1] ? html_page_write(file, html_page, data) : -ENOMEM;
+	/* The lanes add names. */
+	int r = add_chart_lanes(lanes, account);
 
+	json_add(chart, "lanes", lanes);
+	for (size_t i = 0; i < SPAN_NR_KINDS; i++)
+		json_object_array_add(kinds,
+				      json_object_new_string(span_kind_name((enum span_kind)i)));
+	for (uint32_t i = 0; i < names_count(spans->names); i++) {
+		_cleanup_free_ char *name = strdup(names_get(spans->names, i));
+
+		json_object_array_add(names, json_object_new_string(name ? printable(name) : ""));
+	}
+	json_add(chart, "kinds", kinds);
+	json_add(chart, "names", names);
+	json_add(chart, "facts", new_page_facts(account));
+	json_add_u64(chart, "end", spans->end - spans->begin);
+	json_add_u64(chart, "spike", time_in_window(spans, account->facts.spike.time_ns));
+	json_add_u64(chart, "expected", time_in_window(spans, account->facts.spike.expected_ns));
+	json_add_text(chart, "late",
+		      facts_is_reported(&account->facts) ? "late"
+		      : facts_is_thread(&account->facts) ? "thread is late"
+							 : "timer is late");
+	json_add(chart, "histogram", new_page_histogram(account));
+	if (!r)
+		r = html_page_write(file, html_page, data);
 	for (size_t i = 0; i < ARRAY_SIZE(data); i++)
 		json_object_put(data[i]);
 	return r;
