@@ -137,9 +137,9 @@ int fuzz_one(const uint8_t *data, size_t size)
 	saved->told.spike = &saved->spike;
 	r = json_file_parse(&saved->json, text, size, &why);
 	if (!r)
-		r = fields_read(saved->json, &saved->told, &saved->spike, &why);
+		r = capture_fields_read(saved->json, &saved->told, &saved->spike, &why);
 	if (!r)
-		r = read_buckets(saved, &why);
+		r = saved_read_buckets(saved, &why);
 	must(r ? why && *why && is_plain(why) : !why);
 	if (!r) {
 		check_saved(saved);

@@ -102,10 +102,12 @@ struct capture_env {
 };
 
 /* What the record of the trigger has of a spike. */
-struct perf_poke_spike spike_of(const struct config *config, const struct trigger_spike *seen);
+struct perf_poke_spike spike_from_record(const struct config *config,
+					 const struct trigger_spike *seen);
 
 /* What is told of it, which refers to it. */
-struct perf_poke_capture capture_told(const struct capture_env *env, const struct capture *capture);
+struct perf_poke_capture capture_to_public(const struct capture_env *env,
+					   const struct capture *capture);
 
 /* Writes the trace to the work folder. renews: the folder may be made again if it was moved, which
  * removes all captures that have begun. Sets capture->error. */
@@ -128,19 +130,19 @@ struct writer;
 /* env must outlive the writer. */
 int writer_start(struct writer **ret, const struct capture_env *env);
 
-/* Readable when writer_take() has a capture. */
+/* Readable when writer_take_finished() has a capture. */
 int writer_fd(const struct writer *writer);
 
 /* Takes ownership of the capture. */
-void writer_give(struct writer *writer, struct capture *capture);
+void writer_add_capture(struct writer *writer, struct capture *capture);
 
 /* Takes ownership of a removal. Pending captures are written first. */
-void writer_remove(struct writer *writer, struct removal *removal);
+void writer_add_removal(struct writer *writer, struct removal *removal);
 
 /* A capture that was written or failed; the caller owns it. NULL: none. */
-struct capture *writer_take(struct writer *writer);
+struct capture *writer_take_finished(struct writer *writer);
 
-/* Waits until all captures are written and ends the thread; writer_take() still works. */
+/* Waits until all captures are written and ends the thread; writer_take_finished() still works. */
 void writer_finish(struct writer *writer);
 
 /* Frees captures that were not taken; their folders stay. NULL is ignored. */
@@ -163,17 +165,17 @@ struct kept {
 };
 
 /* worst: captures of each kind; max_size: bytes of all; UINT64_MAX: no limit. */
-int keep_new(struct keep **ret, uint64_t worst, uint64_t max_size);
+int keep_worst_new(struct keep **ret, uint64_t worst, uint64_t max_size);
 
 /* The name is copied. */
-int keep_add(struct keep *keep, const struct kept *kept);
+int keep_add_capture(struct keep *keep, const struct kept *kept);
 
 /* Takes the capture with the smallest latency over a limit. The caller frees its name. False:
  * none. */
-bool keep_drop(struct keep *keep, struct kept *dropped);
+bool keep_take_least(struct keep *keep, struct kept *dropped);
 
 /* Latencies of this kind must exceed this to be kept. */
-uint64_t keep_floor(const struct keep *keep, unsigned int kind);
+uint64_t keep_floor_of_kind(const struct keep *keep, unsigned int kind);
 
 /* NULL does nothing. */
 void keep_free(struct keep *keep);
@@ -193,6 +195,6 @@ struct removal {
 int removal_begin(struct removal **ret, const struct output *output, const struct kept *kept);
 
 /* Deletes it. What cannot be deleted goes with the work folder. Any thread. */
-void removal_end(struct removal *removal);
+void removal_finish(struct removal *removal);
 
 #endif

@@ -46,40 +46,40 @@ struct field {
 	bool (*is_there)(const struct perf_poke_capture *capture);
 };
 
-static bool has_trace(const struct perf_poke_capture *capture)
+static bool capture_has_trace(const struct perf_poke_capture *capture)
 {
 	return capture->trace_bytes;
 }
 
-static bool has_noise(const struct perf_poke_capture *capture)
+static bool capture_has_noise(const struct perf_poke_capture *capture)
 {
 	return capture->spike->has_noise;
 }
 
-static bool is_noise(const struct perf_poke_capture *capture)
+static bool capture_is_of_noise(const struct perf_poke_capture *capture)
 {
-	return has_noise(capture) && capture->spike->kind == PERF_POKE_TRIGGER_NOISE;
+	return capture_has_noise(capture) && capture->spike->kind == PERF_POKE_TRIGGER_NOISE;
 }
 
-static bool has_holder(const struct perf_poke_capture *capture)
+static bool capture_has_holder(const struct perf_poke_capture *capture)
 {
 	return capture->spike->nr_holder_frames;
 }
 
 /* Whether the scheduling of the interrupted task is known. */
-static bool has_policy(const struct perf_poke_capture *capture)
+static bool capture_has_policy(const struct perf_poke_capture *capture)
 {
 	return capture->spike->policy >= 0 && !capture->spike->idle;
 }
 
-static bool has_late(const struct perf_poke_capture *capture)
+static bool capture_has_late_thread(const struct perf_poke_capture *capture)
 {
 	return capture->spike->late_tid;
 }
 
-static bool has_late_policy(const struct perf_poke_capture *capture)
+static bool capture_has_late_policy(const struct perf_poke_capture *capture)
 {
-	return has_late(capture) && capture->spike->late_policy >= 0;
+	return capture_has_late_thread(capture) && capture->spike->late_policy >= 0;
 }
 
 #define PLACE(type, member) offsetof(struct type, member), sizeof(((struct type *)0)->member)
@@ -107,9 +107,9 @@ static const struct field fields[] = {
 	{ "spike.pid", FIELD_TASK, SPIKE(pid) },
 	{ "spike.tid", FIELD_TASK, SPIKE(tid) },
 	{ "spike.comm", FIELD_CHARS, SPIKE(comm) },
-	{ "spike.policy", FIELD_POLICY, SPIKE(policy), .is_there = has_policy },
-	{ "spike.priority", FIELD_INT, SPIKE(rt_priority), .is_there = has_policy },
-	{ "spike.nice", FIELD_INT, SPIKE(nice), .is_there = has_policy },
+	{ "spike.policy", FIELD_POLICY, SPIKE(policy), .is_there = capture_has_policy },
+	{ "spike.priority", FIELD_INT, SPIKE(rt_priority), .is_there = capture_has_policy },
+	{ "spike.nice", FIELD_INT, SPIKE(nice), .is_there = capture_has_policy },
 	{ "spike.idle", FIELD_FLAG, SPIKE(idle) },
 	{ "spike.poked", FIELD_FLAG, SPIKE(poked) },
 	{ "spike.rtla", FIELD_FLAG, SPIKE(rtla) },
@@ -119,40 +119,40 @@ static const struct field fields[] = {
 	{ "spike.thread_ns", FIELD_NS, SPIKE(thread_ns), NULL_ZERO },
 	{ "spike.user_ns", FIELD_NS, SPIKE(user_ns), NULL_ZERO },
 	{ "spike.noise.irq_ns", FIELD_NS, SPIKE(noise_irq_ns), .name = "noise_irq_ns",
-	  .is_there = has_noise },
+	  .is_there = capture_has_noise },
 	{ "spike.noise.softirq_ns", FIELD_NS, SPIKE(noise_softirq_ns), .name = "noise_softirq_ns",
-	  .is_there = has_noise },
+	  .is_there = capture_has_noise },
 	{ "spike.noise.thread_ns", FIELD_NS, SPIKE(noise_thread_ns), .name = "noise_thread_ns",
-	  .is_there = has_noise },
+	  .is_there = capture_has_noise },
 	{ "spike.noise.nmi_ns", FIELD_NS, SPIKE(noise_nmi_ns), .name = "noise_nmi_ns",
-	  .is_there = has_noise },
+	  .is_there = capture_has_noise },
 	{ "spike.noise.most_ns", FIELD_NS, SPIKE(noise_most_ns), .name = "noise_most_ns",
-	  .is_there = is_noise },
+	  .is_there = capture_is_of_noise },
 	{ "spike.overrun", FIELD_FLAG, SPIKE(overrun) },
 	{ "spike.irqs_off", FIELD_MAYBE, SPIKE(irqs_off) },
 	{ "spike.stack_pid", FIELD_TASK, SPIKE(stack_pid) },
 	{ "spike.stack_tid", FIELD_TASK, SPIKE(stack_tid) },
 	{ "spike.stack", FIELD_STACK, STACK(stack, nr_frames) },
 	{ "spike.holder.pid", FIELD_TASK, SPIKE(holder_pid), .name = "holder_pid",
-	  .is_there = has_holder },
+	  .is_there = capture_has_holder },
 	{ "spike.holder.tid", FIELD_TASK, SPIKE(holder_tid), .name = "holder_tid",
-	  .is_there = has_holder },
+	  .is_there = capture_has_holder },
 	{ "spike.holder.interrupted", FIELD_FLAG, SPIKE(holder_interrupted),
-	  .name = "holder_interrupted", .is_there = has_holder },
+	  .name = "holder_interrupted", .is_there = capture_has_holder },
 	{ "spike.holder.stack", FIELD_STACK, STACK(holder, nr_holder_frames), .name = "holder",
-	  .is_there = has_holder },
+	  .is_there = capture_has_holder },
 	{ "spike.thread.pid", FIELD_TASK, SPIKE(late_pid), .name = "late_pid",
-	  .is_there = has_late },
+	  .is_there = capture_has_late_thread },
 	{ "spike.thread.tid", FIELD_TASK, SPIKE(late_tid), .name = "late_tid",
-	  .is_there = has_late },
+	  .is_there = capture_has_late_thread },
 	{ "spike.thread.comm", FIELD_CHARS, SPIKE(late_comm), NULL_ZERO, "late_comm",
-	  .is_there = has_late },
+	  .is_there = capture_has_late_thread },
 	{ "spike.thread.policy", FIELD_POLICY, SPIKE(late_policy), .name = "late_policy",
-	  .is_there = has_late_policy },
+	  .is_there = capture_has_late_policy },
 	{ "spike.thread.priority", FIELD_INT, SPIKE(late_priority), .name = "late_priority",
-	  .is_there = has_late_policy },
+	  .is_there = capture_has_late_policy },
 	{ "spike.thread.nice", FIELD_INT, SPIKE(late_nice), .name = "late_nice",
-	  .is_there = has_late_policy },
+	  .is_there = capture_has_late_policy },
 	{ "threshold_ns", FIELD_NS, SPIKE(threshold_ns), NULL_ZERO },
 	{ "floor_ns", FIELD_NS, CAPTURE(floor_ns), NULL_ZERO },
 	{ "skid_ns", FIELD_NS, CAPTURE(skid_ns) },
@@ -163,7 +163,8 @@ static const struct field fields[] = {
 	{ NULL, FIELD_STRING, CAPTURE(path), .name = "path" },
 	{ NULL, FIELD_BUCKETS, BUCKETS(buckets, nr_buckets), .name = "buckets" },
 	{ NULL, FIELD_BYTES, CAPTURE(size), .name = "size_bytes" },
-	{ NULL, FIELD_BYTES, CAPTURE(trace_bytes), .name = "trace_bytes", .is_there = has_trace },
+	{ NULL, FIELD_BYTES, CAPTURE(trace_bytes), .name = "trace_bytes",
+	  .is_there = capture_has_trace },
 	{ "recorder.kind", FIELD_STRING, CAPTURE(recorder), .name = "recorder", .required = true,
 	  .elsewhere = true },
 	{ "kernel.release", FIELD_STRING, CAPTURE(kernel), .name = "kernel", .elsewhere = true },
@@ -175,19 +176,19 @@ static const char *const policies[] = {
 };
 
 /* NULL: from a later kernel */
-static const char *policy_name(int policy)
+static const char *sched_policy_name(int policy)
 {
 	return (size_t)policy < ARRAY_SIZE(policies) ? policies[policy] : NULL;
 }
 
-static const char *last_of(const char *path)
+static const char *last_path_member(const char *path)
 {
 	const char *dot = strrchr(path, '.');
 
 	return dot ? dot + 1 : path;
 }
 
-static void add_build_id(struct json_object *to, const struct perf_poke_frame *frame)
+static void json_add_build_id(struct json_object *to, const struct perf_poke_frame *frame)
 {
 	char text[2 * sizeof(frame->build_id) + 1] = "";
 
@@ -196,14 +197,14 @@ static void add_build_id(struct json_object *to, const struct perf_poke_frame *f
 	json_add_name(to, "build_id", text);
 }
 
-static struct json_object *frame_json(const struct perf_poke_frame *frame)
+static struct json_object *stack_frame_json(const struct perf_poke_frame *frame)
 {
 	struct json_object *json = json_object_new_object();
 
 	json_add(json, "address", json_address(frame->address));
 	if (frame->user) {
 		json_add_text(json, "file", frame->file);
-		add_build_id(json, frame);
+		json_add_build_id(json, frame);
 	} else {
 		json_add_text(json, "symbol", frame->symbol);
 		json_add_text(json, "module", frame->file);
@@ -216,25 +217,25 @@ static struct json_object *frame_json(const struct perf_poke_frame *frame)
 	return json;
 }
 
-static struct json_object *stack_json(const struct perf_poke_frame *const *stack, size_t nr,
-				      bool empty)
+static struct json_object *stack_frames_json(const struct perf_poke_frame *const *stack, size_t nr,
+					     bool empty)
 {
 	struct json_object *json = nr || empty ? json_object_new_array() : NULL;
 
 	for (size_t i = 0; i < nr; i++)
-		json_object_array_add(json, frame_json(stack[i]));
+		json_object_array_add(json, stack_frame_json(stack[i]));
 	return json;
 }
 
 /* NULL past the last one. */
-static const char *kind_name(size_t kind)
+static const char *trigger_row_name(size_t kind)
 {
 	const struct trigger_row *row = trigger_row(kind);
 
 	return row ? row->choice.name : NULL;
 }
 
-static struct json_object *buckets_json(const struct perf_poke_bucket *buckets, size_t nr)
+static struct json_object *histogram_buckets_json(const struct perf_poke_bucket *buckets, size_t nr)
 {
 	struct json_object *json = json_object_new_array();
 
@@ -244,7 +245,7 @@ static struct json_object *buckets_json(const struct perf_poke_bucket *buckets, 
 	return json;
 }
 
-static struct json_object *number_json(uint64_t number, enum field_null null)
+static struct json_object *known_number_json(uint64_t number, enum field_null null)
 {
 	if ((null == NULL_ZERO && !number) || (null == NULL_MAX && number == UINT64_MAX))
 		return NULL;
@@ -252,14 +253,14 @@ static struct json_object *number_json(uint64_t number, enum field_null null)
 }
 
 /* Not everything that fills the array ends with a NUL. */
-static struct json_object *chars_json(const char *chars, const struct field *field)
+static struct json_object *char_array_json(const char *chars, const struct field *field)
 {
 	_cleanup_free_ char *text = strndup(chars, field->size);
 
 	return text && (*text || !field->null) ? json_text(text) : NULL;
 }
 
-static struct json_object *date_json(uint64_t wall_ns)
+static struct json_object *utc_date_json(uint64_t wall_ns)
 {
 	char text[CLOCK_UTC_SIZE];
 
@@ -268,8 +269,8 @@ static struct json_object *date_json(uint64_t wall_ns)
 }
 
 /* in_line: of --json, where dates are numbers, and lists may be empty. */
-static struct json_object *value_json(const struct field *field,
-				      const struct perf_poke_capture *capture, bool in_line)
+static struct json_object *field_value_json(const struct field *field,
+					    const struct perf_poke_capture *capture, bool in_line)
 {
 	const char *base = field->of_spike ? (const char *)capture->spike : (const char *)capture;
 	const void *at = base + field->offset;
@@ -278,7 +279,7 @@ static struct json_object *value_json(const struct field *field,
 	case FIELD_COUNT:
 	case FIELD_NS:
 	case FIELD_BYTES:
-		return number_json(*(const uint64_t *)at, field->null);
+		return known_number_json(*(const uint64_t *)at, field->null);
 	case FIELD_INT:
 	case FIELD_TASK:
 	case FIELD_CPU:
@@ -290,28 +291,29 @@ static struct json_object *value_json(const struct field *field,
 	case FIELD_ADDRESS:
 		return json_address(*(const uint64_t *)at);
 	case FIELD_CHARS:
-		return chars_json(at, field);
+		return char_array_json(at, field);
 	case FIELD_STRING:
 		return json_text(*(const char *const *)at);
 	case FIELD_KIND:
-		return capture->spike->poked ? NULL
-					     : json_text(kind_name(*(const unsigned int *)at));
+		return capture->spike->poked
+			       ? NULL
+			       : json_text(trigger_row_name(*(const unsigned int *)at));
 	case FIELD_POLICY:
-		return json_text(policy_name(*(const int *)at));
+		return json_text(sched_policy_name(*(const int *)at));
 	case FIELD_DATE:
 		return in_line ? json_object_new_uint64(*(const uint64_t *)at)
-			       : date_json(*(const uint64_t *)at);
+			       : utc_date_json(*(const uint64_t *)at);
 	case FIELD_STACK:
-		return stack_json(*(const struct perf_poke_frame *const *const *)at,
-				  *(const size_t *)(base + field->size), in_line);
+		return stack_frames_json(*(const struct perf_poke_frame *const *const *)at,
+					 *(const size_t *)(base + field->size), in_line);
 	case FIELD_BUCKETS:
-		return buckets_json(*(const struct perf_poke_bucket *const *)at,
-				    *(const size_t *)(base + field->size));
+		return histogram_buckets_json(*(const struct perf_poke_bucket *const *)at,
+					      *(const size_t *)(base + field->size));
 	}
 	return NULL;
 }
 
-void fields_write(struct json_object *json, const struct perf_poke_capture *capture)
+void capture_fields_write(struct json_object *json, const struct perf_poke_capture *capture)
 {
 	for (const struct field *field = fields; field < fields + ARRAY_SIZE(fields); field++) {
 		bool is_there = !field->is_there || field->is_there(capture);
@@ -333,7 +335,8 @@ void fields_write(struct json_object *json, const struct perf_poke_capture *capt
 			parent = child;
 		}
 		if (parent && is_there)
-			json_add(parent, last_of(field->path), value_json(field, capture, false));
+			json_add(parent, last_path_member(field->path),
+				 field_value_json(field, capture, false));
 	}
 }
 
@@ -345,8 +348,8 @@ char *perf_poke__capture_json(const struct perf_poke_capture *capture)
 	for (const struct field *field = fields; field < fields + ARRAY_SIZE(fields); field++) {
 		if (!field->is_there || field->is_there(capture))
 			json_add(field->of_spike ? spike : json,
-				 field->name ?: last_of(field->path),
-				 value_json(field, capture, true));
+				 field->name ?: last_path_member(field->path),
+				 field_value_json(field, capture, true));
 	}
 	json_add(json, "spike", spike);
 	text = strdup(json_object_to_json_string_ext(json, JSON_C_TO_STRING_NOSLASHESCAPE));
@@ -355,7 +358,7 @@ char *perf_poke__capture_json(const struct perf_poke_capture *capture)
 }
 
 /* NULL if missing or empty. */
-static const char *name_of(struct json_object *json, const char *path)
+static const char *json_name_or_null(struct json_object *json, const char *path)
 {
 	const char *text = json_text_of(json, path);
 
@@ -363,14 +366,14 @@ static const char *name_of(struct json_object *json, const char *path)
 }
 
 /* An address is a string such as 0xffffffff81000000. */
-static uint64_t address_of(struct json_object *json, const char *path)
+static uint64_t json_address_of(struct json_object *json, const char *path)
 {
 	const char *text = json_text_of(json, path);
 
 	return strncmp(text, "0x", 2) ? 0 : strtoull(text, NULL, 16);
 }
 
-static bool read_frame(struct json_object *row, struct perf_poke_frame *frame)
+static bool field_read_frame(struct json_object *row, struct perf_poke_frame *frame)
 {
 	struct json_object *user = json_object_is_type(row, json_type_object)
 					   ? json_find_typed(row, "user", json_type_boolean)
@@ -378,10 +381,10 @@ static bool read_frame(struct json_object *row, struct perf_poke_frame *frame)
 	const char *id = json_text_of(row, "build_id");
 	unsigned int byte;
 
-	frame->address = address_of(row, "address");
+	frame->address = json_address_of(row, "address");
 	frame->user = json_object_get_boolean(user);
-	frame->symbol = name_of(row, "symbol");
-	frame->file = name_of(row, frame->user ? "file" : "module");
+	frame->symbol = json_name_or_null(row, "symbol");
+	frame->file = json_name_or_null(row, frame->user ? "file" : "module");
 	if (!json_number(json_find(row, "offset"), &frame->offset))
 		frame->offset = 0;
 	while (frame->build_id_size < sizeof(frame->build_id) && sscanf(id, "%2x", &byte) == 1) {
@@ -392,8 +395,8 @@ static bool read_frame(struct json_object *row, struct perf_poke_frame *frame)
 }
 
 /* Rows and frames are one allocation. */
-static int read_stack(struct json_object *list, const char *path,
-		      const struct perf_poke_frame *const **stack, size_t *nr, char **why)
+static int field_read_stack(struct json_object *list, const char *path,
+			    const struct perf_poke_frame *const **stack, size_t *nr, char **why)
 {
 	const struct perf_poke_frame **rows;
 	struct perf_poke_frame *frames;
@@ -413,15 +416,15 @@ static int read_stack(struct json_object *list, const char *path,
 		return -ENOMEM;
 	frames = (struct perf_poke_frame *)(rows + length);
 	for (; *nr < length; (*nr)++) {
-		if (!read_frame(json_object_array_get_idx(list, *nr), &frames[*nr]))
+		if (!field_read_frame(json_object_array_get_idx(list, *nr), &frames[*nr]))
 			return say_why(why, -EINVAL, "%s: row %zu is not a frame", path, *nr);
 		rows[*nr] = &frames[*nr];
 	}
 	return 0;
 }
 
-static int read_kind(struct json_object *value, const char *path, enum perf_poke_trigger_kind *kind,
-		     char **why)
+static int field_read_kind(struct json_object *value, const char *path,
+			   enum perf_poke_trigger_kind *kind, char **why)
 {
 	const char *name = json_object_get_string(value);
 
@@ -430,15 +433,16 @@ static int read_kind(struct json_object *value, const char *path, enum perf_poke
 		return 0;
 	if (!json_object_is_type(value, json_type_string))
 		return say_why(why, -EINVAL, "%s is not a string", path);
-	for (size_t i = 0; kind_name(i); i++) {
+	for (size_t i = 0; trigger_row_name(i); i++) {
 		*kind = (enum perf_poke_trigger_kind)i;
-		if (!strcmp(name, kind_name(i)))
+		if (!strcmp(name, trigger_row_name(i)))
 			return 0;
 	}
 	return say_why(why, -ENOTSUP, "%s '%.32s' is unknown to this version", path, name);
 }
 
-static int read_cpu(struct json_object *value, const struct field *field, int *cpu, char **why)
+static int field_read_cpu(struct json_object *value, const struct field *field, int *cpu,
+			  char **why)
 {
 	*cpu = json_object_get_int(value);
 	if (!value && !field->required)
@@ -450,7 +454,7 @@ static int read_cpu(struct json_object *value, const struct field *field, int *c
 		       : say_why(why, -EINVAL, "%s %d: no such CPU", field->path, *cpu);
 }
 
-static int read_policy(const char *name)
+static int field_read_policy(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(policies); i++) {
 		if (policies[i] && !strcmp(policies[i], name))
@@ -459,8 +463,8 @@ static int read_policy(const char *name)
 	return -1;
 }
 
-static int read_number(struct json_object *value, const struct field *field, uint64_t *number,
-		       char **why)
+static int field_read_number(struct json_object *value, const struct field *field, uint64_t *number,
+			     char **why)
 {
 	if (value && !json_number(value, number))
 		return say_why(why, -EINVAL, "%s is not a non-negative integer", field->path);
@@ -471,16 +475,17 @@ static int read_number(struct json_object *value, const struct field *field, uin
 	return 0;
 }
 
-static int read_string(struct json_object *json, const struct field *field, const char **string,
-		       char **why)
+static int field_read_string(struct json_object *json, const struct field *field,
+			     const char **string, char **why)
 {
-	*string = name_of(json, field->path);
+	*string = json_name_or_null(json, field->path);
 	return *string || !field->required
 		       ? 0
 		       : say_why(why, -EINVAL, "%s is missing or not a string", field->path);
 }
 
-static int read_value(struct json_object *json, const struct field *field, char *base, char **why)
+static int field_read_value(struct json_object *json, const struct field *field, char *base,
+			    char **why)
 {
 	struct json_object *value = json_find(json, field->path);
 	void *at = base + field->offset;
@@ -489,7 +494,7 @@ static int read_value(struct json_object *json, const struct field *field, char 
 	case FIELD_COUNT:
 	case FIELD_NS:
 	case FIELD_BYTES:
-		return read_number(value, field, at, why);
+		return field_read_number(value, field, at, why);
 	case FIELD_INT:
 		*(int *)at =
 			json_object_is_type(value, json_type_int) ? json_object_get_int(value) : 0;
@@ -499,7 +504,7 @@ static int read_value(struct json_object *json, const struct field *field, char 
 			       ? 0
 			       : say_why(why, -EINVAL, "%s is not a task id", field->path);
 	case FIELD_CPU:
-		return read_cpu(value, field, at, why);
+		return field_read_cpu(value, field, at, why);
 	case FIELD_FLAG:
 		*(bool *)at = json_object_get_boolean(value);
 		return !value || json_object_is_type(value, json_type_boolean)
@@ -511,7 +516,7 @@ static int read_value(struct json_object *json, const struct field *field, char 
 				     : -1;
 		return 0;
 	case FIELD_ADDRESS:
-		*(uint64_t *)at = address_of(json, field->path);
+		*(uint64_t *)at = json_address_of(json, field->path);
 		return 0;
 	case FIELD_CHARS:
 		snprintf(at, field->size, "%s", json_text_of(json, field->path));
@@ -519,24 +524,25 @@ static int read_value(struct json_object *json, const struct field *field, char 
 			       ? 0
 			       : say_why(why, -EINVAL, "%s is not a string", field->path);
 	case FIELD_STRING:
-		return read_string(json, field, at, why);
+		return field_read_string(json, field, at, why);
 	case FIELD_KIND:
-		return read_kind(value, field->path, at, why);
+		return field_read_kind(value, field->path, at, why);
 	case FIELD_POLICY:
-		*(int *)at = read_policy(json_text_of(json, field->path));
+		*(int *)at = field_read_policy(json_text_of(json, field->path));
 		return 0;
 	case FIELD_DATE:
 		return json_read_date(json, field->path, at, why);
 	case FIELD_STACK:
-		return read_stack(value, field->path, at, (size_t *)(base + field->size), why);
+		return field_read_stack(value, field->path, at, (size_t *)(base + field->size),
+					why);
 	case FIELD_BUCKETS: /* see read.c */
 		return 0;
 	}
 	return 0;
 }
 
-int fields_read(struct json_object *json, struct perf_poke_capture *capture,
-		struct perf_poke_spike *spike, char **why)
+int capture_fields_read(struct json_object *json, struct perf_poke_capture *capture,
+			struct perf_poke_spike *spike, char **why)
 {
 	struct json_object *schema = json_find_typed(json, "schema", json_type_int);
 
@@ -547,7 +553,7 @@ int fields_read(struct json_object *json, struct perf_poke_capture *capture,
 			       json_object_get_int(schema), CAPTURE_SCHEMA);
 	for (const struct field *field = fields; field < fields + ARRAY_SIZE(fields); field++) {
 		char *base = field->of_spike ? (char *)spike : (char *)capture;
-		int err = field->path ? read_value(json, field, base, why) : 0;
+		int err = field->path ? field_read_value(json, field, base, why) : 0;
 
 		if (err)
 			return err;
@@ -559,7 +565,7 @@ int fields_read(struct json_object *json, struct perf_poke_capture *capture,
 	return 0;
 }
 
-void fields_release(struct perf_poke_spike *spike)
+void capture_fields_release(struct perf_poke_spike *spike)
 {
 	free((void *)spike->stack);
 	free((void *)spike->holder);

@@ -12,29 +12,30 @@
 /* The fields of a capture: one row each, for capture.json, lines of --json, and bindings. */
 
 /* Adds them to the object of capture.json. */
-void fields_write(struct json_object *json, const struct perf_poke_capture *capture);
+void capture_fields_write(struct json_object *json, const struct perf_poke_capture *capture);
 
 /* The version of capture.json that is written and read. */
 #define CAPTURE_SCHEMA 1
 
-/* Checks schema and values and bounds them, for fields_release(), also on failure. Strings belong
- * to json. *why is the reason of -EINVAL and -ENOTSUP. */
-int fields_read(struct json_object *json, struct perf_poke_capture *capture,
-		struct perf_poke_spike *spike, char **why);
-void fields_release(struct perf_poke_spike *spike);
+/* Checks schema and values and bounds them, for capture_fields_release(), also on failure. Strings
+ * belong to json. *why is the reason of -EINVAL and -ENOTSUP. */
+int capture_fields_read(struct json_object *json, struct perf_poke_capture *capture,
+			struct perf_poke_spike *spike, char **why);
+void capture_fields_release(struct perf_poke_spike *spike);
 
 /* Symbolizes a stack that the trigger took. */
 
-/* Returns *nr frames for stack_free(), or NULL. Omits the frames of the interrupt or of the
+/* Returns *nr frames for capture_stack_free(), or NULL. Omits the frames of the interrupt or of the
  * switch. */
-struct perf_poke_frame *stack_name(const struct trigger_stack *stack,
-				   struct capture_symbols *symbols, size_t *nr);
-/* One frame of user space, for stack_free(). NULL: the process has ended. */
-struct perf_poke_frame *stack_name_user(uint64_t address, uint32_t pid);
+struct perf_poke_frame *capture_stack_new(const struct trigger_stack *stack,
+					  struct capture_symbols *symbols, size_t *nr);
+/* One frame of user space, for capture_stack_free(). NULL: the process has ended. */
+struct perf_poke_frame *capture_stack_user_frame(uint64_t address, uint32_t pid);
 /* Whether this code, before the frame that an interrupt hit, had just enabled interrupts: 1 or 0 if
  * that is certain, else -1. */
-int stack_held_off(const uint8_t code[TRIGGER_CODE_SIZE], const struct perf_poke_frame *hit);
-void stack_free(struct perf_poke_frame *frames, size_t nr);
+int code_held_interrupts_off(const uint8_t code[TRIGGER_CODE_SIZE],
+			     const struct perf_poke_frame *hit);
+void capture_stack_free(struct perf_poke_frame *frames, size_t nr);
 
 /*
  * Completes a spike with what the record lacks. Call it before the trace is written, while the

@@ -15,7 +15,7 @@
 
 #define NAME_MAX_SIZE 256
 
-static void add_function(struct json_object *list, const char *prefix, const char *name)
+static void json_add_function(struct json_object *list, const char *prefix, const char *name)
 {
 	char text[NAME_MAX_SIZE];
 
@@ -23,21 +23,7 @@ static void add_function(struct json_object *list, const char *prefix, const cha
 	json_object_array_add(list, json_object_new_string(text));
 }
 
-/* Removes the offset of SYMBOL+OFFSET. */
-static void add_symbol(struct json_object *list, const char *symbol)
-{
-	char text[NAME_MAX_SIZE];
-	char *plus;
-
-	snprintf(text, sizeof(text), "%s", symbol);
-	plus = strrchr(text, '+');
-	if (plus && plus[1] >= '0' && plus[1] <= '9')
-		*plus = '\0';
-	if (*text < '0' || *text > '9')
-		add_function(list, "", text);
-}
-
-static struct json_object *end_json(const struct span_point *point, bool is_exit)
+static struct json_object *span_end_json(const struct span_point *point, bool is_exit)
 {
 	/* A tracepoint calls one of these functions, depending on what else is attached; that of a
 	 * system call is in the call's function. */
@@ -47,27 +33,33 @@ static struct json_object *end_json(const struct span_point *point, bool is_exit
 	struct json_object *list = json_object_new_array();
 	bool at_return = point->kind == SPAN_URETPROBE || (point->kind == SPAN_FN && is_exit);
 	const char *name = point->parts[1];
-	char event[NAME_MAX_SIZE];
+	char event[NAME_MAX_SIZE], symbol[NAME_MAX_SIZE], *plus;
 
 	switch (point->kind) {
 	case SPAN_TP:
 		at_return = !strcmp(point->parts[0], "syscalls") && has_prefix(name, "sys_exit_");
 		if (at_return)
-			add_function(list, "__x64_sys_", name + strlen("sys_exit_"));
+			json_add_function(list, "__x64_sys_", name + strlen("sys_exit_"));
 		else if (!strcmp(point->parts[0], "syscalls") && has_prefix(name, "sys_enter_"))
-			add_function(list, "__x64_sys_", name + strlen("sys_enter_"));
+			json_add_function(list, "__x64_sys_", name + strlen("sys_enter_"));
 		else
 			for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
-				add_function(list, prefixes[i], name);
+				json_add_function(list, prefixes[i], name);
 		snprintf(event, sizeof(event), "%s:%s", point->parts[0], point->parts[1]);
 		json_object_object_add(json, "event", json_object_new_string(event));
 		break;
 	case SPAN_FN:
-		add_function(list, "", point->parts[0]);
+		json_add_function(list, "", point->parts[0]);
 		break;
 	case SPAN_UPROBE:
 	case SPAN_URETPROBE:
-		add_symbol(list, point->parts[1]);
+		/* Without the offset of SYMBOL+OFFSET; an address names no function. */
+		snprintf(symbol, sizeof(symbol), "%s", name);
+		plus = strrchr(symbol, '+');
+		if (plus && plus[1] >= '0' && plus[1] <= '9')
+			*plus = '\0';
+		if (*symbol < '0' || *symbol > '9')
+			json_add_function(list, "", symbol);
 		break;
 	case SPAN_USDT:
 	case SPAN_KINDS:
@@ -93,12 +85,13 @@ struct json_object *span_ends_json(const char *text)
 		return NULL;
 	json = json_object_new_object();
 	json_object_object_add(json, "by", json_object_new_string(by[span.by]));
-	json_object_object_add(json, "entry", end_json(&span.entry, false));
-	json_object_object_add(json, "exit", end_json(&span.exit, true));
+	json_object_object_add(json, "entry", span_end_json(&span.entry, false));
+	json_object_object_add(json, "exit", span_end_json(&span.exit, true));
 	return json;
 }
 
-struct perf_poke_capture capture_told(const struct capture_env *env, const struct capture *capture)
+struct perf_poke_capture capture_to_public(const struct capture_env *env,
+					   const struct capture *capture)
 {
 	const struct snapshot_facts *facts = &capture->facts;
 	uint64_t time_ns = capture->spike.time_ns;
@@ -152,7 +145,7 @@ static struct json_object *trigger_json(const struct config *config,
 
 /* The kernel and the machine. Not on all architectures are the processor's name known, and whether
  * a hypervisor says that it is one. */
-static void add_system(struct json_object *json)
+static void json_add_system(struct json_object *json)
 {
 	struct json_object *kernel = json_object_new_object();
 	struct json_object *machine = json_object_new_object();
@@ -236,7 +229,7 @@ static struct json_object *statistics_json(const struct capture *capture)
 int capture_json_write(const struct capture_env *env, const struct capture *capture, int dirfd)
 {
 	_cleanup_close_ int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -1;
-	const struct perf_poke_capture told = capture_told(env, capture);
+	const struct perf_poke_capture told = capture_to_public(env, capture);
 	const struct config *config = env->config;
 	struct json_object *json = json_object_new_object();
 	struct json_object *trigger = trigger_json(config, &capture->spike);
@@ -247,7 +240,7 @@ int capture_json_write(const struct capture_env *env, const struct capture *capt
 
 	json_add_int(json, "schema", CAPTURE_SCHEMA);
 	json_add_text(json, "version", perf_poke__version());
-	fields_write(json, &told);
+	capture_fields_write(json, &told);
 	if (capture->spike.kind == PERF_POKE_TRIGGER_SPAN)
 		json_add(trigger, "ends", span_ends_json(config->texts[PERF_POKE_TRIGGER_SPAN]));
 	json_add(json, "trigger", trigger);
@@ -270,7 +263,7 @@ int capture_json_write(const struct capture_env *env, const struct capture *capt
 	}
 	json_add(json, "hardware", hardware_json(&capture->hardware, capture->spike.cpu));
 	json_add(json, "scheduling", scheduling_json(root_fd, capture->spike.late_tid));
-	add_system(json);
+	json_add_system(json);
 	for (size_t i = 0; i < config->opts.argc; i++)
 		json_push_text(argv, config->opts.argv[i]);
 	json_add(json, "command_line", argv);

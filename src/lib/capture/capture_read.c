@@ -27,7 +27,7 @@ static void saved_free(struct saved *saved)
 	if (!saved)
 		return;
 	json_object_put(saved->json);
-	fields_release(&saved->spike);
+	capture_fields_release(&saved->spike);
 	free(saved->buckets);
 	free(saved->path);
 	free(saved);
@@ -38,7 +38,7 @@ static void saved_freep(struct saved **saved)
 	saved_free(*saved);
 }
 
-static bool read_bucket(json_object *row, uint64_t after, struct perf_poke_bucket *bucket)
+static bool saved_read_bucket(json_object *row, uint64_t after, struct perf_poke_bucket *bucket)
 {
 	json_object *high;
 
@@ -54,7 +54,7 @@ static bool read_bucket(json_object *row, uint64_t after, struct perf_poke_bucke
 
 /* Captures of earlier versions have no statistics. The rows are copied to an array: JSON objects
  * would dominate the size of a list of captures. */
-static int read_buckets(struct saved *saved, char **why)
+static int saved_read_buckets(struct saved *saved, char **why)
 {
 	static const char path[] = "statistics.histogram";
 	json_object *list = json_find(saved->json, path);
@@ -70,7 +70,8 @@ static int read_buckets(struct saved *saved, char **why)
 	if (!saved->buckets)
 		return -ENOMEM;
 	for (size_t i = 0; i < nr; i++) {
-		if (!read_bucket(json_object_array_get_idx(list, i), after, &saved->buckets[i]))
+		if (!saved_read_bucket(json_object_array_get_idx(list, i), after,
+				       &saved->buckets[i]))
 			return say_why(why, -EINVAL,
 				       "%s: row %zu is not [LOW, HIGH, COUNT] in ascending order",
 				       path, i);
@@ -98,10 +99,10 @@ int perf_poke__capture_open(const struct perf_poke_capture **capture, const char
 		saved->spike.sz = sizeof(saved->spike);
 		saved->told.sz = sizeof(saved->told);
 		saved->told.spike = &saved->spike;
-		r = fields_read(saved->json, &saved->told, &saved->spike, &why);
+		r = capture_fields_read(saved->json, &saved->told, &saved->spike, &why);
 	}
 	if (!r)
-		r = read_buckets(saved, &why);
+		r = saved_read_buckets(saved, &why);
 	if (r) {
 		log_error(&log, r, "%s/" FILE_NAME ": %s", path, why ?: strerror(-r));
 		return log_leave(r);
@@ -116,7 +117,7 @@ void perf_poke__capture_close(const struct perf_poke_capture *capture)
 	saved_free((struct saved *)capture);
 }
 
-static json_object *find(const struct perf_poke_capture *capture, const char *path)
+static json_object *capture_find_json(const struct perf_poke_capture *capture, const char *path)
 {
 	return json_find(((const struct saved *)capture)->json, path);
 }
@@ -124,7 +125,7 @@ static json_object *find(const struct perf_poke_capture *capture, const char *pa
 int perf_poke__capture_number(const struct perf_poke_capture *capture, const char *path,
 			      uint64_t *value)
 {
-	json_object *found = find(capture, path);
+	json_object *found = capture_find_json(capture, path);
 	uint64_t number;
 
 	if (!found)
@@ -139,13 +140,13 @@ int perf_poke__capture_number(const struct perf_poke_capture *capture, const cha
 
 const char *perf_poke__capture_text(const struct perf_poke_capture *capture, const char *path)
 {
-	json_object *found = find(capture, path);
+	json_object *found = capture_find_json(capture, path);
 
 	return json_object_is_type(found, json_type_string) ? json_object_get_string(found) : NULL;
 }
 
 /* A folder without access may be one. */
-static bool is_capture(int dirfd, const char *name)
+static bool is_capture_folder(int dirfd, const char *name)
 {
 	_cleanup_close_ int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
@@ -156,12 +157,12 @@ static bool is_capture(int dirfd, const char *name)
 }
 
 /* Hidden captures are being written. */
-static int is_shown(const struct dirent *entry)
+static int is_shown_entry(const struct dirent *entry)
 {
 	return entry->d_name[0] != '.';
 }
 
-static int tell(const char *folder, const char *name, perf_poke_path_fn fn, void *ctx)
+static int call_with_path(const char *folder, const char *name, perf_poke_path_fn fn, void *ctx)
 {
 	_cleanup_free_ char *path =
 		strfmt("%s%s%s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/", name);
@@ -179,16 +180,16 @@ int perf_poke__captures(const char *folder, perf_poke_path_fn fn, void *ctx)
 
 	if (fd < 0)
 		return -errno;
-	if (is_capture(fd, ".")) {
+	if (is_capture_folder(fd, ".")) {
 		fn(ctx, folder);
 		return 1;
 	}
-	nr = scandirat(fd, ".", &names, is_shown, alphasort);
+	nr = scandirat(fd, ".", &names, is_shown_entry, alphasort);
 	if (nr < 0)
 		return -errno;
 	for (int i = 0; i < nr; i++) {
-		if (told >= 0 && is_capture(fd, names[i]->d_name)) {
-			int r = tell(folder, names[i]->d_name, fn, ctx);
+		if (told >= 0 && is_capture_folder(fd, names[i]->d_name)) {
+			int r = call_with_path(folder, names[i]->d_name, fn, ctx);
 
 			told = r < 0 ? r : told + r;
 		}

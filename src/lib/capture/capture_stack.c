@@ -11,7 +11,8 @@
 #include "text.h"
 #include "util.h"
 
-static bool is_known(const struct capture_symbols *symbols, struct kallsyms_place *place)
+static bool capture_symbols_have(const struct capture_symbols *symbols,
+				 struct kallsyms_place *place)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(symbols->known); i++) {
 		const struct kallsyms_place *known = &symbols->known[i];
@@ -30,32 +31,31 @@ int capture_symbols_find(struct capture_symbols *symbols, struct kallsyms_place 
 	int err;
 
 	for (size_t i = 0; i < nr && all; i++)
-		all = is_known(symbols, &places[i]);
+		all = capture_symbols_have(symbols, &places[i]);
 	if (all)
 		return 0;
 	err = kallsyms_places(places, nr);
 	for (size_t i = 0; symbols && i < nr; i++) {
-		if (places[i].start && !is_known(symbols, &places[i]))
+		if (places[i].start && !capture_symbols_have(symbols, &places[i]))
 			symbols->known[symbols->next++ % ARRAY_SIZE(symbols->known)] = places[i];
 	}
 	return err;
 }
 
-/* Calls the program that took the stack. */
-static bool is_caller_of_bpf(const char *name)
-{
-	const char *call = kernel_function_after(name, KERNEL_BEFORE_SYSCALL);
-
-	return kernel_function_find(name, KERNEL_TRIGGER) || (call && !strcmp(call, "bpf"));
-}
-
 /* Number of frames of the interrupt; without one, of the program. */
-static size_t count_own(const struct kallsyms_place *places, size_t nr)
+static size_t count_own_frames(const struct kallsyms_place *places, size_t nr)
 {
+	const char *call;
 	size_t own = 0;
 
-	while (own < nr && (!places[own].start || is_caller_of_bpf(places[own].name)))
-		own++;
+	/* What called the program that took the stack. */
+	for (; own < nr; own++) {
+		if (!places[own].start || kernel_function_find(places[own].name, KERNEL_TRIGGER))
+			continue;
+		call = kernel_function_after(places[own].name, KERNEL_BEFORE_SYSCALL);
+		if (!call || strcmp(call, "bpf"))
+			break;
+	}
 	/* Addresses are hidden, or this one is unknown. */
 	if (own == nr)
 		own = 0;
@@ -66,7 +66,7 @@ static size_t count_own(const struct kallsyms_place *places, size_t nr)
 	return own;
 }
 
-static size_t count_of(int32_t size, size_t each, size_t max)
+static size_t stack_size_count(int32_t size, size_t each, size_t max)
 {
 	size_t nr = size > 0 ? (size_t)size / each : 0;
 
@@ -74,11 +74,11 @@ static size_t count_of(int32_t size, size_t each, size_t max)
 }
 
 /* Adds kernel frames; without symbols, addresses only. */
-static int add_kernel(struct perf_poke_frame *frames, const struct trigger_stack *stack,
-		      struct capture_symbols *symbols, size_t *nr)
+static int add_kernel_frames(struct perf_poke_frame *frames, const struct trigger_stack *stack,
+			     struct capture_symbols *symbols, size_t *nr)
 {
-	size_t found =
-		count_of(stack->kernel_size, sizeof(stack->kernel[0]), TRIGGER_KERNEL_FRAMES);
+	size_t found = stack_size_count(stack->kernel_size, sizeof(stack->kernel[0]),
+					TRIGGER_KERNEL_FRAMES);
 	_cleanup_free_ struct kallsyms_place *places = calloc(found + 1, sizeof(*places));
 
 	if (!places)
@@ -87,7 +87,7 @@ static int add_kernel(struct perf_poke_frame *frames, const struct trigger_stack
 		places[i].address = stack->kernel[i];
 	if (found)
 		capture_symbols_find(symbols, places, found);
-	for (size_t i = count_own(places, found); i < found; i++) {
+	for (size_t i = count_own_frames(places, found); i < found; i++) {
 		struct perf_poke_frame *frame = &frames[(*nr)++];
 		const struct kallsyms_place *place = &places[i];
 
@@ -104,7 +104,7 @@ static int add_kernel(struct perf_poke_frame *frames, const struct trigger_stack
 }
 
 /* If the file has no build id or is gone, name and offset remain. */
-static void find_build_id(struct perf_poke_frame *frame, uint32_t pid)
+static void frame_find_build_id(struct perf_poke_frame *frame, uint32_t pid)
 {
 	_cleanup_close_ int fd = -1;
 	_cleanup_free_ char *path = strfmt("/proc/%" PRIu32 "/root%s", pid, frame->file);
@@ -127,7 +127,7 @@ struct user_stack {
 };
 
 /* A line of /proc/PID/maps. */
-static void take_mapping(struct user_stack *stack, uint32_t pid, char *line)
+static void user_stack_take_mapping(struct user_stack *stack, uint32_t pid, char *line)
 {
 	uint64_t start, end, offset;
 	char access[5];
@@ -149,12 +149,12 @@ static void take_mapping(struct user_stack *stack, uint32_t pid, char *line)
 		if (!frame->file || frame->build_id_size)
 			continue;
 		frame->offset = frame->address - start + offset;
-		find_build_id(frame, pid);
+		frame_find_build_id(frame, pid);
 	}
 }
 
 /* False: the task has ended, so only the kernel's data remains. */
-static bool find_mappings(struct user_stack *stack, uint32_t pid)
+static bool user_stack_find_mappings(struct user_stack *stack, uint32_t pid)
 {
 	_cleanup_fclose_ FILE *file = NULL;
 	_cleanup_free_ char *line = NULL;
@@ -165,13 +165,13 @@ static bool find_mappings(struct user_stack *stack, uint32_t pid)
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", pid);
 	file = fopen(path, "re");
 	while (file && getline(&line, &size, file) > 0) {
-		take_mapping(stack, pid, line);
+		user_stack_take_mapping(stack, pid, line);
 		found = true;
 	}
 	return found;
 }
 
-static void frame_release(struct perf_poke_frame *frame)
+static void stack_frame_release(struct perf_poke_frame *frame)
 {
 	free((char *)frame->symbol);
 	free((char *)frame->file);
@@ -183,7 +183,7 @@ static void frame_release(struct perf_poke_frame *frame)
 #define USER_LAST ((UINT64_C(1) << 56) - 1)
 
 /* mapped: the mappings are known. Otherwise the kernel may have found the files. */
-static bool is_code(const struct user_stack *stack, size_t i, bool mapped)
+static bool is_code_address(const struct user_stack *stack, size_t i, bool mapped)
 {
 	uint64_t address = stack->frames[i].address;
 
@@ -196,21 +196,23 @@ static bool is_code(const struct user_stack *stack, size_t i, bool mapped)
 
 /* The first frame is where the task was. A caller that is not code, and all behind it, are data
  * that code without frame pointers left in the register. */
-static void drop_data(struct user_stack *stack, bool mapped)
+static void drop_data_frames(struct user_stack *stack, bool mapped)
 {
 	size_t kept = 1;
 
-	while (kept < stack->nr && is_code(stack, kept, mapped))
+	while (kept < stack->nr && is_code_address(stack, kept, mapped))
 		kept++;
 	while (stack->nr > kept)
-		frame_release(&stack->frames[--stack->nr]);
+		stack_frame_release(&stack->frames[--stack->nr]);
 }
 
-static void add_user(struct perf_poke_frame *frames, const struct trigger_stack *stack, size_t *nr)
+static void add_user_frames(struct perf_poke_frame *frames, const struct trigger_stack *stack,
+			    size_t *nr)
 {
-	size_t found = count_of(stack->user_size, sizeof(stack->user[0]), TRIGGER_USER_FRAMES);
-	size_t ids =
-		count_of(stack->build_ids_size, sizeof(stack->build_ids[0]), TRIGGER_USER_FRAMES);
+	size_t found =
+		stack_size_count(stack->user_size, sizeof(stack->user[0]), TRIGGER_USER_FRAMES);
+	size_t ids = stack_size_count(stack->build_ids_size, sizeof(stack->build_ids[0]),
+				      TRIGGER_USER_FRAMES);
 	struct user_stack user = { .frames = &frames[*nr] };
 
 	for (; user.nr < found && stack->user[user.nr]; user.nr++) {
@@ -226,12 +228,12 @@ static void add_user(struct perf_poke_frame *frames, const struct trigger_stack 
 		memcpy(frame->build_id, id->build_id, sizeof(id->build_id));
 	}
 	if (user.nr)
-		drop_data(&user, find_mappings(&user, stack->pid));
+		drop_data_frames(&user, user_stack_find_mappings(&user, stack->pid));
 	*nr += user.nr;
 }
 
-struct perf_poke_frame *stack_name(const struct trigger_stack *stack,
-				   struct capture_symbols *symbols, size_t *nr)
+struct perf_poke_frame *capture_stack_new(const struct trigger_stack *stack,
+					  struct capture_symbols *symbols, size_t *nr)
 {
 	struct perf_poke_frame *frames =
 		calloc(TRIGGER_KERNEL_FRAMES + TRIGGER_USER_FRAMES, sizeof(*frames));
@@ -239,15 +241,15 @@ struct perf_poke_frame *stack_name(const struct trigger_stack *stack,
 	*nr = 0;
 	if (!frames)
 		return NULL;
-	if (!add_kernel(frames, stack, symbols, nr))
-		add_user(frames, stack, nr);
+	if (!add_kernel_frames(frames, stack, symbols, nr))
+		add_user_frames(frames, stack, nr);
 	if (*nr)
 		return frames;
 	free(frames);
 	return NULL;
 }
 
-struct perf_poke_frame *stack_name_user(uint64_t address, uint32_t pid)
+struct perf_poke_frame *capture_stack_user_frame(uint64_t address, uint32_t pid)
 {
 	struct user_stack stack = { .frames = calloc(1, sizeof(*stack.frames)), .nr = 1 };
 
@@ -255,7 +257,7 @@ struct perf_poke_frame *stack_name_user(uint64_t address, uint32_t pid)
 		return NULL;
 	stack.frames->user = true;
 	stack.frames->address = address;
-	if (find_mappings(&stack, pid))
+	if (user_stack_find_mappings(&stack, pid))
 		return stack.frames;
 	free(stack.frames);
 	return NULL;
@@ -270,13 +272,13 @@ struct perf_poke_frame *stack_name_user(uint64_t address, uint32_t pid)
 /* An instruction has at most three parts of four bytes: opcode, displacement and operand. */
 #define SHADOW_MAX 11
 
-static bool ends_with(const uint8_t code[TRIGGER_CODE_SIZE], const void *bytes, size_t nr)
+static bool code_ends_with(const uint8_t code[TRIGGER_CODE_SIZE], const void *bytes, size_t nr)
 {
 	return !memcmp(code + TRIGGER_CODE_SIZE - nr, bytes, nr);
 }
 
 /* Whether the byte 0xfb at `sti` is not the last one of `mov %rdi,%rbx` and the like. */
-static bool is_whole(const uint8_t *sti)
+static bool is_whole_sti(const uint8_t *sti)
 {
 	bool has_rex = (sti[-2] & 0xf0) == 0x40;
 	/* All with two operands, of which the second byte names registers. */
@@ -289,16 +291,17 @@ static bool is_whole(const uint8_t *sti)
 /* sti takes effect after the next instruction. In a kernel with CONFIG_PARAVIRT, that one is a
  * no-op of five bytes that fills the place of a call. Any other instruction may hide what is part
  * of an operand: 99 % of all bytes 0xfb are. */
-int stack_held_off(const uint8_t code[TRIGGER_CODE_SIZE], const struct perf_poke_frame *hit)
+int code_held_interrupts_off(const uint8_t code[TRIGGER_CODE_SIZE],
+			     const struct perf_poke_frame *hit)
 {
 	static const uint8_t sti[] = { STI, 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 	static const uint8_t mwait[] = { 0x0f, 0x01, 0xc9 }, call_pointer[] = { CALL_BY, 0x15 };
 	const uint8_t *end = code + TRIGGER_CODE_SIZE;
 
 	/* Idle: it waited for the interrupt. */
-	if (end[-1] == HLT || ends_with(code, mwait, sizeof(mwait)))
+	if (end[-1] == HLT || code_ends_with(code, mwait, sizeof(mwait)))
 		return -1;
-	if (ends_with(code, sti, sizeof(sti)) && is_whole(end - sizeof(sti)))
+	if (code_ends_with(code, sti, sizeof(sti)) && is_whole_sti(end - sizeof(sti)))
 		return 1;
 	if (hit->symbol && kernel_function_find(hit->symbol, KERNEL_ENABLES_LAST))
 		return 1;
@@ -311,15 +314,16 @@ int stack_held_off(const uint8_t code[TRIGGER_CODE_SIZE], const struct perf_poke
 	return hit->symbol && hit->offset >= TRIGGER_CODE_SIZE ? 0 : -1;
 }
 #else
-int stack_held_off(const uint8_t code[TRIGGER_CODE_SIZE], const struct perf_poke_frame *hit)
+int code_held_interrupts_off(const uint8_t code[TRIGGER_CODE_SIZE],
+			     const struct perf_poke_frame *hit)
 {
 	return -1;
 }
 #endif
 
-void stack_free(struct perf_poke_frame *frames, size_t nr)
+void capture_stack_free(struct perf_poke_frame *frames, size_t nr)
 {
 	for (size_t i = 0; frames && i < nr; i++)
-		frame_release(&frames[i]);
+		stack_frame_release(&frames[i]);
 	free(frames);
 }

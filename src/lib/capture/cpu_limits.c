@@ -20,14 +20,14 @@ struct cpu_quota {
 	uint64_t nr_throttled, throttled_us; /* since the cgroup exists */
 };
 
-static FILE *text_open(int root_fd, const char *path)
+static FILE *proc_file_open(int root_fd, const char *path)
 {
 	int fd = openat(root_fd, path, O_RDONLY | O_CLOEXEC);
 
 	return fd < 0 ? NULL : fdopen(fd, "r");
 }
 
-static bool list_has(const char *list, const char *word)
+static bool comma_list_has(const char *list, const char *word)
 {
 	size_t length = strlen(word);
 
@@ -44,7 +44,7 @@ static bool list_has(const char *list, const char *word)
 static char *cgroup_of_thread(int root_fd, int tid, bool *is_v2)
 {
 	_cleanup_free_ char *path = strfmt("proc/%d/cgroup", tid), *line = NULL;
-	_cleanup_fclose_ FILE *file = path ? text_open(root_fd, path) : NULL;
+	_cleanup_fclose_ FILE *file = path ? proc_file_open(root_fd, path) : NULL;
 	_cleanup_free_ char *found = NULL;
 	size_t size = 0;
 
@@ -57,7 +57,7 @@ static char *cgroup_of_thread(int root_fd, int tid, bool *is_v2)
 			continue;
 		*cgroup++ = '\0';
 		cgroup[strcspn(cgroup, "\n")] = '\0';
-		if (!v2 && !list_has(controllers + 1, "cpu"))
+		if (!v2 && !comma_list_has(controllers + 1, "cpu"))
 			continue;
 		if (!found || !v2) {
 			free(found);
@@ -71,7 +71,7 @@ static char *cgroup_of_thread(int root_fd, int tid, bool *is_v2)
 /* Where the hierarchy is mounted, without the first slash. Mounts of a part of it are ignored. */
 static char *hierarchy_mount(int root_fd, bool is_v2)
 {
-	_cleanup_fclose_ FILE *file = text_open(root_fd, "proc/self/mountinfo");
+	_cleanup_fclose_ FILE *file = proc_file_open(root_fd, "proc/self/mountinfo");
 	_cleanup_free_ char *line = NULL;
 	size_t size = 0;
 
@@ -83,44 +83,41 @@ static char *hierarchy_mount(int root_fd, bool is_v2)
 		    sscanf(end, " - %ms %*s %ms", &type, &options) != 2 || strcmp(root, "/"))
 			continue;
 		if (is_v2 ? !strcmp(type, "cgroup2")
-			  : !strcmp(type, "cgroup") && list_has(options, "cpu"))
+			  : !strcmp(type, "cgroup") && comma_list_has(options, "cpu"))
 			return strdup(mount + 1);
 	}
 	return NULL;
 }
 
-static int cgroup_read(int root_fd, const char *dir, const char *name, char *text, size_t size)
+static int cgroup_read_file(int root_fd, const char *dir, const char *name, char *text, size_t size)
 {
 	_cleanup_free_ char *path = strfmt("%s/%s", dir, name);
 
 	return path ? read_text_at(root_fd, path, text, size) : -ENOMEM;
 }
 
+/* Its quota, and how often that took the CPU from it. False: it has no quota. */
 static bool cgroup_read_quota(int root_fd, const char *dir, bool is_v2, struct cpu_quota *quota)
 {
-	char text[64], period[32];
-
-	if (is_v2)
-		return !cgroup_read(root_fd, dir, "cpu.max", text, sizeof(text)) &&
-		       sscanf(text, "%" SCNd64 " %" SCNd64, &quota->quota_us, &quota->period_us) ==
-			       2;
-	if (cgroup_read(root_fd, dir, "cpu.cfs_quota_us", text, sizeof(text)) ||
-	    cgroup_read(root_fd, dir, "cpu.cfs_period_us", period, sizeof(period)))
-		return false;
-	quota->quota_us = strtoll(text, NULL, 10);
-	quota->period_us = strtoll(period, NULL, 10);
-	return quota->quota_us != UNLIMITED;
-}
-
-static void cgroup_read_throttling(int root_fd, const char *dir, bool is_v2,
-				   struct cpu_quota *quota)
-{
 	const char *name = is_v2 ? "throttled_usec " : "throttled_time ";
-	char text[1024], *rest = text, *line;
+	char text[1024], period[32], *rest = text, *line;
 
+	if (is_v2) {
+		if (cgroup_read_file(root_fd, dir, "cpu.max", text, sizeof(text)) ||
+		    sscanf(text, "%" SCNd64 " %" SCNd64, &quota->quota_us, &quota->period_us) != 2)
+			return false;
+	} else {
+		if (cgroup_read_file(root_fd, dir, "cpu.cfs_quota_us", text, sizeof(text)) ||
+		    cgroup_read_file(root_fd, dir, "cpu.cfs_period_us", period, sizeof(period)))
+			return false;
+		quota->quota_us = strtoll(text, NULL, 10);
+		quota->period_us = strtoll(period, NULL, 10);
+		if (quota->quota_us == UNLIMITED)
+			return false;
+	}
 	quota->nr_throttled = quota->throttled_us = UINT64_MAX;
-	if (cgroup_read(root_fd, dir, "cpu.stat", text, sizeof(text)))
-		return;
+	if (cgroup_read_file(root_fd, dir, "cpu.stat", text, sizeof(text)))
+		return true;
 	while ((line = strsep(&rest, "\n"))) {
 		if (has_prefix(line, "nr_throttled "))
 			quota->nr_throttled = strtoull(strchr(line, ' '), NULL, 10);
@@ -128,10 +125,12 @@ static void cgroup_read_throttling(int root_fd, const char *dir, bool is_v2,
 			quota->throttled_us =
 				strtoull(strchr(line, ' '), NULL, 10) / (is_v2 ? 1 : 1000);
 	}
+	return true;
 }
 
 /* null: unknown */
-static void add_number(struct json_object *json, const char *key, int root_fd, const char *path)
+static void json_add_proc_number(struct json_object *json, const char *key, int root_fd,
+				 const char *path)
 {
 	char text[32];
 
@@ -155,15 +154,14 @@ struct json_object *scheduling_json(int root_fd, int tid)
 		_cleanup_free_ char *dir = strfmt("%s%s", mount, cgroup);
 
 		if (dir && cgroup_read_quota(root_fd, dir, is_v2, &quota)) {
-			cgroup_read_throttling(root_fd, dir, is_v2, &quota);
 			quota.cgroup = cgroup;
 			break;
 		}
 		slash[slash == cgroup] = '\0';
 	}
 	known = quota.cgroup;
-	add_number(json, "rt_runtime_us", root_fd, "proc/sys/kernel/sched_rt_runtime_us");
-	add_number(json, "rt_period_us", root_fd, "proc/sys/kernel/sched_rt_period_us");
+	json_add_proc_number(json, "rt_runtime_us", root_fd, "proc/sys/kernel/sched_rt_runtime_us");
+	json_add_proc_number(json, "rt_period_us", root_fd, "proc/sys/kernel/sched_rt_period_us");
 	/* Without debugfs it is not known. */
 	json_add(json, "fair_server",
 		 debugfs ? json_object_new_boolean(

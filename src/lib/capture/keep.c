@@ -18,7 +18,7 @@ struct keep {
 	size_t nr;
 };
 
-int keep_new(struct keep **ret, uint64_t worst, uint64_t max_size)
+int keep_worst_new(struct keep **ret, uint64_t worst, uint64_t max_size)
 {
 	struct keep *keep = calloc(1, sizeof(*keep));
 
@@ -30,7 +30,7 @@ int keep_new(struct keep **ret, uint64_t worst, uint64_t max_size)
 	return 0;
 }
 
-int keep_add(struct keep *keep, const struct kept *kept)
+int keep_add_capture(struct keep *keep, const struct kept *kept)
 {
 	_cleanup_free_ char *name = strdup(kept->name);
 
@@ -42,7 +42,7 @@ int keep_add(struct keep *keep, const struct kept *kept)
 	return 0;
 }
 
-static uint64_t count_kind(const struct keep *keep, unsigned int kind)
+static uint64_t keep_count_kind(const struct keep *keep, unsigned int kind)
 {
 	uint64_t nr = 0;
 
@@ -52,13 +52,13 @@ static uint64_t count_kind(const struct keep *keep, unsigned int kind)
 }
 
 /* Among equals the newest is less, so that older captures stay. */
-static bool is_less(const struct kept *a, const struct kept *b)
+static bool is_less_to_keep(const struct kept *a, const struct kept *b)
 {
 	return a->latency_ns <= b->latency_ns;
 }
 
 /* The smallest latency of a kind over its limit, or of all kinds if over the disk limit. */
-static struct kept *find_least(const struct keep *keep)
+static struct kept *keep_find_least(const struct keep *keep)
 {
 	struct kept *least = NULL;
 	uint64_t shared = 0;
@@ -73,17 +73,17 @@ static struct kept *find_least(const struct keep *keep)
 		/* This one alone exceeds the limit. */
 		if (kept->size + kept->shared > keep->max_size)
 			return kept;
-		if (!too_large && count_kind(keep, kept->kind) <= keep->worst)
+		if (!too_large && keep_count_kind(keep, kept->kind) <= keep->worst)
 			continue;
-		if (!least || is_less(kept, least))
+		if (!least || is_less_to_keep(kept, least))
 			least = kept;
 	}
 	return least;
 }
 
-bool keep_drop(struct keep *keep, struct kept *dropped)
+bool keep_take_least(struct keep *keep, struct kept *dropped)
 {
-	struct kept *least = find_least(keep);
+	struct kept *least = keep_find_least(keep);
 
 	if (!least)
 		return false;
@@ -93,14 +93,14 @@ bool keep_drop(struct keep *keep, struct kept *dropped)
 	return true;
 }
 
-uint64_t keep_floor(const struct keep *keep, unsigned int kind)
+uint64_t keep_floor_of_kind(const struct keep *keep, unsigned int kind)
 {
 	const struct kept *least = NULL;
 
-	if (count_kind(keep, kind) < keep->worst)
+	if (keep_count_kind(keep, kind) < keep->worst)
 		return 0;
 	for (size_t i = 0; i < keep->nr; i++) {
-		if (keep->all[i].kind == kind && (!least || is_less(&keep->all[i], least)))
+		if (keep->all[i].kind == kind && (!least || is_less_to_keep(&keep->all[i], least)))
 			least = &keep->all[i];
 	}
 	return least ? least->latency_ns + 1 : 0;
@@ -116,7 +116,7 @@ void keep_free(struct keep *keep)
 	free(keep);
 }
 
-static bool is_kept(const struct stat *st, const struct kept *kept)
+static bool is_kept_folder(const struct stat *st, const struct kept *kept)
 {
 	return st->st_dev == kept->dev && st->st_ino == kept->ino;
 }
@@ -137,14 +137,14 @@ int removal_begin(struct removal **ret, const struct output *output, const struc
 		err = errno == ELOOP || errno == ENOTDIR ? -ESTALE : -errno;
 	else if (fstat(removal->fd, &st))
 		err = -errno;
-	else if (!is_kept(&st, kept))
+	else if (!is_kept_folder(&st, kept))
 		err = -ESTALE;
 	snprintf(removal->partial, sizeof(removal->partial), "removed-%" PRIu64,
 		 (uint64_t)kept->ino);
 	if (!err && renameat(output->fd, kept->name, output->work, removal->partial))
 		err = -errno;
 	if (!err && (fstatat(output->work, removal->partial, &st, AT_SYMLINK_NOFOLLOW) ||
-		     !is_kept(&st, kept))) {
+		     !is_kept_folder(&st, kept))) {
 		/* Another folder took its name in between. */
 		renameat(output->work, removal->partial, output->fd, kept->name);
 		err = -ESTALE;
@@ -158,7 +158,7 @@ int removal_begin(struct removal **ret, const struct output *output, const struc
 	return 0;
 }
 
-void removal_end(struct removal *removal)
+void removal_finish(struct removal *removal)
 {
 	tree_remove_entries(removal->fd, "");
 	unlinkat(removal->output->work, removal->partial, AT_REMOVEDIR);

@@ -10,7 +10,7 @@
 
 #define WORK_TRIES 1000
 
-static bool is_trusted(const struct output *output, uid_t uid)
+static bool output_trusts_owner(const struct output *output, uid_t uid)
 {
 	return !uid || uid == geteuid() || uid == output->owner;
 }
@@ -22,13 +22,13 @@ static bool others_can_write(const struct stat *st)
 	       (st->st_mode & S_IWGRP && st->st_gid && st->st_gid != st->st_uid);
 }
 
-static bool is_same(const struct stat *a, const struct stat *b)
+static bool is_same_inode(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
 /* The kernel's path; ends with " (deleted)" if the folder was removed. */
-static char *folder_path(int fd)
+static char *output_folder_path(int fd)
 {
 	char link[64], path[PATH_MAX];
 	ssize_t len;
@@ -38,9 +38,10 @@ static char *folder_path(int fd)
 	return len < 0 ? NULL : strndup(path, len);
 }
 
-static int refuse(const struct output *output, int fd, const struct stat *st, const struct log *log)
+static int output_refuse_folder(const struct output *output, int fd, const struct stat *st,
+				const struct log *log)
 {
-	_cleanup_free_ char *path = folder_path(fd);
+	_cleanup_free_ char *path = output_folder_path(fd);
 
 	return log_error(
 		log, -EPERM,
@@ -52,7 +53,7 @@ static int refuse(const struct output *output, int fd, const struct stat *st, co
 }
 
 /* Checks the folder and its parents. In a sticky folder nobody else can replace our entries. */
-static int check_folders(const struct output *output, const struct log *log)
+static int output_check_parents(const struct output *output, const struct log *log)
 {
 	_cleanup_close_ int fd = openat(output->fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct stat st = {}, below;
@@ -64,25 +65,25 @@ static int check_folders(const struct output *output, const struct log *log)
 			return log_error(log, -errno,
 					 "output '%s': cannot look at the folders above it: %s",
 					 output->path, strerror(errno));
-		if (!is_trusted(output, st.st_uid) ||
+		if (!output_trusts_owner(output, st.st_uid) ||
 		    (others_can_write(&st) && !(st.st_mode & S_ISVTX)))
-			return refuse(output, fd, &st, log);
+			return output_refuse_folder(output, fd, &st, log);
 		parent = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
 		closep(&fd);
 		fd = parent;
-	} while (!is_same(&st, &below));
+	} while (!is_same_inode(&st, &below));
 	return 0;
 }
 
 /* Follows a symbolic link only if it is trusted. */
-static int open_folder(const struct output *output)
+static int output_open_folder(const struct output *output)
 {
 	const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 	int fd = open(output->path, flags | O_NOFOLLOW);
 	struct stat st;
 
 	if (fd < 0 && errno == ENOTDIR && !lstat(output->path, &st) && S_ISLNK(st.st_mode)) {
-		if (is_trusted(output, st.st_uid))
+		if (output_trusts_owner(output, st.st_uid))
 			fd = open(output->path, flags);
 		else
 			errno = ELOOP;
@@ -91,7 +92,7 @@ static int open_folder(const struct output *output)
 }
 
 /* -EAGAIN: the name is taken, or another session swept the folder before it was locked. */
-static int try_work(struct output *output)
+static int output_try_work(struct output *output)
 {
 	_cleanup_close_ int fd = -1;
 
@@ -110,42 +111,43 @@ static int try_work(struct output *output)
 	return 0;
 }
 
-static int make_work(struct output *output)
+static int output_make_work(struct output *output)
 {
 	int err = -EAGAIN;
 
 	for (int i = 0; i < WORK_TRIES && err == -EAGAIN; i++) {
 		snprintf(output->work_name, sizeof(output->work_name), OUTPUT_WORK "%d-%d",
 			 getpid(), i);
-		err = try_work(output);
+		err = output_try_work(output);
 	}
 	return err;
 }
 
-static int fail(const struct output *output, int err, const char *what, const struct log *log)
+static int output_log_error(const struct output *output, int err, const char *what,
+			    const struct log *log)
 {
 	return log_error(log, err, "output '%s': cannot %s this folder: %s", output->path, what,
 			 strerror(-err));
 }
 
-static int open_checked(struct output *output, const struct log *log)
+static int output_open_checked(struct output *output, const struct log *log)
 {
 	int err;
 
 	output->made = !mkdir(output->path, 0700);
 	if (!output->made && errno != EEXIST)
-		return fail(output, -errno, "make", log);
-	output->fd = open_folder(output);
+		return output_log_error(output, -errno, "make", log);
+	output->fd = output_open_folder(output);
 	if (output->fd < 0)
-		return fail(output, output->fd, "open", log);
+		return output_log_error(output, output->fd, "open", log);
 	if (faccessat(output->fd, ".", W_OK | X_OK, AT_EACCESS))
-		return fail(output, -errno, "write to", log);
-	err = check_folders(output, log);
+		return output_log_error(output, -errno, "write to", log);
+	err = output_check_parents(output, log);
 	if (err)
 		return err;
 	tree_sweep(output->fd, OUTPUT_WORK, true);
-	err = make_work(output);
-	return err ? fail(output, err, "write to", log) : 0;
+	err = output_make_work(output);
+	return err ? output_log_error(output, err, "write to", log) : 0;
 }
 
 int output_open(struct output *output, const char *path, uid_t owner, const struct log *log)
@@ -153,7 +155,7 @@ int output_open(struct output *output, const char *path, uid_t owner, const stru
 	int err;
 
 	*output = (struct output){ .path = path, .owner = owner, .fd = -1, .work = -1 };
-	err = open_checked(output, log);
+	err = output_open_checked(output, log);
 	if (err)
 		output_close(output);
 	/* To the caller, -ENOENT means events and symbols. */
@@ -167,9 +169,9 @@ char *output_moved(const struct output *output)
 
 	if (fstat(output->fd, &held))
 		return NULL;
-	if (!stat(output->path, &there) && is_same(&held, &there))
+	if (!stat(output->path, &there) && is_same_inode(&held, &there))
 		return NULL;
-	path = folder_path(output->fd);
+	path = output_folder_path(output->fd);
 	return path ? path : strdup("somewhere else");
 }
 

@@ -7,7 +7,8 @@
 #include "task.h"
 #include "trigger/trigger.h"
 
-struct perf_poke_spike spike_of(const struct config *config, const struct trigger_spike *seen)
+struct perf_poke_spike spike_from_record(const struct config *config,
+					 const struct trigger_spike *seen)
 {
 	bool poked = seen->what == TRIGGER_POKE;
 	struct perf_poke_spike spike = {
@@ -74,7 +75,7 @@ static void spike_find_late_thread(struct perf_poke_spike *spike)
 
 /* A pending timer fires right after the instruction that enables interrupts. Where the code does
  * not show it, and in the idle task, which waits with the same instruction, it is unknown. */
-static int spike_irqs_off(const struct capture_env *env, const struct perf_poke_spike *spike)
+static int spike_find_irqs_off(const struct capture_env *env, const struct perf_poke_spike *spike)
 {
 	bool at_spike = spike->kind == PERF_POKE_TRIGGER_IRQ;
 	const struct perf_poke_frame *hit = NULL;
@@ -88,14 +89,16 @@ static int spike_irqs_off(const struct capture_env *env, const struct perf_poke_
 		return -1;
 	if (hit->user)
 		return 0;
-	return trigger_read_code(env->trigger, hit->address, code) ? -1 : stack_held_off(code, hit);
+	return trigger_read_code(env->trigger, hit->address, code)
+		       ? -1
+		       : code_held_interrupts_off(code, hit);
 }
 
 static const struct perf_poke_frame *const *spike_name_stack(const struct capture_env *env,
 							     struct capture_stack *to,
 							     const struct trigger_stack *stack)
 {
-	to->frames = stack_name(stack, env->symbols, &to->nr);
+	to->frames = capture_stack_new(stack, env->symbols, &to->nr);
 	for (size_t i = 0; i < to->nr; i++)
 		to->rows[i] = &to->frames[i];
 	return to->rows;
@@ -121,10 +124,10 @@ static void spike_take_holder(const struct capture_env *env, struct capture *cap
 	memcpy(hit.kernel, holder->interrupted, sizeof(hit.kernel));
 	spike_name_stack(env, to, &hit);
 	if (!to->nr || to->frames[0].user) {
-		stack_free(to->frames, to->nr);
+		capture_stack_free(to->frames, to->nr);
 		*to = (struct capture_stack){};
 		if (holder->user_address && !holder->at_interrupt)
-			to->frames = stack_name_user(holder->user_address, holder->pid);
+			to->frames = capture_stack_user_frame(holder->user_address, holder->pid);
 		to->rows[0] = to->frames;
 		to->nr = to->frames != NULL;
 	}
@@ -236,7 +239,7 @@ bool spike_complete(const struct capture_env *env, struct capture *capture)
 		spike->stack = spike_name_stack(env, &capture->stack, &stacks->spike);
 		spike->nr_frames = capture->stack.nr;
 		spike_take_holder(env, capture, stacks);
-		spike->irqs_off = spike_irqs_off(env, spike);
+		spike->irqs_off = spike_find_irqs_off(env, spike);
 		if (spike->kind == PERF_POKE_TRIGGER_IRQ)
 			hardware_narrow(&capture->hardware, stacks->steal_ns);
 	}

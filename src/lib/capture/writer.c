@@ -128,8 +128,8 @@ void capture_free(const struct capture_env *env, struct capture *capture)
 	recorder_snapshot_free(env->recorder, capture->snapshot);
 	free(capture->path);
 	free(capture->note);
-	stack_free(capture->stack.frames, capture->stack.nr);
-	stack_free(capture->holder.frames, capture->holder.nr);
+	capture_stack_free(capture->stack.frames, capture->stack.nr);
+	capture_stack_free(capture->holder.frames, capture->holder.nr);
 	free(capture);
 }
 
@@ -150,7 +150,7 @@ struct writer {
 	struct removal *removals;
 };
 
-static void queue_add(struct queue *queue, struct capture *capture)
+static void capture_queue_add(struct queue *queue, struct capture *capture)
 {
 	capture->next = NULL;
 	if (queue->first)
@@ -160,7 +160,7 @@ static void queue_add(struct queue *queue, struct capture *capture)
 	queue->last = &capture->next;
 }
 
-static struct capture *queue_pop(struct queue *queue)
+static struct capture *capture_queue_pop(struct queue *queue)
 {
 	struct capture *capture = queue->first;
 
@@ -174,7 +174,7 @@ static struct capture *queue_pop(struct queue *queue)
  * It has to look for the latency, since no event says that it is there: the program that measures
  * it runs at the switch to the late thread. A wakeup from there would be one more interrupt on the
  * watched CPU, at the very time that a further spike would be blamed on. */
-static void *writer_run(void *arg)
+static void *writer_thread_run(void *arg)
 {
 	struct writer *writer = arg;
 	struct capture *capture;
@@ -187,13 +187,13 @@ static void *writer_run(void *arg)
 	affinity_leave(writer->env->config->cpus, writer->env->config->nr_cpus);
 	pthread_mutex_lock(&writer->lock);
 	for (;;) {
-		capture = queue_pop(&writer->todo);
+		capture = capture_queue_pop(&writer->todo);
 		if (capture) {
 			is_first = !writer->begun.first;
 			pthread_mutex_unlock(&writer->lock);
 			capture_begin(writer->env, capture, is_first);
 			pthread_mutex_lock(&writer->lock);
-			queue_add(&writer->begun, capture);
+			capture_queue_add(&writer->begun, capture);
 		}
 		capture = writer->begun.first;
 		removal = capture ? NULL : writer->removals;
@@ -202,7 +202,7 @@ static void *writer_run(void *arg)
 			finished = capture_finish(writer->env, capture);
 			pthread_mutex_lock(&writer->lock);
 			if (finished) {
-				queue_add(&writer->done, queue_pop(&writer->begun));
+				capture_queue_add(&writer->done, capture_queue_pop(&writer->begun));
 				eventfd_write(writer->fd, 1);
 			} else if (!writer->todo.first) {
 				again_ns = clock_ns(CLOCK_MONOTONIC) + LATENCY_PAUSE_NS;
@@ -213,7 +213,7 @@ static void *writer_run(void *arg)
 		} else if (removal) {
 			writer->removals = removal->next;
 			pthread_mutex_unlock(&writer->lock);
-			removal_end(removal);
+			removal_finish(removal);
 			pthread_mutex_lock(&writer->lock);
 		} else if (writer->finish) {
 			break;
@@ -256,7 +256,8 @@ int writer_start(struct writer **ret, const struct capture_env *env)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &saved);
 	writer->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
-	err = writer->fd < 0 ? errno : pthread_create(&writer->thread, &thread, writer_run, writer);
+	err = writer->fd < 0 ? errno
+			     : pthread_create(&writer->thread, &thread, writer_thread_run, writer);
 	pthread_sigmask(SIG_SETMASK, &saved, NULL);
 	pthread_attr_destroy(&thread);
 	writer->running = !err;
@@ -273,18 +274,18 @@ int writer_fd(const struct writer *writer)
 	return writer->fd;
 }
 
-void writer_give(struct writer *writer, struct capture *capture)
+void writer_add_capture(struct writer *writer, struct capture *capture)
 {
 	pthread_mutex_lock(&writer->lock);
-	queue_add(&writer->todo, capture);
+	capture_queue_add(&writer->todo, capture);
 	pthread_cond_signal(&writer->wake);
 	pthread_mutex_unlock(&writer->lock);
 }
 
-void writer_remove(struct writer *writer, struct removal *removal)
+void writer_add_removal(struct writer *writer, struct removal *removal)
 {
 	if (!writer->running) {
-		removal_end(removal);
+		removal_finish(removal);
 		return;
 	}
 	pthread_mutex_lock(&writer->lock);
@@ -294,13 +295,13 @@ void writer_remove(struct writer *writer, struct removal *removal)
 	pthread_mutex_unlock(&writer->lock);
 }
 
-struct capture *writer_take(struct writer *writer)
+struct capture *writer_take_finished(struct writer *writer)
 {
 	struct capture *capture;
 	eventfd_t one;
 
 	pthread_mutex_lock(&writer->lock);
-	capture = queue_pop(&writer->done);
+	capture = capture_queue_pop(&writer->done);
 	if (capture)
 		eventfd_read(writer->fd, &one);
 	pthread_mutex_unlock(&writer->lock);
@@ -326,7 +327,7 @@ void writer_free(struct writer *writer)
 	if (!writer)
 		return;
 	writer_finish(writer);
-	while ((capture = queue_pop(&writer->done)))
+	while ((capture = capture_queue_pop(&writer->done)))
 		capture_free(writer->env, capture);
 	closep(&writer->fd);
 	pthread_cond_destroy(&writer->wake);

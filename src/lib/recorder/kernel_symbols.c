@@ -11,12 +11,12 @@
 
 #define OWN "kernel"
 
-void symbols_init(struct symbols *symbols, int work_fd)
+void kernel_symbols_init(struct kernel_symbols *symbols, int work_fd)
 {
-	*symbols = (struct symbols){ .fd = -1, .work_fd = work_fd };
+	*symbols = (struct kernel_symbols){ .fd = -1, .work_fd = work_fd };
 }
 
-static int symbols_open_own(struct symbols *symbols)
+static int symbols_open_own(struct kernel_symbols *symbols)
 {
 	closep(&symbols->fd);
 	tree_remove(symbols->work_fd, OWN);
@@ -29,7 +29,7 @@ static int symbols_open_own(struct symbols *symbols)
 
 /* Keeps a link to the copy for the session, because captures may be removed. If that fails, keeps
  * the capture's own folder. */
-static void symbols_hold(struct symbols *symbols, int *capture_fd)
+static void symbols_hold_copy(struct kernel_symbols *symbols, int *capture_fd)
 {
 	if (!symbols_open_own(symbols) && !perfdata_kcore_dir_link(*capture_fd, symbols->fd))
 		return;
@@ -37,7 +37,7 @@ static void symbols_hold(struct symbols *symbols, int *capture_fd)
 	symbols->fd = TAKE_FD(*capture_fd);
 }
 
-int symbols_prepare(struct symbols *symbols, int root_fd)
+int kernel_symbols_prepare(struct kernel_symbols *symbols, int root_fd)
 {
 	int err;
 
@@ -56,7 +56,7 @@ int symbols_prepare(struct symbols *symbols, int root_fd)
 	return err;
 }
 
-int symbols_write(struct symbols *symbols, struct perfdata *pd, int root_fd)
+int kernel_symbols_write(struct kernel_symbols *symbols, struct perfdata *pd, int root_fd)
 {
 	_cleanup_close_ int to = fcntl(perfdata_dirfd(pd), F_DUPFD_CLOEXEC, 0);
 	int err = -ENOENT;
@@ -69,22 +69,22 @@ int symbols_write(struct symbols *symbols, struct perfdata *pd, int root_fd)
 		return err;
 	/* The first capture, or the copy was removed. */
 	if (symbols->prepared) {
-		err = symbols_prepare(symbols, root_fd);
+		err = kernel_symbols_prepare(symbols, root_fd);
 		return err ? err : perfdata_kcore_dir_link(symbols->fd, to);
 	}
 	err = perfdata_kcore_dir(to, root_fd);
 	if (!err)
-		symbols_hold(symbols, &to);
+		symbols_hold_copy(symbols, &to);
 	return err;
 }
 
-void symbols_close(struct symbols *symbols)
+void kernel_symbols_close(struct kernel_symbols *symbols)
 {
 	closep(&symbols->fd);
 }
 
 /* buildid/.build-id/00/11223344.../vdso */
-static void make_path(const struct build_id *id, char *path, size_t size)
+static void make_vdso_path(const struct build_id *id, char *path, size_t size)
 {
 	int length = snprintf(path, size, "buildid/.build-id/");
 
@@ -94,7 +94,7 @@ static void make_path(const struct build_id *id, char *path, size_t size)
 	snprintf(path + length, size - length, "/vdso");
 }
 
-static int make_folders(int dirfd, char *path)
+static int make_vdso_folders(int dirfd, char *path)
 {
 	for (char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
 		int r;
@@ -108,7 +108,7 @@ static int make_folders(int dirfd, char *path)
 	return 0;
 }
 
-int symbols_write_vdso(int dirfd)
+int kernel_symbols_write_vdso(int dirfd)
 {
 	_cleanup_close_ int fd = -1;
 	struct vdso vdso;
@@ -118,8 +118,8 @@ int symbols_write_vdso(int dirfd)
 	/* Without a vDSO the trace has none of its code. */
 	if (vdso_find(&vdso))
 		return 0;
-	make_path(&vdso.id, path, sizeof(path));
-	r = make_folders(dirfd, path);
+	make_vdso_path(&vdso.id, path, sizeof(path));
+	r = make_vdso_folders(dirfd, path);
 	if (r)
 		return r;
 	fd = openat(dirfd, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);

@@ -3,12 +3,12 @@
 
 /* The recorder `perf`: the user's perf record holds and writes the trace. It is poked like any
  * target, so this does nothing at a spike. The capture describes the spike. */
-static bool perf_suits(const struct recorder_config *config)
+static bool perf_suits_options(const struct recorder_config *config)
 {
 	return config->opts->nr_targets && !config->opts->nr_events;
 }
 
-static int perf_check(const struct recorder_config *config, const struct log *log)
+static int perf_check_options(const struct recorder_config *config, const struct log *log)
 {
 	if (!config->opts->nr_targets)
 		return log_error(log, -EINVAL,
@@ -23,12 +23,12 @@ static int perf_check(const struct recorder_config *config, const struct log *lo
 
 const struct recorder_ops perf_recorder = {
 	.choice = { "perf", PERF_POKE_RECORDER_PERF, "your perf record, poked at each spike" },
-	.suits = perf_suits,
-	.check = perf_check,
+	.suits = perf_suits_options,
+	.check = perf_check_options,
 };
 
 /* The recorder `none`: a capture has only the spike and its stack, from the trigger. */
-static int none_check(const struct recorder_config *config, const struct log *log)
+static int none_check_options(const struct recorder_config *config, const struct log *log)
 {
 	if (!config->opts->nr_events)
 		return 0;
@@ -38,7 +38,7 @@ static int none_check(const struct recorder_config *config, const struct log *lo
 
 const struct recorder_ops none_recorder = {
 	.choice = { "none", PERF_POKE_RECORDER_NONE, "only the spike and its stack" },
-	.check = none_check,
+	.check = none_check_options,
 };
 
 static const struct recorder_ops *const rows[] = {
@@ -48,13 +48,13 @@ static const struct recorder_ops *const rows[] = {
 	&none_recorder,
 };
 
-const struct recorder_ops *recorder_row(size_t i)
+const struct recorder_ops *recorder_ops_row(size_t i)
 {
 	return i < ARRAY_SIZE(rows) ? rows[i] : NULL;
 }
 
 /* The first option given that only Intel PT has, or NULL. */
-static const char *aux_option(const struct recorder_config *config)
+static const char *first_aux_option(const struct recorder_config *config)
 {
 	if (config->opts->freeze == PERF_POKE_FREEZE_PAUSE)
 		return "freeze pause";
@@ -68,7 +68,7 @@ static const char *aux_option(const struct recorder_config *config)
 int recorder_choose(const struct recorder_ops **ret, enum perf_poke_recorder wanted,
 		    const struct recorder_config *config, const struct log *log)
 {
-	const char *option = aux_option(config);
+	const char *option = first_aux_option(config);
 	const struct recorder_ops *ops = NULL;
 	int err;
 

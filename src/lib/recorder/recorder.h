@@ -43,24 +43,24 @@ struct rings;
 int rings_open(struct rings **ret, struct ring_event *events, size_t nr, const int *cpus,
 	       size_t nr_cpus, size_t pages, const struct log *log);
 /* Pages for at least `size` bytes, a power of two. */
-size_t rings_pages(uint64_t size);
+size_t rings_pages_for_size(uint64_t size);
 
 int rings_pause(struct rings *rings, int first_cpu);
 int rings_resume(struct rings *rings);
 /* Fills `copies`, one per CPU. The caller frees each `data`, also on failure. */
-int rings_copy(const struct rings *rings, struct ring_copy *copies);
+int rings_copy_paused(const struct rings *rings, struct ring_copy *copies);
 /* The same for rings that are not paused. Omits the oldest records of a full ring, which the kernel
  * may be overwriting. */
 int rings_copy_running(const struct rings *rings, struct ring_copy *copies);
 
 /* Reopens the events of a CPU that was offline: the kernel has detached the old ones for good. The
  * ring is empty, and stays empty on failure. Ignores CPUs without a ring. */
-int rings_reopen(struct rings *rings, int cpu);
+int rings_reopen_cpu(struct rings *rings, int cpu);
 /* The same for rings with one event: the new event continues the old ring. */
-int rings_join(struct rings *rings, int cpu);
+int rings_join_cpu(struct rings *rings, int cpu);
 
 /* Copies the kernel's ids, for the caller to free: for each open event a row with one id per CPU,
- * then the ids of records kept by rings_join(). NULL: no memory. */
+ * then the ids of records kept by rings_join_cpu(). NULL: no memory. */
 uint64_t *rings_ids(const struct rings *rings, size_t *nr);
 
 /* Copies of all rings, one per CPU, with the ids of their records. */
@@ -147,7 +147,7 @@ struct recorder_ops {
 extern const struct recorder_ops events_recorder, none_recorder, perf_recorder, pt_recorder;
 
 /* In AUTO's order; NULL past the end. */
-const struct recorder_ops *recorder_row(size_t i);
+const struct recorder_ops *recorder_ops_row(size_t i);
 
 /* A way to freeze the trace of Intel PT. */
 struct recorder_freeze {
@@ -183,8 +183,8 @@ void recorder_snapshot_free(const struct recorder *recorder, struct snapshot *sn
 
 /* Writes the records of a ring to a perf.data. */
 
-/* The sample_type of all events: by this layout records_write() finds the time, and so does perf in
- * a file with several events. */
+/* The sample_type of all events: by this layout records_write_ring() finds the time, and so does
+ * perf in a file with several events. */
 #define RECORDS_SAMPLE_TYPE                                                                        \
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |            \
 	 PERF_SAMPLE_CPU)
@@ -216,11 +216,12 @@ bool records_first_task(const struct ring_copy *copy, struct records_task *task)
 int records_put_kthreads(struct perfdata_buf *buf, const struct ring_copy *copy, int root_fd);
 
 /* Writes a ring's records, oldest first; adds to `facts`. */
-int records_write(struct perfdata *pd, const struct ring_copy *copy, struct records_facts *facts);
+int records_write_ring(struct perfdata *pd, const struct ring_copy *copy,
+		       struct records_facts *facts);
 
 /* Writes the result of perfdata_put_*(), unless one of them failed with `err`. Releases the
  * buffer. */
-int records_flush(struct perfdata *pd, struct perfdata_buf *buf, int err);
+int records_write_buf(struct perfdata *pd, struct perfdata_buf *buf, int err);
 
 /* Writes the stacks at the spike as samples of an event `spike`, for perf. */
 
@@ -287,37 +288,37 @@ void senders_free(struct senders *senders);
 
 /* All functions but senders_open() accept NULL. */
 int senders_cpu_online(struct senders *senders, int cpu);
-const struct ring_event *senders_events(const struct senders *senders, size_t *nr);
+const struct ring_event *senders_ring_events(const struct senders *senders, size_t *nr);
 /* *ret is NULL without senders. */
-int senders_copy(const struct senders *senders, struct ring_copies **ret);
+int senders_copy_rings(const struct senders *senders, struct ring_copies **ret);
 /* Adds the kinds of the copied events. Returns their number. */
 size_t senders_describe(const struct senders *senders, const struct ring_copies *copy,
 			struct perfdata_event *described);
 /* Adds the numbers of events and lost events to `facts`. */
-int senders_write(const struct ring_copies *copy, struct perfdata *pd,
-		  struct snapshot_facts *facts);
+int senders_write_records(const struct ring_copies *copy, struct perfdata *pd,
+			  struct snapshot_facts *facts);
 
 /* Kernel symbols, and kernel code if a trace needs it. A session holds one copy; captures have hard
  * links to it. */
-struct symbols {
+struct kernel_symbols {
 	int fd;		 /* folder of the copy; -1: none yet */
 	int work_fd;	 /* the session's work folder; stays the caller's */
-	bool prepared;	 /* symbols_prepare() makes the copy */
+	bool prepared;	 /* kernel_symbols_prepare() makes the copy */
 	int kcore_error; /* why there is no code; 0: there is, or none is needed */
 };
 
-void symbols_init(struct symbols *symbols, int work_fd);
+void kernel_symbols_init(struct kernel_symbols *symbols, int work_fd);
 
 /* Copies symbols and code. Missing code is no failure: sets kcore_error. */
-int symbols_prepare(struct symbols *symbols, int root_fd);
+int kernel_symbols_prepare(struct kernel_symbols *symbols, int root_fd);
 
 /* Links the copy into a perf.data; recreates a missing copy. */
-int symbols_write(struct symbols *symbols, struct perfdata *pd, int root_fd);
+int kernel_symbols_write(struct kernel_symbols *symbols, struct perfdata *pd, int root_fd);
 
-void symbols_close(struct symbols *symbols);
+void kernel_symbols_close(struct kernel_symbols *symbols);
 
 /* Writes the vDSO, which no file has, to dirfd/buildid, for perf's --buildid-dir. Returns 0 or a
  * negative errno. */
-int symbols_write_vdso(int dirfd);
+int kernel_symbols_write_vdso(int dirfd);
 
 #endif

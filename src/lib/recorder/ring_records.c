@@ -23,7 +23,7 @@ uint16_t records_max_stack(uint16_t frames)
 
 /* A sample has IDENTIFIER, IP, TID, TIME. Other records end with a sample id: TID, TIME, CPU,
  * IDENTIFIER. */
-static uint64_t record_time(const struct perf_event_header *header)
+static uint64_t ring_record_time(const struct perf_event_header *header)
 {
 	const char *record = (const char *)header;
 	size_t offset =
@@ -36,9 +36,9 @@ static uint64_t record_time(const struct perf_event_header *header)
 	return time_ns;
 }
 
-static void facts_add(struct records_facts *facts, const struct perf_event_header *header)
+static void records_facts_add(struct records_facts *facts, const struct perf_event_header *header)
 {
-	uint64_t time_ns = record_time(header);
+	uint64_t time_ns = ring_record_time(header);
 
 	if (!facts->first_ns || time_ns < facts->first_ns)
 		facts->first_ns = time_ns;
@@ -48,7 +48,7 @@ static void facts_add(struct records_facts *facts, const struct perf_event_heade
 }
 
 /* NULL at the end or at an incomplete record. */
-static const void *record_at(const struct ring_copy *copy, size_t offset)
+static const void *ring_record_at(const struct ring_copy *copy, size_t offset)
 {
 	const struct perf_event_header *header = (const void *)(copy->data + offset);
 
@@ -59,12 +59,12 @@ static const void *record_at(const struct ring_copy *copy, size_t offset)
 }
 
 /* Offsets of records, newest first, except a torn one at the end. */
-static size_t records_find(const struct ring_copy *copy, uint32_t *offsets)
+static size_t ring_records_find(const struct ring_copy *copy, uint32_t *offsets)
 {
 	const struct perf_event_header *header;
 	size_t nr = 0;
 
-	for (size_t offset = 0; (header = record_at(copy, offset)); offset += header->size)
+	for (size_t offset = 0; (header = ring_record_at(copy, offset)); offset += header->size)
 		offsets[nr++] = offset;
 	return nr;
 }
@@ -77,7 +77,8 @@ bool records_first_task(const struct ring_copy *copy, struct records_task *task)
 		struct records_task own;   /* of the sample id: the task that switches in or out */
 	} *found = NULL, *record;
 
-	for (size_t offset = 0; (record = record_at(copy, offset)); offset += record->header.size) {
+	for (size_t offset = 0; (record = ring_record_at(copy, offset));
+	     offset += record->header.size) {
 		if (record->header.type == PERF_RECORD_SWITCH_CPU_WIDE &&
 		    record->header.size >= sizeof(*record))
 			found = record;
@@ -97,7 +98,7 @@ int records_put_kthreads(struct perfdata_buf *buf, const struct ring_copy *copy,
 	} *record = NULL;
 	int err = 0;
 
-	for (size_t offset = 0; !err && (record = record_at(copy, offset));
+	for (size_t offset = 0; !err && (record = ring_record_at(copy, offset));
 	     offset += record->header.size) {
 		if (record->header.type == PERF_RECORD_FORK &&
 		    record->header.size >= sizeof(*record) && record->ppid == KTHREADD_PID)
@@ -106,7 +107,8 @@ int records_put_kthreads(struct perfdata_buf *buf, const struct ring_copy *copy,
 	return err;
 }
 
-int records_write(struct perfdata *pd, const struct ring_copy *copy, struct records_facts *facts)
+int records_write_ring(struct perfdata *pd, const struct ring_copy *copy,
+		       struct records_facts *facts)
 {
 	_cleanup_free_ uint32_t *offsets = NULL;
 	uint64_t lost;
@@ -115,7 +117,7 @@ int records_write(struct perfdata *pd, const struct ring_copy *copy, struct reco
 	offsets = calloc(copy->size / sizeof(struct perf_event_header) + 1, sizeof(*offsets));
 	if (!offsets)
 		return -ENOMEM;
-	for (size_t nr = records_find(copy, offsets); nr && !err; nr--) {
+	for (size_t nr = ring_records_find(copy, offsets); nr && !err; nr--) {
 		const struct perf_event_header *header = (void *)(copy->data + offsets[nr - 1]);
 
 		/* header, id, lost, sample id. Events are lost while the ring is paused for a copy.
@@ -125,13 +127,13 @@ int records_write(struct perfdata *pd, const struct ring_copy *copy, struct reco
 			facts->lost += lost;
 			continue;
 		}
-		facts_add(facts, header);
+		records_facts_add(facts, header);
 		err = perfdata_write(pd, header, header->size);
 	}
 	return err;
 }
 
-int records_flush(struct perfdata *pd, struct perfdata_buf *buf, int err)
+int records_write_buf(struct perfdata *pd, struct perfdata_buf *buf, int err)
 {
 	if (!err)
 		err = perfdata_write(pd, buf->data, buf->len);
@@ -191,8 +193,8 @@ struct perfdata_event spike_sample_event(const struct perf_event_attr *attr)
 }
 
 /* Addresses, with marks where kernel and user space begin. */
-static size_t make_callchain(const struct perf_poke_frame *const *stack, size_t nr_frames,
-			     uint64_t *chain)
+static size_t spike_make_callchain(const struct perf_poke_frame *const *stack, size_t nr_frames,
+				   uint64_t *chain)
 {
 	size_t nr = 0;
 
@@ -216,12 +218,12 @@ struct sample {
 	uint64_t words[CHAIN_MAX];
 };
 
-static int write_stack(struct perfdata *pd, struct sample *sample,
-		       const struct perf_poke_frame *const *stack, size_t nr)
+static int spike_write_stack(struct perfdata *pd, struct sample *sample,
+			     const struct perf_poke_frame *const *stack, size_t nr)
 {
 	sample->ip = stack[0]->address;
 	sample->header.misc = stack[0]->user ? PERF_RECORD_MISC_USER : PERF_RECORD_MISC_KERNEL;
-	sample->nr = make_callchain(stack, nr, sample->words);
+	sample->nr = spike_make_callchain(stack, nr, sample->words);
 	sample->header.size = offsetof(struct sample, words) + sample->nr * sizeof(uint64_t);
 	return perfdata_write(pd, sample, sample->header.size);
 }
@@ -237,14 +239,14 @@ int spike_sample_write(struct perfdata *pd, const struct perf_poke_spike *spike,
 		.tid = spike->holder_tid,
 	};
 	int err = spike->nr_holder_frames
-			  ? write_stack(pd, &sample, spike->holder, spike->nr_holder_frames)
+			  ? spike_write_stack(pd, &sample, spike->holder, spike->nr_holder_frames)
 			  : 0;
 
 	if (err || !spike->nr_frames)
 		return err;
 	sample.pid = spike->stack_pid;
 	sample.tid = spike->stack_tid;
-	return write_stack(pd, &sample, spike->stack, spike->nr_frames);
+	return spike_write_stack(pd, &sample, spike->stack, spike->nr_frames);
 }
 
 struct spike_processes spike_processes(const struct perf_poke_spike *spike)

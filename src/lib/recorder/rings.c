@@ -41,7 +41,7 @@ struct rings {
 	struct ring rings[];
 };
 
-static bool no_pmu_samples(int err, const struct ring_event *event)
+static bool pmu_cannot_sample(int err, const struct ring_event *event)
 {
 	bool of_pmu =
 		event->attr.type != PERF_TYPE_SOFTWARE && event->attr.type != PERF_TYPE_TRACEPOINT;
@@ -49,7 +49,7 @@ static bool no_pmu_samples(int err, const struct ring_event *event)
 	return of_pmu && (err == -ENOENT || err == -EOPNOTSUPP || err == -EINVAL);
 }
 
-static int explain_open(int err, const struct ring_event *event, const struct log *log)
+static int ring_explain_open(int err, const struct ring_event *event, const struct log *log)
 {
 	if (err == -EACCES || err == -EPERM)
 		return log_error(log, -EPERM,
@@ -59,7 +59,7 @@ static int explain_open(int err, const struct ring_event *event, const struct lo
 	if (err == -EMFILE)
 		return log_error(log, err, "event %s: too many open files (raise ulimit -n)",
 				 event->name);
-	if (no_pmu_samples(err, event))
+	if (pmu_cannot_sample(err, event))
 		return log_error(log, -ENOENT, "event %s: no PMU of this machine samples it (%s)%s",
 				 event->name, strerror(-err),
 				 event->attr.type == PERF_TYPE_HARDWARE ? ": use cpu-clock" : "");
@@ -68,8 +68,8 @@ static int explain_open(int err, const struct ring_event *event, const struct lo
 	return log_error(log, err, "event %s: cannot open: %s", event->name, strerror(-err));
 }
 
-static void ring_leave_out(struct ring *ring, struct perf_evsel *evsel, struct ring_event *event,
-			   const struct log *log)
+static void ring_leave_event_out(struct ring *ring, struct perf_evsel *evsel,
+				 struct ring_event *event, const struct log *log)
 {
 	log_write(log, PERF_POKE_LOG_DEBUG, "event %s: the kernel refuses to sample it",
 		  event->name);
@@ -92,23 +92,23 @@ static int ring_open_event(const struct rings *rings, struct ring *ring, struct 
 	evsel->cpus = perf_cpu_map__get(ring->cpus);
 	evsel->threads = perf_thread_map__get(rings->threads);
 	err = evsel_open(evsel, ring->cpus);
-	if ((err == -EACCES || err == -EPERM || no_pmu_samples(err, event)) && event->optional &&
+	if ((err == -EACCES || err == -EPERM || pmu_cannot_sample(err, event)) && event->optional &&
 	    decides) {
-		ring_leave_out(ring, evsel, event, log);
+		ring_leave_event_out(ring, evsel, event, log);
 		return 0;
 	}
 	if (err)
-		return explain_open(err, event, log);
+		return ring_explain_open(err, event, log);
 	if (!event->filter || !ioctl(evsel_fd(evsel, 0), PERF_EVENT_IOC_SET_FILTER, event->filter))
 		return 0;
 	if (!event->needs_filter || !decides)
 		return log_error(log, -errno, "event %s: the kernel rejects the filter '%s': %s",
 				 event->name, event->filter, strerror(errno));
-	ring_leave_out(ring, evsel, event, log);
+	ring_leave_event_out(ring, evsel, event, log);
 	return 0;
 }
 
-static int ring_open(const struct rings *rings, struct ring *ring, const struct log *log)
+static int ring_open_events(const struct rings *rings, struct ring *ring, const struct log *log)
 {
 	int err = 0;
 
@@ -125,7 +125,7 @@ static int ring_open(const struct rings *rings, struct ring *ring, const struct 
 	return err;
 }
 
-static int ring_map(struct rings *rings, struct ring *ring, const struct log *log)
+static int ring_map_memory(struct rings *rings, struct ring *ring, const struct log *log)
 {
 	uint64_t *id = rings->ids + (ring - rings->rings);
 	struct perf_evsel *evsel;
@@ -151,7 +151,7 @@ static int ring_map(struct rings *rings, struct ring *ring, const struct log *lo
 			 rings->nr_cpus, strerror(errno ? errno : ENOMEM));
 }
 
-static void ring_close(struct ring *ring)
+static void ring_close_events(struct ring *ring)
 {
 	struct perf_evsel *evsel;
 
@@ -180,10 +180,10 @@ static int rings_open_all(struct rings *rings, const int *cpus, const struct log
 		snprintf(name, sizeof(name), "%d", cpus[i]);
 		ring->cpu = cpus[i];
 		ring->cpus = perf_cpu_map__new(name);
-		err = ring->cpus ? ring_open(rings, ring, log) : -ENOMEM;
+		err = ring->cpus ? ring_open_events(rings, ring, log) : -ENOMEM;
 	}
 	for (size_t i = 0; i < rings->nr_cpus && !err; i++)
-		err = ring_map(rings, &rings->rings[i], log);
+		err = ring_map_memory(rings, &rings->rings[i], log);
 	return err;
 }
 
@@ -226,7 +226,7 @@ static struct ring *rings_of_cpu(struct rings *rings, int cpu)
 	return NULL;
 }
 
-int rings_reopen(struct rings *rings, int cpu)
+int rings_reopen_cpu(struct rings *rings, int cpu)
 {
 	const struct log none = {};
 	struct ring *ring = rings_of_cpu(rings, cpu);
@@ -235,12 +235,12 @@ int rings_reopen(struct rings *rings, int cpu)
 	if (!ring)
 		return 0;
 	/* Close first: the limit on locked memory may not allow both. */
-	ring_close(ring);
-	err = ring_open(rings, ring, &none);
+	ring_close_events(ring);
+	err = ring_open_events(rings, ring, &none);
 	if (!err)
-		err = ring_map(rings, ring, &none);
+		err = ring_map_memory(rings, ring, &none);
 	if (err)
-		ring_close(ring);
+		ring_close_events(ring);
 	return err;
 }
 
@@ -258,7 +258,7 @@ static int rings_add_id(struct rings *rings, const struct ring *ring, uint64_t i
 	return 0;
 }
 
-int rings_join(struct rings *rings, int cpu)
+int rings_join_cpu(struct rings *rings, int cpu)
 {
 	struct ring *ring = rings_of_cpu(rings, cpu);
 	struct perf_evsel *evsel;
@@ -296,7 +296,7 @@ uint64_t *rings_ids(const struct rings *rings, size_t *nr)
 	return ids;
 }
 
-size_t rings_pages(uint64_t size)
+size_t rings_pages_for_size(uint64_t size)
 {
 	size_t page = sysconf(_SC_PAGESIZE), pages = 1;
 
@@ -335,7 +335,7 @@ int rings_resume(struct rings *rings)
 }
 
 /* A backward ring: the newest record begins at data_head, older ones follow. */
-static int ring_copy(const struct perf_mmap *map, size_t size, struct ring_copy *copy)
+static int ring_copy_records(const struct perf_mmap *map, size_t size, struct ring_copy *copy)
 {
 	const struct perf_event_mmap_page *page = map->base;
 	const char *ring = (const char *)map->base + sysconf(_SC_PAGESIZE);
@@ -369,7 +369,7 @@ static int rings_copy_all(const struct rings *rings, struct ring_copy *copies, s
 		copies[i].cpu = ring->cpu;
 		if (!ring->evlist)
 			continue;
-		err = ring_copy(&ring->evlist->mmap_ovw[0], rings->size, &copies[i]);
+		err = ring_copy_records(&ring->evlist->mmap_ovw[0], rings->size, &copies[i]);
 		if (err)
 			return err;
 		if (copies[i].size > rings->size - left_out)
@@ -378,7 +378,7 @@ static int rings_copy_all(const struct rings *rings, struct ring_copy *copies, s
 	return 0;
 }
 
-int rings_copy(const struct rings *rings, struct ring_copy *copies)
+int rings_copy_paused(const struct rings *rings, struct ring_copy *copies)
 {
 	return rings_copy_all(rings, copies, 0);
 }
@@ -393,7 +393,7 @@ void rings_free(struct rings *rings)
 	if (!rings)
 		return;
 	for (size_t i = 0; i < rings->nr_cpus; i++) {
-		ring_close(&rings->rings[i]);
+		ring_close_events(&rings->rings[i]);
 		perf_cpu_map__put(rings->rings[i].cpus);
 	}
 	perf_thread_map__put(rings->threads);

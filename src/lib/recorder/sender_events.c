@@ -44,8 +44,8 @@ static const struct {
 };
 
 /* Such as `cpu==1||(cpu>=3&&cpu<=9)`. Empty: too many CPUs for a filter. */
-static void make_filter(char filter[FILTER_SIZE], const char *field,
-			const struct recorder_config *config)
+static void make_cpu_filter(char filter[FILTER_SIZE], const char *field,
+			    const struct recorder_config *config)
 {
 	const int *cpus = config->cpus;
 	size_t len = 0, next;
@@ -78,8 +78,9 @@ static int make_mask_filter(char filter[FILTER_SIZE], const char *field,
 }
 
 /* Of those who ask, kernel stacks only: user stacks would need the mappings of all tasks. */
-static int add_event(struct senders *senders, size_t row, uint64_t id,
-		     const struct perf_event_attr *attr, const struct recorder_config *config)
+static int senders_add_event(struct senders *senders, size_t row, uint64_t id,
+			     const struct perf_event_attr *attr,
+			     const struct recorder_config *config)
 {
 	struct ring_event *event = &senders->events[senders->nr];
 	char *filter = senders->filters[senders->nr];
@@ -89,7 +90,7 @@ static int add_event(struct senders *senders, size_t row, uint64_t id,
 	if (rows[row].mask)
 		err = make_mask_filter(filter, field, config);
 	else if (field)
-		make_filter(filter, field, config);
+		make_cpu_filter(filter, field, config);
 	if (err || (field && !*filter))
 		return err;
 	event->attr = *attr;
@@ -108,8 +109,9 @@ static int add_event(struct senders *senders, size_t row, uint64_t id,
 	return 0;
 }
 
-static int add_events(struct senders *senders, const struct perf_event_attr *attr,
-		      const struct recorder_config *config, unsigned int what, int tracefs_fd)
+static int senders_add_events(struct senders *senders, const struct perf_event_attr *attr,
+			      const struct recorder_config *config, unsigned int what,
+			      int tracefs_fd)
 {
 	char text[32];
 	int err = 0;
@@ -117,13 +119,13 @@ static int add_events(struct senders *senders, const struct perf_event_attr *att
 	for (size_t i = 0; i < ARRAY_SIZE(rows) && !err; i++) {
 		if (rows[i].what & what &&
 		    !read_text_at(tracefs_fd, rows[i].path, text, sizeof(text)))
-			err = add_event(senders, i, strtoull(text, NULL, 10), attr, config);
+			err = senders_add_event(senders, i, strtoull(text, NULL, 10), attr, config);
 	}
 	return err;
 }
 
-static int find_cpus(struct senders *senders, const struct recorder_config *config,
-		     unsigned int what)
+static int senders_find_cpus(struct senders *senders, const struct recorder_config *config,
+			     unsigned int what)
 {
 	if (what != SENDERS_SWITCHES)
 		return cpulist_read(ONLINE, &senders->cpus, &senders->nr_cpus);
@@ -136,7 +138,7 @@ static int find_cpus(struct senders *senders, const struct recorder_config *conf
 }
 
 /* Requests alone are few. */
-static size_t ring_size(size_t nr_cpus, unsigned int what)
+static size_t sender_ring_size(size_t nr_cpus, unsigned int what)
 {
 	uint64_t size = what == SENDERS_REQUESTS ? RING_MIN : RING_MAX;
 
@@ -154,12 +156,13 @@ int senders_open(struct senders **ret, const struct perf_event_attr *attr,
 
 	if (!senders)
 		return -ENOMEM;
-	err = add_events(senders, attr, config, what, tracefs_fd);
+	err = senders_add_events(senders, attr, config, what, tracefs_fd);
 	if (!err && senders->nr)
-		err = find_cpus(senders, config, what);
+		err = senders_find_cpus(senders, config, what);
 	if (!err && senders->nr)
 		err = rings_open(&senders->rings, senders->events, senders->nr, senders->cpus,
-				 senders->nr_cpus, rings_pages(ring_size(senders->nr_cpus, what)),
+				 senders->nr_cpus,
+				 rings_pages_for_size(sender_ring_size(senders->nr_cpus, what)),
 				 log);
 	if (err || !senders->nr) {
 		senders_free(senders);
@@ -180,16 +183,16 @@ void senders_free(struct senders *senders)
 
 int senders_cpu_online(struct senders *senders, int cpu)
 {
-	return senders ? rings_reopen(senders->rings, cpu) : 0;
+	return senders ? rings_reopen_cpu(senders->rings, cpu) : 0;
 }
 
-const struct ring_event *senders_events(const struct senders *senders, size_t *nr)
+const struct ring_event *senders_ring_events(const struct senders *senders, size_t *nr)
 {
 	*nr = senders ? senders->nr : 0;
 	return senders ? senders->events : NULL;
 }
 
-int senders_copy(const struct senders *senders, struct ring_copies **ret)
+int senders_copy_rings(const struct senders *senders, struct ring_copies **ret)
 {
 	*ret = NULL;
 	return senders ? ring_copies_new(senders->rings, senders->nr_cpus, ret) : 0;
@@ -213,13 +216,14 @@ size_t senders_describe(const struct senders *senders, const struct ring_copies 
 	return nr;
 }
 
-int senders_write(const struct ring_copies *copy, struct perfdata *pd, struct snapshot_facts *facts)
+int senders_write_records(const struct ring_copies *copy, struct perfdata *pd,
+			  struct snapshot_facts *facts)
 {
 	struct records_facts found = {};
 	int err = 0;
 
 	for (size_t i = 0; copy && i < copy->nr && !err; i++)
-		err = records_write(pd, &copy->rings[i], &found);
+		err = records_write_ring(pd, &copy->rings[i], &found);
 	facts->events += found.samples;
 	facts->lost += found.lost;
 	return err;

@@ -23,7 +23,7 @@ int task_names_open(struct task_names **ret, const struct perf_event_attr *attr,
 		    const struct log *log)
 {
 	struct task_names *names = calloc(1, sizeof(*names));
-	size_t pages = rings_pages(attr->mmap ? RING_SIZE_MAPS : RING_SIZE);
+	size_t pages = rings_pages_for_size(attr->mmap ? RING_SIZE_MAPS : RING_SIZE);
 	int err;
 
 	if (!names)
@@ -55,7 +55,7 @@ int task_names_open(struct task_names **ret, const struct perf_event_attr *attr,
 int task_names_cpu_online(struct task_names *names, int cpu)
 {
 	/* Old records (kernel patches, forks) are still needed. */
-	return rings_join(names->rings, cpu);
+	return rings_join_cpu(names->rings, cpu);
 }
 
 struct perfdata_event task_names_event(const struct task_names *names,
@@ -71,8 +71,8 @@ int task_names_copy(const struct task_names *names, struct ring_copies **ret)
 }
 
 /* Maps of living tasks, and build ids of everything mapped so far. */
-static int write_maps(const struct task_names *names, struct perfdata *pd,
-		      const struct ring_copies *copy, const int *maps_of)
+static int task_names_write_maps(const struct task_names *names, struct perfdata *pd,
+				 const struct ring_copies *copy, const int *maps_of)
 {
 	_cleanup_free_ struct perfdata_records *records = calloc(copy->nr + 1, sizeof(*records));
 	const struct perf_event_attr *attr = &names->event.attr;
@@ -99,15 +99,15 @@ static int write_maps(const struct task_names *names, struct perfdata *pd,
 
 /* Since Linux 6.3 (cf587db2ee02) kernel threads get their names at fork, without a COMM record:
  * perf would name them after their parent, kthreadd. */
-static int write_kthreads(const struct task_names *names, struct perfdata *pd,
-			  const struct ring_copies *copy)
+static int task_names_write_kthreads(const struct task_names *names, struct perfdata *pd,
+				     const struct ring_copies *copy)
 {
 	struct perfdata_buf buf = {};
 	int err = 0;
 
 	for (size_t i = 0; i < copy->nr && !err; i++)
 		err = records_put_kthreads(&buf, &copy->rings[i], names->root_fd);
-	return records_flush(pd, &buf, err);
+	return records_write_buf(pd, &buf, err);
 }
 
 int task_names_write(const struct task_names *names, struct perfdata *pd,
@@ -118,17 +118,17 @@ int task_names_write(const struct task_names *names, struct perfdata *pd,
 	int err;
 
 	err = perfdata_put_kernel(&buf, &names->event.attr, names->root_fd);
-	err = records_flush(pd, &buf, err);
+	err = records_write_buf(pd, &buf, err);
 	if (!err)
 		err = perfdata_write(pd, names->tasks.data, names->tasks.len);
 	if (!err)
 		err = perfdata_put_tasks(&buf, &names->event.attr, names->root_fd);
-	err = records_flush(pd, &buf, err);
+	err = records_write_buf(pd, &buf, err);
 	if (!err && (!maps_of || *maps_of))
-		err = write_maps(names, pd, copy, maps_of);
+		err = task_names_write_maps(names, pd, copy, maps_of);
 	for (size_t i = 0; i < copy->nr && !err; i++)
-		err = records_write(pd, &copy->rings[i], &facts);
-	return err ?: write_kthreads(names, pd, copy);
+		err = records_write_ring(pd, &copy->rings[i], &facts);
+	return err ?: task_names_write_kthreads(names, pd, copy);
 }
 
 void task_names_free(struct task_names *names)

@@ -168,7 +168,7 @@ int perf_poke__check(perf_poke_check_fn fn, void *ctx)
 	check_capability(&check, &hardware_probe, hardware_probe.purpose);
 	for (size_t i = 0; (trigger = trigger_row(i)); i++)
 		check_choice_row(&check, "trigger", &trigger->choice, &trigger->probe);
-	for (size_t i = 0; (recorder = recorder_row(i)); i++)
+	for (size_t i = 0; (recorder = recorder_ops_row(i)); i++)
 		check_choice_row(&check, "recorder", &recorder->choice, &recorder->probe);
 	for (size_t i = 0; (freeze = recorder_freeze_row(i)); i++)
 		check_choice_row(&check, "freeze", &freeze->choice, &freeze->probe);
@@ -193,7 +193,7 @@ static const struct perf_poke_choice *axis_row(enum perf_poke_axis axis, size_t 
 {
 	switch (axis) {
 	case PERF_POKE_AXIS_RECORDER:
-		return (const void *)recorder_row(i);
+		return (const void *)recorder_ops_row(i);
 	case PERF_POKE_AXIS_TRIGGER:
 		return (const void *)trigger_row(i);
 	case PERF_POKE_AXIS_WORKLOAD:

@@ -42,7 +42,7 @@ static void log_losses(struct perf_poke *pp)
 
 static void report_to_caller(struct perf_poke *pp, struct capture *done)
 {
-	const struct perf_poke_capture capture = capture_told(&pp->env, done);
+	const struct perf_poke_capture capture = capture_to_public(&pp->env, done);
 	struct losses *losses = &pp->losses;
 
 	if (done->note) {
@@ -78,7 +78,7 @@ static void remove_capture(struct perf_poke *pp, const struct kept *dropped)
 	if (err && err != -ENOENT)
 		return;
 	if (!err)
-		writer_remove(pp->writer, removal);
+		writer_add_removal(pp->writer, removal);
 	if (dropped->size + dropped->shared <= config->opts.max_disk)
 		log_write(&config->log, PERF_POKE_LOG_INFO, "removed %s: worse captures are kept",
 			  dropped->name);
@@ -95,7 +95,7 @@ static void remove_capture(struct perf_poke *pp, const struct kept *dropped)
 static void raise_latency_floor(struct perf_poke *pp, unsigned int kind)
 {
 	struct trigger_session *seen = trigger_session(pp->trigger);
-	uint64_t floor_ns = keep_floor(pp->keep, kind);
+	uint64_t floor_ns = keep_floor_of_kind(pp->keep, kind);
 	bool is_first = true;
 
 	pp->floors_ns[kind] = floor_ns;
@@ -127,9 +127,9 @@ static void keep_worst_captures(struct perf_poke *pp, const struct capture *done
 	kept.name = name + 1;
 	kept.dev = done->dev;
 	kept.ino = done->ino;
-	if (keep_add(pp->keep, &kept))
+	if (keep_add_capture(pp->keep, &kept))
 		return;
-	while (keep_drop(pp->keep, &kept)) {
+	while (keep_take_least(pp->keep, &kept)) {
 		remove_capture(pp, &kept);
 		free(kept.name);
 	}
@@ -142,7 +142,7 @@ int session_report_finished(struct perf_poke *pp)
 	struct capture *done;
 	int nr = 0;
 
-	while ((done = writer_take(pp->writer))) {
+	while ((done = writer_take_finished(pp->writer))) {
 		const char *name = done->path ? strrchr(done->path, '/') : NULL;
 
 		pp->pending--;

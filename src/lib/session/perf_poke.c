@@ -218,7 +218,8 @@ int perf_poke__start(struct perf_poke *pp)
 				  strerror(-err));
 	}
 	if (!err)
-		err = keep_new(&pp->keep, pp->config.opts.keep_worst, pp->config.opts.max_disk);
+		err = keep_worst_new(&pp->keep, pp->config.opts.keep_worst,
+				     pp->config.opts.max_disk);
 	if (!err)
 		err = session_watch_all(pp);
 	if (!err)
@@ -325,7 +326,7 @@ static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *s
 			session_rearm(pp, spike->cpu);
 		return session_lose_capture(pp, capture, err);
 	}
-	writer_give(pp->writer, capture);
+	writer_add_capture(pp->writer, capture);
 	return 0;
 }
 
@@ -337,7 +338,7 @@ static int session_capture_spike(struct perf_poke *pp)
 
 	if (ret <= 0)
 		return ret;
-	spike = spike_of(&pp->config, &seen);
+	spike = spike_from_record(&pp->config, &seen);
 	return session_capture(pp, &spike, &seen);
 }
 

@@ -214,7 +214,7 @@ int __wrap_task_names_write(const struct task_names *names, struct perfdata *pd,
 	return err;
 }
 
-int __wrap_symbols_write(struct symbols *symbols, struct perfdata *pd, int root_fd)
+int __wrap_kernel_symbols_write(struct kernel_symbols *symbols, struct perfdata *pd, int root_fd)
 {
 	return 0;
 }
@@ -225,8 +225,8 @@ static void replay_nothing_to_free(struct snapshot *snapshot)
 
 static const struct recorder_ops replay_ops = {
 	.choice = { "pt", PERF_POKE_RECORDER_PT, "" },
-	.write = pt_write,
-	.describe = pt_describe,
+	.write = pt_write_perfdata,
+	.describe = pt_describe_recorder,
 	.describe_snapshot = pt_describe_snapshot,
 	.snapshot_free = replay_nothing_to_free,
 };

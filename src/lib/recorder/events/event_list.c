@@ -13,38 +13,43 @@
 #include "text.h"
 
 /* Events that delay a timer interrupt: task switches, interrupts, softirqs, timers. */
-static const char *const default_events[] = {
-	"sched:sched_switch",
-	"sched:sched_wakeup",
-	"irq:irq_handler_entry",
-	"irq:irq_handler_exit",
-	"irq:softirq_entry",
-	"irq:softirq_exit",
-	"irq:tasklet_entry",
-	"irq:tasklet_exit",
-	"irq_vectors:*_entry",
-	"irq_vectors:*_exit",
-	"timer:hrtimer_start",
-	"timer:hrtimer_start_expired",
-	"timer:hrtimer_rearm",
-	"timer:hrtimer_expire_entry",
-	"timer:hrtimer_expire_exit",
-	"timer:timer_expire_entry",
-	"timer:timer_expire_exit",
+static const struct {
+	const char *name, *filter;
+	bool of_hrtick; /* the filter is for kernels with hrtick */
+} default_events[] = {
+	{ "sched:sched_switch" },
+	{ "sched:sched_wakeup" },
+	{ "irq:irq_handler_entry" },
+	{ "irq:irq_handler_exit" },
+	{ "irq:softirq_entry" },
+	{ "irq:softirq_exit" },
+	{ "irq:tasklet_entry" },
+	{ "irq:tasklet_exit" },
+	{ "irq_vectors:*_entry" },
+	{ "irq_vectors:*_exit" },
+	/* Since Linux 7.1, each switch between tasks that compete arms hrtick, the scheduler's
+	 * tick, and the clock device is set with each timer interrupt. */
+	{ "timer:hrtimer_start", "function.function != hrtick", true },
+	{ "timer:hrtimer_start_expired" },
+	{ "timer:hrtimer_rearm", "deferred == 1" },
+	{ "timer:hrtimer_expire_entry", "function.function != hrtick", true },
+	{ "timer:hrtimer_expire_exit" },
+	{ "timer:timer_expire_entry" },
+	{ "timer:timer_expire_exit" },
 	/* Function calls requested by other CPUs, by interrupt or not. */
-	"csd:csd_function_*",
+	{ "csd:csd_function_*" },
 	/* The CPU's idle states and frequency. */
-	"power:cpu_idle",
-	"power:cpu_frequency",
+	{ "power:cpu_idle" },
+	{ "power:cpu_frequency" },
 	/* Additional events that perf sched and perf kwork need. */
-	"sched:sched_wakeup_new",
-	"sched:sched_stat_runtime",
-	"sched:sched_migrate_task",
-	"sched:sched_process_fork",
-	"irq:softirq_raise",
-	"workqueue:workqueue_activate_work",
-	"workqueue:workqueue_execute_start",
-	"workqueue:workqueue_execute_end",
+	{ "sched:sched_wakeup_new" },
+	{ "sched:sched_stat_runtime" },
+	{ "sched:sched_migrate_task" },
+	{ "sched:sched_process_fork" },
+	{ "irq:softirq_raise" },
+	{ "workqueue:workqueue_activate_work" },
+	{ "workqueue:workqueue_execute_start" },
+	{ "workqueue:workqueue_execute_end" },
 };
 
 void event_list_close(struct event_list *list)
@@ -57,7 +62,7 @@ void event_list_close(struct event_list *list)
 	*list = (struct event_list){};
 }
 
-static int event_read_id(int tracefs_fd, const char *system, const char *name, uint64_t *id)
+static int tracepoint_read_id(int tracefs_fd, const char *system, const char *name, uint64_t *id)
 {
 	_cleanup_close_ int fd = -1;
 	char path[300], text[32];
@@ -89,14 +94,14 @@ static int event_list_append(struct event_list *list, struct event event)
 }
 
 /* A repeated event replaces the filter only. */
-static int event_list_add(struct event_list *list, int tracefs_fd, const char *system,
-			  const char *name, const char *filter, bool optional)
+static int event_list_add_tracepoint(struct event_list *list, int tracefs_fd, const char *system,
+				     const char *name, const char *filter, bool optional)
 {
 	_cleanup_free_ char *full = strfmt("%s:%s", system, name), *copy = NULL;
 	uint64_t id = 0;
 	int err;
 
-	err = event_read_id(tracefs_fd, system, name, &id);
+	err = tracepoint_read_id(tracefs_fd, system, name, &id);
 	if (err)
 		return err;
 	if (!full || (filter && !(copy = strdup(filter))))
@@ -133,7 +138,8 @@ static int event_list_add_matching(struct event_list *list, int tracefs_fd, cons
 		if (entry->d_type != DT_DIR || entry->d_name[0] == '.' ||
 		    fnmatch(pattern, entry->d_name, 0))
 			continue;
-		err = event_list_add(list, tracefs_fd, system, entry->d_name, filter, true);
+		err = event_list_add_tracepoint(list, tracefs_fd, system, entry->d_name, filter,
+						true);
 		/* Some events, such as those of the ftrace system, have no id: perf cannot open
 		 * them. */
 		if (err == -ENOENT)
@@ -161,27 +167,7 @@ static int event_list_add_spec(struct event_list *list, int tracefs_fd,
 	*name++ = '\0';
 	if (strpbrk(name, "*?["))
 		return event_list_add_matching(list, tracefs_fd, system, name, asked->filter);
-	return event_list_add(list, tracefs_fd, system, name, asked->filter, false);
-}
-
-/* Since Linux 7.1, each switch between tasks that compete arms hrtick, the scheduler's tick, and
- * the clock device is set with each timer interrupt. */
-static const char *default_filter(const char *name, bool has_hrtick)
-{
-	static const struct {
-		const char *name, *filter;
-		bool of_hrtick;
-	} rows[] = {
-		{ "timer:hrtimer_start", "function.function != hrtick", true },
-		{ "timer:hrtimer_expire_entry", "function.function != hrtick", true },
-		{ "timer:hrtimer_rearm", "deferred == 1", false },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		if (!strcmp(name, rows[i].name) && (has_hrtick || !rows[i].of_hrtick))
-			return rows[i].filter;
-	}
-	return NULL;
+	return event_list_add_tracepoint(list, tracefs_fd, system, name, asked->filter, false);
 }
 
 static int event_list_add_default(struct event_list *list, int tracefs_fd, const struct log *log)
@@ -191,8 +177,10 @@ static int event_list_add_default(struct event_list *list, int tracefs_fd, const
 
 	for (size_t i = 0; i < ARRAY_SIZE(default_events); i++) {
 		const struct perf_poke_event asked = {
-			.name = default_events[i],
-			.filter = default_filter(default_events[i], has_hrtick),
+			.name = default_events[i].name,
+			.filter = has_hrtick || !default_events[i].of_hrtick
+					  ? default_events[i].filter
+					  : NULL,
 		};
 		int err = event_list_add_spec(list, tracefs_fd, &asked);
 
@@ -304,13 +292,13 @@ int event_list_open(struct event_list *list, const struct perf_poke_event *asked
 	int err = 0;
 
 	for (size_t i = 0; i < nr; i++)
-		nr_sampled += pmu_event_is(asked[i].name);
+		nr_sampled += pmu_event_is_name(asked[i].name);
 	if (nr == nr_sampled)
 		err = event_list_add_default(&made, tracefs_fd, log);
 	for (size_t i = 0; i < nr && !err; i++) {
 		struct event event = {};
 
-		if (!pmu_event_is(asked[i].name)) {
+		if (!pmu_event_is_name(asked[i].name)) {
 			err = event_list_add_tracepoints(&made, tracefs_fd, &asked[i], log);
 			continue;
 		}

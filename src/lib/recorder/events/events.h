@@ -43,7 +43,7 @@ void event_list_close(struct event_list *list);
 
 /* Whether it is an event to sample, not a tracepoint: `cycles:pp`, `r1a8`,
  * `cpu-clock/period=100000/k`, `cpu/event=0x3c,umask=1/u`. */
-bool pmu_event_is(const char *name);
+bool pmu_event_is_name(const char *name);
 
 /* Sets event, rate and modifiers in attr. root_fd: of "/". Logs errors. */
 int pmu_event_parse(struct perf_event_attr *attr, int root_fd, const char *name,

@@ -27,7 +27,7 @@ struct events_recorder {
 	bool has_callchains; /* any task's user space is sampled: record all mappings */
 	struct perfdata_features *features;
 	int root_fd;
-	struct symbols symbols; /* of write() only */
+	struct kernel_symbols symbols; /* of write() only */
 };
 
 struct snapshot {
@@ -37,14 +37,14 @@ struct snapshot {
 	struct ring_copy copies[]; /* one per watched CPU */
 };
 
-static struct events_recorder *to_events(struct recorder *recorder)
+static struct events_recorder *to_events_recorder(struct recorder *recorder)
 {
 	return (struct events_recorder *)recorder;
 }
 
-static void events_free(struct recorder *recorder)
+static void events_recorder_free(struct recorder *recorder)
 {
-	struct events_recorder *events = to_events(recorder);
+	struct events_recorder *events = to_events_recorder(recorder);
 
 	task_names_free(events->names);
 	senders_free(events->senders);
@@ -53,13 +53,13 @@ static void events_free(struct recorder *recorder)
 	event_list_close(&events->list);
 	free(events->ring_events);
 	closep(&events->root_fd);
-	symbols_close(&events->symbols);
+	kernel_symbols_close(&events->symbols);
 	free(events);
 }
 
 /* Attributes of all events. The clock is that of the spike. Without PERIOD, a sched_stat event is
  * repeated for each nanosecond that it counts. */
-static void events_attr(struct perf_event_attr *attr)
+static void events_set_attr(struct perf_event_attr *attr)
 {
 	attr->size = sizeof(*attr);
 	attr->sample_type |= RECORDS_SAMPLE_TYPE | PERF_SAMPLE_PERIOD;
@@ -70,7 +70,7 @@ static void events_attr(struct perf_event_attr *attr)
 	attr->clockid = CLOCK_MONOTONIC;
 }
 
-static struct perf_event_attr event_attr(const struct event *event, bool call_graph)
+static struct perf_event_attr events_attr_of_event(const struct event *event, bool call_graph)
 {
 	struct perf_event_attr attr = event->sampled;
 
@@ -86,7 +86,7 @@ static struct perf_event_attr event_attr(const struct event *event, bool call_gr
 		attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
 		attr.sample_max_stack = records_max_stack(RECORDS_SWITCH_FRAMES);
 	}
-	events_attr(&attr);
+	events_set_attr(&attr);
 	return attr;
 }
 
@@ -100,7 +100,7 @@ static int events_make_attrs(struct events_recorder *events, bool call_graph)
 	for (size_t i = 0; i < list->nr; i++) {
 		struct ring_event *event = &events->ring_events[i];
 
-		event->attr = event_attr(&list->events[i], call_graph);
+		event->attr = events_attr_of_event(&list->events[i], call_graph);
 		events->has_callchains |= call_graph || !list->events[i].id;
 		event->name = list->events[i].name;
 		event->filter = list->events[i].filter;
@@ -125,7 +125,7 @@ static int events_read_features(struct events_recorder *events,
 		if (events->list.events[i].id)
 			names[nr++] = events->list.events[i].name;
 	}
-	senders = senders_events(events->senders, &nr_senders);
+	senders = senders_ring_events(events->senders, &nr_senders);
 	for (size_t i = 0; i < nr_senders; i++)
 		names[nr++] = senders[i].name;
 	err = perfdata_features_new(&events->features, events->root_fd, perf_poke__version(),
@@ -137,14 +137,14 @@ static int events_read_features(struct events_recorder *events,
 		   : 0;
 }
 
-static int events_open(struct recorder **ret, const struct recorder_config *config,
-		       const struct log *log)
+static int events_recorder_open(struct recorder **ret, const struct recorder_config *config,
+				const struct log *log)
 {
 	_cleanup_close_ int tracefs_fd = tracefs_open();
 	struct perf_event_attr attr = { .sample_type = PERF_SAMPLE_RAW, .sample_period = 1 };
 	const struct perf_poke_opts *opts = config->opts;
 	struct events_recorder *events;
-	size_t pages = rings_pages(opts->buffer_size ? opts->buffer_size : BUFFER_DEFAULT);
+	size_t pages = rings_pages_for_size(opts->buffer_size ? opts->buffer_size : BUFFER_DEFAULT);
 	int err;
 
 	if (tracefs_fd < 0)
@@ -157,7 +157,7 @@ static int events_open(struct recorder **ret, const struct recorder_config *conf
 	events->base.ops = &events_recorder;
 	events->buffer_size = pages * sysconf(_SC_PAGESIZE);
 	events->nr_cpus = config->nr_cpus;
-	symbols_init(&events->symbols, config->work_fd);
+	kernel_symbols_init(&events->symbols, config->work_fd);
 	events->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	err = events->root_fd < 0 ? -errno
 				  : event_list_open(&events->list, opts->events, opts->nr_events,
@@ -169,7 +169,7 @@ static int events_open(struct recorder **ret, const struct recorder_config *conf
 					     config->nr_cpus);
 	if (!err)
 		err = events_make_attrs(events, opts->call_graph);
-	events_attr(&attr);
+	events_set_attr(&attr);
 	if (!err)
 		err = senders_open(&events->senders, &attr, config,
 				   event_list_senders(&events->list), tracefs_fd, log);
@@ -185,27 +185,27 @@ static int events_open(struct recorder **ret, const struct recorder_config *conf
 	if (!err)
 		err = task_names_open(&events->names, &attr, events->root_fd, log);
 	if (err) {
-		events_free(&events->base);
+		events_recorder_free(&events->base);
 		return err;
 	}
 	*ret = &events->base;
 	return 0;
 }
 
-static int events_freeze(struct recorder *recorder, const struct perf_poke_spike *spike)
+static int events_freeze_rings(struct recorder *recorder, const struct perf_poke_spike *spike)
 {
-	return rings_pause(to_events(recorder)->rings, spike->cpu);
+	return rings_pause(to_events_recorder(recorder)->rings, spike->cpu);
 }
 
-static int events_resume(struct recorder *recorder)
+static int events_resume_rings(struct recorder *recorder)
 {
-	return rings_resume(to_events(recorder)->rings);
+	return rings_resume(to_events_recorder(recorder)->rings);
 }
 
 static int events_cpu_online(struct recorder *recorder, int cpu)
 {
-	struct events_recorder *events = to_events(recorder);
-	int err = rings_reopen(events->rings, cpu);
+	struct events_recorder *events = to_events_recorder(recorder);
+	int err = rings_reopen_cpu(events->rings, cpu);
 	int names_err = task_names_cpu_online(events->names, cpu);
 	int senders_err = senders_cpu_online(events->senders, cpu);
 
@@ -224,9 +224,9 @@ static void events_snapshot_free(struct snapshot *snapshot)
 	free(snapshot);
 }
 
-static int events_copy(struct recorder *recorder, struct snapshot **ret)
+static int events_copy_rings(struct recorder *recorder, struct snapshot **ret)
 {
-	struct events_recorder *events = to_events(recorder);
+	struct events_recorder *events = to_events_recorder(recorder);
 	struct snapshot *snapshot;
 	size_t nr_ids;
 	int err;
@@ -236,7 +236,7 @@ static int events_copy(struct recorder *recorder, struct snapshot **ret)
 		return -ENOMEM;
 	snapshot->events = events;
 	snapshot->ids = rings_ids(events->rings, &nr_ids);
-	err = snapshot->ids ? rings_copy(events->rings, snapshot->copies) : -ENOMEM;
+	err = snapshot->ids ? rings_copy_paused(events->rings, snapshot->copies) : -ENOMEM;
 	if (err) {
 		events_snapshot_free(snapshot);
 		return err;
@@ -245,9 +245,9 @@ static int events_copy(struct recorder *recorder, struct snapshot **ret)
 	return 0;
 }
 
-static int write_records(struct events_recorder *events, struct perfdata *pd,
-			 const struct snapshot *snapshot, int spike_cpu,
-			 struct snapshot_facts *facts)
+static int events_write_records(struct events_recorder *events, struct perfdata *pd,
+				const struct snapshot *snapshot, int spike_cpu,
+				struct snapshot_facts *facts)
 {
 	uint64_t first_ns = UINT64_MAX, last_ns = 0;
 	struct perfdata_buf round = {};
@@ -257,7 +257,7 @@ static int write_records(struct events_recorder *events, struct perfdata *pd,
 		const struct ring_copy *copy = &snapshot->copies[i];
 		struct records_facts ring = {};
 
-		err = records_write(pd, copy, &ring);
+		err = records_write_ring(pd, copy, &ring);
 		facts->events += ring.samples;
 		facts->lost += ring.lost;
 		if (!ring.first_ns)
@@ -277,14 +277,15 @@ static int write_records(struct events_recorder *events, struct perfdata *pd,
 
 static int events_copy_rest(struct recorder *recorder, struct snapshot *snapshot)
 {
-	struct events_recorder *events = to_events(recorder);
+	struct events_recorder *events = to_events_recorder(recorder);
 
 	return task_names_copy(events->names, &snapshot->names)
-		       ?: senders_copy(events->senders, &snapshot->senders);
+		       ?: senders_copy_rings(events->senders, &snapshot->senders);
 }
 
 /* perf script prints a line of each tracepoint if the first one has no stack. */
-static size_t describe_events(const struct snapshot *snapshot, struct perfdata_event *described)
+static size_t events_describe_kinds(const struct snapshot *snapshot,
+				    struct perfdata_event *described)
 {
 	const struct events_recorder *events = snapshot->events;
 	size_t nr = 0;
@@ -306,10 +307,10 @@ static size_t describe_events(const struct snapshot *snapshot, struct perfdata_e
 	return nr;
 }
 
-static int events_write(struct recorder *recorder, struct snapshot *snapshot, int dirfd,
-			const struct perf_poke_spike *spike, struct snapshot_facts *facts)
+static int events_write_perfdata(struct recorder *recorder, struct snapshot *snapshot, int dirfd,
+				 const struct perf_poke_spike *spike, struct snapshot_facts *facts)
 {
-	struct events_recorder *events = to_events(recorder);
+	struct events_recorder *events = to_events_recorder(recorder);
 	_cleanup_free_ struct perfdata_event *described = NULL;
 	struct spike_processes late = spike_processes(spike);
 	struct perfdata *pd;
@@ -319,7 +320,7 @@ static int events_write(struct recorder *recorder, struct snapshot *snapshot, in
 	described = calloc(events->list.nr + 2 + SENDERS_EVENTS_MAX, sizeof(*described));
 	if (!described)
 		return -ENOMEM;
-	nr = describe_events(snapshot, described);
+	nr = events_describe_kinds(snapshot, described);
 	described[nr++] = task_names_event(events->names, snapshot->names);
 	nr += senders_describe(events->senders, snapshot->senders, described + nr);
 	described[nr] = spike_sample_event(&described[nr - 1].attr);
@@ -332,11 +333,11 @@ static int events_write(struct recorder *recorder, struct snapshot *snapshot, in
 	if (!err)
 		err = spike_sample_write(pd, spike, spike->time_ns);
 	if (!err)
-		err = senders_write(snapshot->senders, pd, facts);
+		err = senders_write_records(snapshot->senders, pd, facts);
 	if (!err)
-		err = write_records(events, pd, snapshot, spike->cpu, facts);
+		err = events_write_records(events, pd, snapshot, spike->cpu, facts);
 	if (!err)
-		err = symbols_write(&events->symbols, pd, events->root_fd);
+		err = kernel_symbols_write(&events->symbols, pd, events->root_fd);
 	facts->size = perfdata_size(pd);
 	perfdata_free(pd);
 	return err;
@@ -351,12 +352,12 @@ static void events_describe(const struct recorder *recorder, struct json_object 
 
 	json_object_object_add(json, "buffer_size", json_object_new_uint64(events->buffer_size));
 	rings_describe(events->ring_events, events->list.nr, list);
-	senders = senders_events(events->senders, &nr_senders);
+	senders = senders_ring_events(events->senders, &nr_senders);
 	rings_describe(senders, nr_senders, list);
 	json_object_object_add(json, "events", list);
 }
 
-static bool events_suits(const struct recorder_config *config)
+static bool events_suits_options(const struct recorder_config *config)
 {
 	return true;
 }
@@ -370,10 +371,10 @@ static bool samples_default(const struct events_recorder *events)
 }
 
 /* Whether the kernel reports senders of interrupts, beyond those of queued work. */
-static bool has_calls(const struct events_recorder *events)
+static bool senders_have_calls(const struct events_recorder *events)
 {
 	size_t nr;
-	const struct ring_event *senders = senders_events(events->senders, &nr);
+	const struct ring_event *senders = senders_ring_events(events->senders, &nr);
 
 	for (size_t i = 0; i < nr; i++) {
 		if (senders[i].opened && strncmp(senders[i].name, "workqueue:", 10))
@@ -382,27 +383,27 @@ static bool has_calls(const struct events_recorder *events)
 	return false;
 }
 
-static int events_try(struct probe_detail *detail)
+static int events_recorder_probe(struct probe_detail *detail)
 {
 	const struct log log = probe_log(detail);
 	const int cpu = sched_getcpu();
 	const struct perf_poke_opts opts = { .buffer_size = 1 };
 	const struct recorder_config config = { .opts = &opts, .cpus = &cpu, .nr_cpus = 1 };
 	struct recorder *recorder;
-	int err = events_open(&recorder, &config, &log);
+	int err = events_recorder_open(&recorder, &config, &log);
 
 	if (err)
 		return err;
 	probe_say(detail, "%s%s",
-		  samples_default(to_events(recorder))
+		  samples_default(to_events_recorder(recorder))
 			  ? "samples " PMU_EVENT_DEFAULT " by NMI, also with interrupts off, but "
 			    "not on isolated CPUs (--no-samples)"
 			  : "the PMU does not interrupt by NMI: no samples of code with "
 			    "interrupts off",
-		  has_calls(to_events(recorder))
+		  senders_have_calls(to_events_recorder(recorder))
 			  ? ""
 			  : "; who sends interrupts is not recorded (Linux 6.4)");
-	events_free(recorder);
+	events_recorder_free(recorder);
 	return 0;
 }
 
@@ -411,16 +412,16 @@ const struct recorder_ops events_recorder = {
 		    "tracepoints and samples in overwrite rings" },
 	.probe = { "events",
 		   "needs CONFIG_PERF_EVENTS; sysctl kernel.perf_event_paranoid=-1 or CAP_PERFMON",
-		   true, events_try },
-	.suits = events_suits,
-	.open = events_open,
-	.freeze = events_freeze,
-	.copy = events_copy,
-	.resume = events_resume,
+		   true, events_recorder_probe },
+	.suits = events_suits_options,
+	.open = events_recorder_open,
+	.freeze = events_freeze_rings,
+	.copy = events_copy_rings,
+	.resume = events_resume_rings,
 	.copy_rest = events_copy_rest,
 	.cpu_online = events_cpu_online,
-	.write = events_write,
+	.write = events_write_perfdata,
 	.describe = events_describe,
 	.snapshot_free = events_snapshot_free,
-	.free = events_free,
+	.free = events_recorder_free,
 };

@@ -74,13 +74,13 @@ static const char *const cache_operations[][2] = {
 	[PERF_COUNT_HW_CACHE_OP_PREFETCH] = { "-prefetches", "-prefetch-misses" },
 };
 
-static void set_symbol(struct perf_event_attr *attr, uint32_t type, uint64_t config)
+static void set_event_config(struct perf_event_attr *attr, uint32_t type, uint64_t config)
 {
 	attr->type = type;
 	attr->config = config;
 }
 
-static bool find_cache(struct perf_event_attr *attr, const char *name)
+static bool find_cache_event(struct perf_event_attr *attr, const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(caches); i++) {
 		size_t length = strlen(caches[i].name);
@@ -89,36 +89,36 @@ static bool find_cache(struct perf_event_attr *attr, const char *name)
 			if (strncmp(name, caches[i].name, length) ||
 			    strcmp(name + length, cache_operations[j / 2][j % 2]))
 				continue;
-			set_symbol(attr, PERF_TYPE_HW_CACHE,
-				   caches[i].config | j / 2 << 8 | j % 2 << 16);
+			set_event_config(attr, PERF_TYPE_HW_CACHE,
+					 caches[i].config | j / 2 << 8 | j % 2 << 16);
 			return true;
 		}
 	}
 	return false;
 }
 
-static bool find_raw(struct perf_event_attr *attr, const char *name)
+static bool find_raw_event(struct perf_event_attr *attr, const char *name)
 {
 	size_t digits = name[0] == 'r' ? strspn(name + 1, "0123456789abcdefABCDEF") : 0;
 
 	if (!digits || digits > RAW_DIGITS_MAX || name[1 + digits])
 		return false;
-	set_symbol(attr, PERF_TYPE_RAW, strtoull(name + 1, NULL, 16));
+	set_event_config(attr, PERF_TYPE_RAW, strtoull(name + 1, NULL, 16));
 	return true;
 }
 
-static bool find_symbol(struct perf_event_attr *attr, const char *name)
+static bool find_generic_event(struct perf_event_attr *attr, const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(symbols); i++) {
 		if (strcmp(symbols[i].name, name))
 			continue;
-		set_symbol(attr, symbols[i].type, symbols[i].config);
+		set_event_config(attr, symbols[i].type, symbols[i].config);
 		return true;
 	}
-	return find_cache(attr, name) || find_raw(attr, name);
+	return find_cache_event(attr, name) || find_raw_event(attr, name);
 }
 
-bool pmu_event_is(const char *name)
+bool pmu_event_is_name(const char *name)
 {
 	size_t length = strcspn(name, "/:");
 	struct perf_event_attr attr;
@@ -130,15 +130,15 @@ bool pmu_event_is(const char *name)
 		return false;
 	memcpy(symbol, name, length);
 	symbol[length] = '\0';
-	if (!find_symbol(&attr, symbol))
+	if (!find_generic_event(&attr, symbol))
 		return false;
 	/* A probe's group may have any name, so `red:x` is a probe. */
 	return attr.type != PERF_TYPE_RAW || !name[length] ||
 	       strspn(name + length + 1, MODIFIERS) == strlen(name + length + 1);
 }
 
-static int read_of_pmu(const struct parser *parser, const char *folder, const char *name,
-		       char *text, size_t size)
+static int read_pmu_file(const struct parser *parser, const char *folder, const char *name,
+			 char *text, size_t size)
 {
 	char path[300];
 
@@ -149,7 +149,7 @@ static int read_of_pmu(const struct parser *parser, const char *folder, const ch
 	return read_text_at(parser->root_fd, path, text, size);
 }
 
-static uint64_t *find_word(struct perf_event_attr *attr, const char *name, size_t length)
+static uint64_t *find_config_word(struct perf_event_attr *attr, const char *name, size_t length)
 {
 	static const char *const names[] = { "config", "config1", "config2" };
 	uint64_t *words[] = { (uint64_t *)&attr->config, (uint64_t *)&attr->config1,
@@ -164,10 +164,10 @@ static uint64_t *find_word(struct perf_event_attr *attr, const char *name, size_
 
 /* A file of format/ has, for example, `config:0-7,32-35`, lowest bits of the value first. -ERANGE:
  * the value has more bits. */
-static int set_bits(struct perf_event_attr *attr, const char *format, uint64_t value)
+static int set_format_bits(struct perf_event_attr *attr, const char *format, uint64_t value)
 {
 	size_t length = strcspn(format, ":");
-	uint64_t *word = find_word(attr, format, length);
+	uint64_t *word = find_config_word(attr, format, length);
 	const char *at = format + length;
 
 	if (!word || !*at)
@@ -189,9 +189,9 @@ static int set_bits(struct perf_event_attr *attr, const char *format, uint64_t v
 	return value ? -ERANGE : 0;
 }
 
-static int set_term(const struct parser *parser, const char *term, uint64_t value)
+static int set_event_term(const struct parser *parser, const char *term, uint64_t value)
 {
-	uint64_t *word = parser->pmu ? find_word(parser->attr, term, strlen(term)) : NULL;
+	uint64_t *word = parser->pmu ? find_config_word(parser->attr, term, strlen(term)) : NULL;
 	bool freq = !strcmp(term, "freq");
 	uint64_t max = INT64_MAX;
 	char text[128];
@@ -220,12 +220,12 @@ static int set_term(const struct parser *parser, const char *term, uint64_t valu
 		return log_error(parser->log, -EINVAL,
 				 "event '%s': term '%s' is unknown (period or freq)", parser->event,
 				 term);
-	if (read_of_pmu(parser, "format/", term, text, sizeof(text)))
+	if (read_pmu_file(parser, "format/", term, text, sizeof(text)))
 		return log_error(parser->log, -EINVAL,
 				 "event '%s': term '%s' is unknown (period, freq, or see ls "
 				 "/" DEVICES "/%s/{format,events})",
 				 parser->event, term, parser->pmu);
-	err = set_bits(parser->attr, text, value);
+	err = set_format_bits(parser->attr, text, value);
 	if (err)
 		return log_error(parser->log, -EINVAL,
 				 "event '%s': term '%s=%#" PRIx64 "': does not fit (%s)",
@@ -234,7 +234,7 @@ static int set_term(const struct parser *parser, const char *term, uint64_t valu
 }
 
 /* Separated by commas. `aliases`: a term may be a named event of the PMU. */
-static int parse_terms(const struct parser *parser, char *terms, bool aliases)
+static int parse_event_terms(const struct parser *parser, char *terms, bool aliases)
 {
 	char *term, *end, known[256];
 	int err = 0;
@@ -255,15 +255,15 @@ static int parse_terms(const struct parser *parser, char *terms, bool aliases)
 						 parser->event, term, text);
 		}
 		if (aliases && !text && parser->pmu &&
-		    !read_of_pmu(parser, "events/", term, known, sizeof(known)))
-			err = parse_terms(parser, known, false);
+		    !read_pmu_file(parser, "events/", term, known, sizeof(known)))
+			err = parse_event_terms(parser, known, false);
 		else
-			err = set_term(parser, term, value);
+			err = set_event_term(parser, term, value);
 	}
 	return err;
 }
 
-static int parse_modifiers(const struct parser *parser, const char *modifiers)
+static int parse_event_modifiers(const struct parser *parser, const char *modifiers)
 {
 	struct perf_event_attr *attr = parser->attr;
 	struct parser cpu = *parser;
@@ -293,7 +293,7 @@ static int parse_modifiers(const struct parser *parser, const char *modifiers)
 		cpu.pmu = "cpu";
 	/* As precise as the PMU can be. */
 	if (strchr(modifiers, 'P'))
-		attr->precise_ip = read_of_pmu(&cpu, "caps/", "max_precise", text, sizeof(text))
+		attr->precise_ip = read_pmu_file(&cpu, "caps/", "max_precise", text, sizeof(text))
 					   ? 0
 					   : strtoul(text, NULL, 10) & PRECISE_MAX;
 	return 0;
@@ -323,9 +323,10 @@ int pmu_event_parse(struct perf_event_attr *attr, int root_fd, const char *name,
 		*rest++ = '\0';
 		rest += *rest == ':';
 	}
-	if (!find_symbol(attr, copy)) {
+	if (!find_generic_event(attr, copy)) {
 		parser.pmu = copy;
-		if (!*copy || *copy == '.' || read_of_pmu(&parser, "", "type", type, sizeof(type)))
+		if (!*copy || *copy == '.' ||
+		    read_pmu_file(&parser, "", "type", type, sizeof(type)))
 			return log_error(log, -ENOENT,
 					 "event '%s': there is no PMU '%s' (ls /" DEVICES ")", name,
 					 copy);
@@ -337,8 +338,8 @@ int pmu_event_parse(struct perf_event_attr *attr, int root_fd, const char *name,
 	else if (attr->config == PERF_COUNT_SW_CPU_CLOCK ||
 		 attr->config == PERF_COUNT_SW_TASK_CLOCK)
 		attr->sample_period = PERIOD_CLOCK_NS;
-	err = parse_terms(&parser, terms, true);
-	return err ? err : parse_modifiers(&parser, rest);
+	err = parse_event_terms(&parser, terms, true);
+	return err ? err : parse_event_modifiers(&parser, rest);
 }
 
 bool pmu_event_default(struct perf_event_attr *attr, int root_fd)
@@ -352,7 +353,7 @@ bool pmu_event_default(struct perf_event_attr *attr, int root_fd)
 	if (read_text_at(root_fd, "proc/cpuinfo", cpuinfo, sizeof(cpuinfo)) ||
 	    !strstr(cpuinfo, "\nflags") || strstr(cpuinfo, " hypervisor"))
 		return false;
-	set_symbol(attr, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+	set_event_config(attr, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
 	attr->sample_period = PERIOD_DEFAULT_EVENT;
 	attr->exclude_guest = 1;
 	return true;

@@ -41,7 +41,8 @@ static void filter_close(struct filter *filter)
 	free(filter->end.symbol);
 }
 
-_printf_(3, 4) static int fail(const struct filter *filter, int err, const char *format, ...)
+_printf_(3, 4) static int filter_log_error(const struct filter *filter, int err, const char *format,
+					   ...)
 {
 	char why[1024];
 	va_list ap;
@@ -53,12 +54,12 @@ _printf_(3, 4) static int fail(const struct filter *filter, int err, const char 
 			 why);
 }
 
-static void skip(const char **at, const char *accept)
+static void skip_characters(const char **at, const char *accept)
 {
 	*at += strspn(*at, accept);
 }
 
-static char *take_word(const char **at, const char *end)
+static char *take_filter_word(const char **at, const char *end)
 {
 	size_t len = strcspn(*at, end);
 	char *word = strndup(*at, len);
@@ -67,32 +68,33 @@ static char *take_word(const char **at, const char *end)
 	return word;
 }
 
-static int parse_place(const struct filter *filter, const char **at, struct place *place)
+static int filter_parse_place(const struct filter *filter, const char **at, struct place *place)
 {
 	unsigned long number;
 	char *end;
 
-	skip(at, " ");
+	skip_characters(at, " ");
 	errno = 0;
 	if (isdigit(**at)) {
 		place->number = strtoull(*at, &end, 0);
 		if (errno || (*end && !strchr(" ,/@", *end)))
-			return fail(filter, -EINVAL, "'%.*s' is not a number",
-				    (int)strcspn(*at, " ,/@"), *at);
+			return filter_log_error(filter, -EINVAL, "'%.*s' is not a number",
+						(int)strcspn(*at, " ,/@"), *at);
 		*at = end;
 		return 0;
 	}
-	place->symbol = take_word(at, " ,/@#");
+	place->symbol = take_filter_word(at, " ,/@#");
 	if (!place->symbol)
 		return -ENOMEM;
 	if (!*place->symbol)
-		return fail(filter, -EINVAL, "a symbol or address is missing: use " USAGE);
+		return filter_log_error(filter, -EINVAL,
+					"a symbol or address is missing: use " USAGE);
 	place->index = ANY;
-	skip(at, " ");
+	skip_characters(at, " ");
 	if (**at != '#')
 		return 0;
 	++*at;
-	skip(at, " ");
+	skip_characters(at, " ");
 	if (**at == 'g' || **at == 'G') {
 		++*at;
 		place->index = GLOBAL;
@@ -101,14 +103,15 @@ static int parse_place(const struct filter *filter, const char **at, struct plac
 	errno = 0;
 	number = strtoul(*at, &end, 0);
 	if (!isdigit(**at) || errno || number > INT_MAX)
-		return fail(filter, -EINVAL,
-			    "# must be followed by a number, as in #1, or by g (the global one)");
+		return filter_log_error(
+			filter, -EINVAL,
+			"# must be followed by a number, as in #1, or by g (the global one)");
 	*at = end;
 	place->index = number;
 	return 0;
 }
 
-static int parse(struct filter *filter, const char **at)
+static int filter_parse_text(struct filter *filter, const char **at)
 {
 	_cleanup_free_ char *word = NULL;
 	int err;
@@ -116,33 +119,35 @@ static int parse(struct filter *filter, const char **at)
 	/* All of the rest, until the end of this filter is known. */
 	filter->text = *at;
 	filter->len = strlen(*at);
-	word = take_word(at, " ,/@#");
+	word = take_filter_word(at, " ,/@#");
 	if (!word)
 		return -ENOMEM;
 	if (!strcmp(word, "start"))
-		return fail(filter, -EINVAL, NO_TRIGGERS);
+		return filter_log_error(filter, -EINVAL, NO_TRIGGERS);
 	if (strcmp(word, "filter") && strcmp(word, "tracestop") && strcmp(word, "stop"))
-		return fail(filter, -EINVAL,
-			    "'%s' is none of filter, tracestop, stop (see man perf-record)", word);
+		return filter_log_error(
+			filter, -EINVAL,
+			"'%s' is none of filter, tracestop, stop (see man perf-record)", word);
 	/* The kernel calls perf's tracestop a stop with a range. */
 	filter->action = *word == 'f' ? "filter" : "stop";
 	filter->needs_end = !strcmp(word, "stop");
-	err = parse_place(filter, at, &filter->begin);
-	skip(at, " ");
+	err = filter_parse_place(filter, at, &filter->begin);
+	skip_characters(at, " ");
 	if (!err && **at == '/') {
 		++*at;
 		filter->has_end = true;
-		err = parse_place(filter, at, &filter->end);
-		skip(at, " ");
+		err = filter_parse_place(filter, at, &filter->end);
+		skip_characters(at, " ");
 	}
 	if (err)
 		return err;
 	if (**at == '@')
-		return fail(filter, -EINVAL,
-			    "@: the kernel filters by a FILE for events of one task only, and "
-			    "these are events of CPUs: use kernel symbols");
+		return filter_log_error(
+			filter, -EINVAL,
+			"@: the kernel filters by a FILE for events of one task only, and "
+			"these are events of CPUs: use kernel symbols");
 	if (filter->needs_end && !filter->has_end)
-		return fail(filter, -EINVAL, NO_TRIGGERS);
+		return filter_log_error(filter, -EINVAL, NO_TRIGGERS);
 	filter->len = *at - filter->text;
 	while (filter->len && filter->text[filter->len - 1] == ' ')
 		filter->len--;
@@ -150,8 +155,8 @@ static int parse(struct filter *filter, const char **at)
 }
 
 /* Lists the first few. */
-static int fail_ambiguous(const struct filter *filter, const char *name,
-			  const struct symbol_range *ranges, size_t nr)
+static int filter_log_ambiguous(const struct filter *filter, const char *name,
+				const struct symbol_range *ranges, size_t nr)
 {
 	char list[256] = "";
 	size_t len = 0;
@@ -159,48 +164,51 @@ static int fail_ambiguous(const struct filter *filter, const char *name,
 	for (size_t i = 0; i < nr && i < 5; i++)
 		len += snprintf(list + len, sizeof(list) - len, "%s#%zu (%#" PRIx64 ")",
 				i ? ", " : "", i + 1, ranges[i].start);
-	return fail(filter, -EINVAL, "%zu functions are named '%s': append one of %s%s", nr, name,
-		    list, nr > 5 ? ", ..." : "");
+	return filter_log_error(filter, -EINVAL, "%zu functions are named '%s': append one of %s%s",
+				nr, name, list, nr > 5 ? ", ..." : "");
 }
 
-static int choose(const struct filter *filter, const struct place *place,
-		  const struct symbol_range *ranges, size_t nr, struct symbol_range *range)
+static int filter_choose_range(const struct filter *filter, const struct place *place,
+			       const struct symbol_range *ranges, size_t nr,
+			       struct symbol_range *range)
 {
 	size_t globals = 0;
 
 	if (place->index > 0) {
 		if ((size_t)place->index > nr)
-			return fail(filter, -ENOENT,
-				    "there is no '%s' #%d: use a number from #1 to #%zu",
-				    place->symbol, place->index, nr);
+			return filter_log_error(
+				filter, -ENOENT,
+				"there is no '%s' #%d: use a number from #1 to #%zu", place->symbol,
+				place->index, nr);
 		*range = ranges[place->index - 1];
 		return 0;
 	}
 	if (place->index == ANY) {
 		*range = ranges[0];
-		return nr == 1 ? 0 : fail_ambiguous(filter, place->symbol, ranges, nr);
+		return nr == 1 ? 0 : filter_log_ambiguous(filter, place->symbol, ranges, nr);
 	}
 	for (size_t i = 0; i < nr; i++) {
 		if (ranges[i].global && !globals++)
 			*range = ranges[i];
 	}
 	if (!globals)
-		return fail(filter, -ENOENT, "no function '%s' is global: use #1%s", place->symbol,
-			    nr > 1 ? " or another number" : "");
-	return globals == 1 ? 0 : fail_ambiguous(filter, place->symbol, ranges, nr);
+		return filter_log_error(filter, -ENOENT, "no function '%s' is global: use #1%s",
+					place->symbol, nr > 1 ? " or another number" : "");
+	return globals == 1 ? 0 : filter_log_ambiguous(filter, place->symbol, ranges, nr);
 }
 
-static int fail_find(const struct filter *filter, const char *name, int err)
+static int filter_log_not_found(const struct filter *filter, const char *name, int err)
 {
 	if (err == -ENOMEM)
 		return err;
 	if (err == -ENOENT)
-		return fail(filter, err, "the kernel has no function '%s' (see /proc/kallsyms)",
-			    name);
-	return fail(filter, err, "%s", kallsyms_strerror(err));
+		return filter_log_error(
+			filter, err, "the kernel has no function '%s' (see /proc/kallsyms)", name);
+	return filter_log_error(filter, err, "%s", kallsyms_strerror(err));
 }
 
-static int find(const struct filter *filter, const struct place *place, struct symbol_range *range)
+static int filter_find_range(const struct filter *filter, const struct place *place,
+			     struct symbol_range *range)
 {
 	_cleanup_free_ struct symbol_range *ranges = NULL;
 	size_t nr;
@@ -208,12 +216,12 @@ static int find(const struct filter *filter, const struct place *place, struct s
 
 	err = kallsyms_ranges(place->symbol, &ranges, &nr);
 	if (err)
-		return fail_find(filter, place->symbol, err);
-	return choose(filter, place, ranges, nr, range);
+		return filter_log_not_found(filter, place->symbol, err);
+	return filter_choose_range(filter, place, ranges, nr, range);
 }
 
 /* As in perf, a function as the end is part of the range. */
-static int resolve_end(struct filter *filter)
+static int filter_resolve_end(struct filter *filter)
 {
 	struct symbol_range range;
 	int err;
@@ -222,19 +230,19 @@ static int resolve_end(struct filter *filter)
 		filter->size = filter->end.number;
 		return 0;
 	}
-	err = find(filter, &filter->end, &range);
+	err = filter_find_range(filter, &filter->end, &range);
 	if (err)
 		return err;
 	if (range.start < filter->address && range.start + range.size <= filter->address)
-		return fail(filter, -EINVAL,
-			    "the end '%s' (%#" PRIx64 ") is before the beginning (%#" PRIx64
-			    "): swap them",
-			    filter->end.symbol, range.start, filter->address);
+		return filter_log_error(filter, -EINVAL,
+					"the end '%s' (%#" PRIx64
+					") is before the beginning (%#" PRIx64 "): swap them",
+					filter->end.symbol, range.start, filter->address);
 	filter->size = range.size ? range.start + range.size - filter->address : 0;
 	return 0;
 }
 
-static int resolve(struct filter *filter)
+static int filter_resolve_range(struct filter *filter)
 {
 	struct symbol_range range = {};
 	int err;
@@ -243,28 +251,30 @@ static int resolve(struct filter *filter)
 	if (filter->begin.symbol && !strcmp(filter->begin.symbol, "*")) {
 		/* The whole kernel. */
 		if (filter->has_end)
-			return fail(filter, -EINVAL, "* is the whole kernel and takes no size");
+			return filter_log_error(filter, -EINVAL,
+						"* is the whole kernel and takes no size");
 		err = kallsyms_whole(&range);
 		if (err)
-			return fail_find(filter, "*", err);
+			return filter_log_not_found(filter, "*", err);
 	} else if (filter->begin.symbol) {
-		err = find(filter, &filter->begin, &range);
+		err = filter_find_range(filter, &filter->begin, &range);
 		if (err)
 			return err;
 	}
 	filter->address = range.start;
 	filter->size = range.size;
 	if (filter->has_end) {
-		err = resolve_end(filter);
+		err = filter_resolve_end(filter);
 		if (err)
 			return err;
 	}
 	if (!filter->size)
-		return fail(filter, -EINVAL, "the range has no size: append / SIZE, not 0");
+		return filter_log_error(filter, -EINVAL,
+					"the range has no size: append / SIZE, not 0");
 	return 0;
 }
 
-static int append(const struct filter *filter, char **resolved)
+static int filter_append_text(const struct filter *filter, char **resolved)
 {
 	_cleanup_free_ char *before = TAKE_PTR(*resolved);
 	int len = asprintf(resolved, "%s%s%s 0x%" PRIx64 "/%#" PRIx64, before ?: "",
@@ -282,26 +292,27 @@ int addr_filter_resolve(char **ret, const char *text, unsigned int max, const st
 	const char *at = text;
 	int err;
 
-	skip(&at, " ,");
+	skip_characters(&at, " ,");
 	if (!*at)
 		return log_error(log, -EINVAL, "address filter '%s': empty: use " USAGE, text);
 	for (unsigned int nr = 1; *at; nr++) {
 		_cleanup_(filter_close) struct filter filter = { .log = log };
 
-		err = parse(&filter, &at);
+		err = filter_parse_text(&filter, &at);
 		if (!err && nr > max)
-			err = fail(&filter, -EINVAL,
-				   max ? "the PMU has %u address ranges: remove this filter and "
-					 "those after it"
-				       : "the PMU has %u address ranges: this CPU cannot filter",
-				   max);
+			err = filter_log_error(
+				&filter, -EINVAL,
+				max ? "the PMU has %u address ranges: remove this filter and "
+				      "those after it"
+				    : "the PMU has %u address ranges: this CPU cannot filter",
+				max);
 		if (!err)
-			err = resolve(&filter);
+			err = filter_resolve_range(&filter);
 		if (!err)
-			err = append(&filter, &resolved);
+			err = filter_append_text(&filter, &resolved);
 		if (err)
 			return err;
-		skip(&at, " ,");
+		skip_characters(&at, " ,");
 	}
 	*ret = TAKE_PTR(resolved);
 	return 0;

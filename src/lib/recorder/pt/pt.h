@@ -12,7 +12,7 @@
 #include "machine/base.h"
 #include "recorder/recorder.h"
 
-int pt_probe(struct probe_detail *detail);
+int pt_probe_intel_pt(struct probe_detail *detail);
 
 /* Whether perf's records have IDs of all tasks: not in a PID namespace of one's own, where those of
  * other tasks are all 0, and the trace would be of one task. */
@@ -48,7 +48,7 @@ int pt_events_open(struct pt_events **ret, const struct pt_events_config *config
 int pt_events_reopen(struct pt_events *events, size_t cpu);
 
 /* Whether the CPU has events; an offline CPU has. Required by the functions below. */
-bool pt_events_has(const struct pt_events *events, size_t cpu);
+bool pt_events_has_cpu(const struct pt_events *events, size_t cpu);
 
 int pt_events_enable(struct pt_events *events, size_t cpu);
 /* Stops the trace, so that the kernel updates aux_head. */
@@ -56,7 +56,7 @@ int pt_events_disable(struct pt_events *events, size_t cpu);
 
 /* Copies the ring, oldest byte first, and returns the offset of the next byte. The event must be
  * disabled. */
-size_t pt_events_copy(const struct pt_events *events, size_t cpu, uint8_t *copy);
+size_t pt_events_copy_ring(const struct pt_events *events, size_t cpu, uint8_t *copy);
 
 /* Takes the newest sample since the last call: a whole record, which the caller frees. -ENODATA:
  * none. */
@@ -116,7 +116,7 @@ int pt_pool_new(struct pt_pool **ret, size_t nr, size_t size);
 uint8_t *pt_pool_take(struct pt_pool *pool);
 
 /* Any thread, even while another takes. NULL is ignored. */
-void pt_pool_give(struct pt_pool *pool, uint8_t *buffer);
+void pt_pool_give_back(struct pt_pool *pool, uint8_t *buffer);
 
 /* All buffers must have been given back. NULL is ignored. */
 void pt_pool_free(struct pt_pool *pool);
@@ -146,7 +146,7 @@ struct pt_recorder {
 	struct task_names *names;
 	struct senders *senders;
 	struct perfdata_features *features;
-	struct symbols symbols;
+	struct kernel_symbols symbols;
 	int root_fd;
 	size_t nr_cpus;
 	struct pt_cpu cpus[];
@@ -159,7 +159,7 @@ struct pt_trace {
 	struct perf_event_header *sample;
 	uint64_t started_tsc;
 	bool moved; /* bytes were written since the last copy */
-	/* Set by pt_write(): */
+	/* Set by pt_write_perfdata(): */
 	size_t begin; /* offset of the first byte to write */
 };
 
@@ -181,12 +181,12 @@ static inline struct pt_recorder *to_pt(struct recorder *recorder)
 }
 
 /* See struct recorder_ops. */
-int pt_copy(struct recorder *recorder, struct snapshot **ret);
+int pt_copy_snapshot(struct recorder *recorder, struct snapshot **ret);
 int pt_copy_rest(struct recorder *recorder, struct snapshot *snapshot);
 void pt_snapshot_free(struct snapshot *snapshot);
-int pt_write(struct recorder *recorder, struct snapshot *snapshot, int dirfd,
-	     const struct perf_poke_spike *spike, struct snapshot_facts *facts);
-void pt_describe(const struct recorder *recorder, struct json_object *json);
+int pt_write_perfdata(struct recorder *recorder, struct snapshot *snapshot, int dirfd,
+		      const struct perf_poke_spike *spike, struct snapshot_facts *facts);
+void pt_describe_recorder(const struct recorder *recorder, struct json_object *json);
 void pt_describe_snapshot(const struct snapshot *snapshot, struct json_object *json);
 
 #endif

@@ -18,7 +18,7 @@ struct field {
 };
 
 /* Files of caps/ are hexadecimal. A missing file means that the CPU lacks the capability. */
-static uint64_t read_cap(int dirfd, const char *name)
+static uint64_t pt_read_capability(int dirfd, const char *name)
 {
 	char path[64], text[64];
 
@@ -26,7 +26,7 @@ static uint64_t read_cap(int dirfd, const char *name)
 	return read_text_at(dirfd, path, text, sizeof(text)) ? 0 : strtoull(text, NULL, 16);
 }
 
-static int read_field(int dirfd, const char *name, struct field *field)
+static int pt_read_field(int dirfd, const char *name, struct field *field)
 {
 	char path[300], text[64];
 	int nr;
@@ -43,16 +43,16 @@ static int read_field(int dirfd, const char *name, struct field *field)
 	return field->last < 64 && field->first <= field->last ? 0 : -ENOENT;
 }
 
-static uint64_t field_max(const struct field *field)
+static uint64_t pt_field_max(const struct field *field)
 {
 	return ~0ULL >> (63 - (field->last - field->first));
 }
 
-static uint64_t field_mask(int dirfd, const char *name)
+static uint64_t pt_field_mask(int dirfd, const char *name)
 {
 	struct field field;
 
-	return read_field(dirfd, name, &field) ? 0 : field_max(&field) << field.first;
+	return pt_read_field(dirfd, name, &field) ? 0 : pt_field_max(&field) << field.first;
 }
 
 /* The capability that a term needs; for terms with a choice, a mask of supported values. See Intel
@@ -74,14 +74,14 @@ static const struct need {
 	{ "notnt", "tnt_disable", false, true },
 };
 
-static int check_cap(int dirfd, const char *term, uint64_t value, const struct log *log)
+static int pt_check_capability(int dirfd, const char *term, uint64_t value, const struct log *log)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(needs); i++) {
 		uint64_t have;
 
 		if (strcmp(term, needs[i].term) || (!value && needs[i].zero))
 			continue;
-		have = read_cap(dirfd, needs[i].cap);
+		have = pt_read_capability(dirfd, needs[i].cap);
 		if (needs[i].mask && !(value < 64 && have >> value & 1))
 			return log_error(log, -EINVAL,
 					 "event term '%s=%" PRIu64
@@ -97,29 +97,30 @@ static int check_cap(int dirfd, const char *term, uint64_t value, const struct l
 	return 0;
 }
 
-static int set_term(struct pt_config *config, int dirfd, const char *name, uint64_t value,
-		    const struct log *log)
+static int pt_config_set_term(struct pt_config *config, int dirfd, const char *name, uint64_t value,
+			      const struct log *log)
 {
 	struct field field;
 	int err;
 
-	if (read_field(dirfd, name, &field))
+	if (pt_read_field(dirfd, name, &field))
 		return log_error(log, -EINVAL,
 				 "event term '%s': unknown to the PMU (ls " PT_PMU_DIR "/format)",
 				 name);
-	if (value > field_max(&field))
+	if (value > pt_field_max(&field))
 		return log_error(log, -EINVAL, "event term '%s=%" PRIu64 "': at most %" PRIu64,
-				 name, value, field_max(&field));
-	err = check_cap(dirfd, name, value, log);
+				 name, value, pt_field_max(&field));
+	err = pt_check_capability(dirfd, name, value, log);
 	if (err)
 		return err;
-	config->config &= ~(field_max(&field) << field.first);
+	config->config &= ~(pt_field_max(&field) << field.first);
 	config->config |= value << field.first;
 	return 0;
 }
 
 /* NAME or NAME=VALUE; 0x means hexadecimal. */
-static int parse_term(struct pt_config *config, int dirfd, char *term, const struct log *log)
+static int pt_config_parse_term(struct pt_config *config, int dirfd, char *term,
+				const struct log *log)
 {
 	char *value = strchr(term, '='), *end = NULL;
 	uint64_t number = 1;
@@ -132,11 +133,11 @@ static int parse_term(struct pt_config *config, int dirfd, char *term, const str
 			return log_error(log, -EINVAL, "event term '%s=%s': not a number", term,
 					 value);
 	}
-	return set_term(config, dirfd, term, number, log);
+	return pt_config_set_term(config, dirfd, term, number, log);
 }
 
 /* As perf: the nearest set bit at or below `wanted`, else the next above. */
-static unsigned int pick_bit(uint64_t mask, unsigned int wanted)
+static unsigned int nearest_set_bit(uint64_t mask, unsigned int wanted)
 {
 	for (unsigned int bit = wanted + 1; bit-- > 0;) {
 		if (mask >> bit & 1)
@@ -150,30 +151,32 @@ static unsigned int pick_bit(uint64_t mask, unsigned int wanted)
 }
 
 /* perf's defaults. */
-static int set_defaults(struct pt_config *config, int dirfd, const struct log *log)
+static int pt_config_set_defaults(struct pt_config *config, int dirfd, const struct log *log)
 {
-	uint64_t mtc_periods = read_cap(dirfd, "mtc_periods");
-	uint64_t psb_periods = read_cap(dirfd, "psb_periods");
-	int err = set_term(config, dirfd, "tsc", 1, log);
+	uint64_t mtc_periods = pt_read_capability(dirfd, "mtc_periods");
+	uint64_t psb_periods = pt_read_capability(dirfd, "psb_periods");
+	int err = pt_config_set_term(config, dirfd, "tsc", 1, log);
 
-	if (!err && read_cap(dirfd, "mtc") && mtc_periods) {
-		err = set_term(config, dirfd, "mtc", 1, log);
+	if (!err && pt_read_capability(dirfd, "mtc") && mtc_periods) {
+		err = pt_config_set_term(config, dirfd, "mtc", 1, log);
 		if (!err)
-			err = set_term(config, dirfd, "mtc_period", pick_bit(mtc_periods, 3), log);
+			err = pt_config_set_term(config, dirfd, "mtc_period",
+						 nearest_set_bit(mtc_periods, 3), log);
 	}
-	if (!err && read_cap(dirfd, "psb_cyc") && mtc_periods && psb_periods)
-		err = set_term(config, dirfd, "psb_period", pick_bit(psb_periods, 3), log);
+	if (!err && pt_read_capability(dirfd, "psb_cyc") && mtc_periods && psb_periods)
+		err = pt_config_set_term(config, dirfd, "psb_period",
+					 nearest_set_bit(psb_periods, 3), log);
 	/* Old drivers lack both terms and always trace branches. */
-	if (!err && field_mask(dirfd, "pt") && field_mask(dirfd, "branch")) {
-		err = set_term(config, dirfd, "pt", 1, log);
+	if (!err && pt_field_mask(dirfd, "pt") && pt_field_mask(dirfd, "branch")) {
+		err = pt_config_set_term(config, dirfd, "pt", 1, log);
 		if (!err)
-			err = set_term(config, dirfd, "branch", 1, log);
+			err = pt_config_set_term(config, dirfd, "branch", 1, log);
 	}
 	return err;
 }
 
-static int parse_modifiers(struct pt_config *config, const char *modifiers, const char *event,
-			   const struct log *log)
+static int pt_config_parse_modifiers(struct pt_config *config, const char *modifiers,
+				     const char *event, const struct log *log)
 {
 	if (!*modifiers)
 		return 0;
@@ -191,24 +194,24 @@ static int parse_modifiers(struct pt_config *config, const char *modifiers, cons
 	return 0;
 }
 
-static int read_cpu(struct pt_config *config, int dirfd)
+static int pt_config_read_cpu(struct pt_config *config, int dirfd)
 {
 	char text[64];
 
 	if (read_text_at(dirfd, "type", text, sizeof(text)))
 		return -ENOENT;
 	config->type = strtoul(text, NULL, 10);
-	config->tsc_bit = field_mask(dirfd, "tsc");
-	config->noretcomp_bit = field_mask(dirfd, "noretcomp");
-	config->mtc_bit = field_mask(dirfd, "mtc");
-	config->mtc_period_bits = field_mask(dirfd, "mtc_period");
-	config->cyc_bit = field_mask(dirfd, "cyc");
-	config->cap_event_trace = read_cap(dirfd, "event_trace");
+	config->tsc_bit = pt_field_mask(dirfd, "tsc");
+	config->noretcomp_bit = pt_field_mask(dirfd, "noretcomp");
+	config->mtc_bit = pt_field_mask(dirfd, "mtc");
+	config->mtc_period_bits = pt_field_mask(dirfd, "mtc_period");
+	config->cyc_bit = pt_field_mask(dirfd, "cyc");
+	config->cap_event_trace = pt_read_capability(dirfd, "event_trace");
 	/* Old kernels have the capability only. */
 	if (!read_text_at(dirfd, "nr_addr_filters", text, sizeof(text)))
 		config->nr_addr_filters = strtoul(text, NULL, 10);
 	else
-		config->nr_addr_filters = read_cap(dirfd, "num_address_ranges");
+		config->nr_addr_filters = pt_read_capability(dirfd, "num_address_ranges");
 	if (!read_text_at(dirfd, "max_nonturbo_ratio", text, sizeof(text)))
 		config->max_nonturbo_ratio = strtoull(text, NULL, 10);
 	if (!read_text_at(dirfd, "tsc_art_ratio", text, sizeof(text)))
@@ -224,7 +227,7 @@ bool pt_config_is_pt(const char *event)
 }
 
 /* Splits `intel_pt/TERMS/MODIFIERS` or `intel_pt:MODIFIERS` in place. */
-static int split(char *event, char **terms, char **modifiers)
+static int split_pt_event(char *event, char **terms, char **modifiers)
 {
 	char *rest = event + strlen(PT_PMU);
 
@@ -242,32 +245,32 @@ static int split(char *event, char **terms, char **modifiers)
 }
 
 /* Event Trace reports SMIs, for a few bytes per interrupt. */
-static char *own_event(int dirfd)
+static char *default_pt_event(int dirfd)
 {
-	return strfmt(PT_PMU "/%s%snoretcomp/k", read_cap(dirfd, "psb_cyc") ? "cyc," : "",
-		      read_cap(dirfd, "event_trace") ? "event," : "");
+	return strfmt(PT_PMU "/%s%snoretcomp/k", pt_read_capability(dirfd, "psb_cyc") ? "cyc," : "",
+		      pt_read_capability(dirfd, "event_trace") ? "event," : "");
 }
 
 int pt_config_parse(struct pt_config *config, int dirfd, const char *event, const struct log *log)
 {
-	_cleanup_free_ char *copy = event ? strdup(event) : own_event(dirfd);
+	_cleanup_free_ char *copy = event ? strdup(event) : default_pt_event(dirfd);
 	char *terms, *modifiers, *term;
 	int err;
 
 	if (!copy)
 		return -ENOMEM;
 	*config = (struct pt_config){};
-	if (read_cpu(config, dirfd))
+	if (pt_config_read_cpu(config, dirfd))
 		return log_error(log, -ENOENT, "there is no PMU " PT_PMU);
-	if (!pt_config_is_pt(copy) || split(copy, &terms, &modifiers))
+	if (!pt_config_is_pt(copy) || split_pt_event(copy, &terms, &modifiers))
 		return log_error(log, -EINVAL,
 				 "event '%s': not of the form intel_pt/TERM,.../MODIFIERS", event);
-	err = set_defaults(config, dirfd, log);
+	err = pt_config_set_defaults(config, dirfd, log);
 	if (!err)
-		err = parse_modifiers(config, modifiers, event, log);
+		err = pt_config_parse_modifiers(config, modifiers, event, log);
 	while (!err && (term = strsep(&terms, ","))) {
 		if (*term)
-			err = parse_term(config, dirfd, term, log);
+			err = pt_config_parse_term(config, dirfd, term, log);
 	}
 	return err;
 }
@@ -284,7 +287,7 @@ bool pt_sees_tasks(void)
 	return stat("/proc/self/ns/pid", &st) || st.st_ino == FIRST_NAMESPACE;
 }
 
-static int open_event(struct perf_event_attr *attr, int group_fd)
+static int probe_open_event(struct perf_event_attr *attr, int group_fd)
 {
 	int fd;
 
@@ -294,7 +297,7 @@ static int open_event(struct perf_event_attr *attr, int group_fd)
 	return fd < 0 ? -errno : fd;
 }
 
-static int open_pt(uint32_t aux_action)
+static int probe_open_intel_pt(uint32_t aux_action)
 {
 	struct perf_event_attr attr = {};
 	char type[32];
@@ -303,10 +306,10 @@ static int open_pt(uint32_t aux_action)
 		return -ENOENT;
 	attr.type = strtoul(type, NULL, 10);
 	memcpy((char *)&attr + AUX_ACTION_OFFSET, &aux_action, sizeof(aux_action));
-	return open_event(&attr, -1);
+	return probe_open_event(&attr, -1);
 }
 
-static int found(struct probe_detail *detail, int fd)
+static int probe_explain_fd(struct probe_detail *detail, int fd)
 {
 	if (fd == -ENOENT)
 		probe_say(detail, "there is no PMU intel_pt");
@@ -317,10 +320,10 @@ static int found(struct probe_detail *detail, int fd)
 	return fd < 0 ? fd : 0;
 }
 
-int pt_probe(struct probe_detail *detail)
+int pt_probe_intel_pt(struct probe_detail *detail)
 {
-	_cleanup_close_ int fd = open_pt(0);
-	int err = found(detail, fd);
+	_cleanup_close_ int fd = probe_open_intel_pt(0);
+	int err = probe_explain_fd(detail, fd);
 
 	if (err || pt_sees_tasks())
 		return err;
@@ -330,9 +333,9 @@ int pt_probe(struct probe_detail *detail)
 
 static int pt_probe_pause(struct probe_detail *detail)
 {
-	_cleanup_close_ int fd = open_pt(AUX_START_PAUSED);
+	_cleanup_close_ int fd = probe_open_intel_pt(AUX_START_PAUSED);
 
-	return found(detail, fd);
+	return probe_explain_fd(detail, fd);
 }
 
 static int pt_probe_sample(struct probe_detail *detail)
@@ -344,10 +347,10 @@ static int pt_probe_sample(struct probe_detail *detail)
 		.sample_type = PERF_SAMPLE_AUX,
 		.aux_sample_size = 4096,
 	};
-	_cleanup_close_ int pt = open_pt(0);
-	_cleanup_close_ int fd = pt < 0 ? pt : open_event(&attr, pt);
+	_cleanup_close_ int pt = probe_open_intel_pt(0);
+	_cleanup_close_ int fd = pt < 0 ? pt : probe_open_event(&attr, pt);
 
-	return found(detail, fd);
+	return probe_explain_fd(detail, fd);
 }
 
 static const struct recorder_freeze freezes[] = {

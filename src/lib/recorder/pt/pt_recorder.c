@@ -17,7 +17,7 @@
 /* A record is limited to 64 KiB with all its fields: the limit of perf record --aux-sample. */
 #define SAMPLE_SIZE (60ULL << 10)
 
-static void pt_free(struct recorder *recorder)
+static void pt_recorder_free(struct recorder *recorder)
 {
 	struct pt_recorder *pt = to_pt(recorder);
 
@@ -29,14 +29,14 @@ static void pt_free(struct recorder *recorder)
 	task_names_free(pt->names);
 	senders_free(pt->senders);
 	perfdata_features_free(pt->features);
-	symbols_close(&pt->symbols);
+	kernel_symbols_close(&pt->symbols);
 	closep(&pt->root_fd);
 	free(pt->filter);
 	free(pt);
 }
 
 /* No clockid: perf converts TSC, Intel PT's clock, to its default clock. */
-static void pt_attr(struct perf_event_attr *attr)
+static void pt_common_attr(struct perf_event_attr *attr)
 {
 	*attr = (struct perf_event_attr){
 		.size = sizeof(*attr),
@@ -82,7 +82,7 @@ static int pt_read_config(struct pt_recorder *pt, const struct recorder_config *
 				 "address filter '%s': filters the kernel, which event '%s' "
 				 "excludes: use the modifier k",
 				 event->filter, event->name);
-	pt_attr(&pt->attr);
+	pt_common_attr(&pt->attr);
 	pt->attr.type = pt->config.type;
 	pt->attr.config = pt->config.config;
 	pt->attr.exclude_user = pt->config.exclude_user;
@@ -122,8 +122,8 @@ static size_t pt_nr_copies(const struct pt_recorder *pt)
 }
 
 /* -EOPNOTSUPP, without a message: not supported here. */
-static int pt_try(struct pt_recorder *pt, const struct recorder_config *config,
-		  enum perf_poke_freeze freeze, const struct log *log)
+static int pt_try_freeze(struct pt_recorder *pt, const struct recorder_config *config,
+			 enum perf_poke_freeze freeze, const struct log *log)
 {
 	struct pt_events_config events = {
 		.attr = pt->attr,
@@ -165,7 +165,7 @@ static int pt_open_events(struct pt_recorder *pt, const struct recorder_config *
 		if (config->opts->freeze
 			    ? config->opts->freeze == freeze
 			    : freeze != PERF_POKE_FREEZE_SAMPLE || !config->opts->freeze_all)
-			err = pt_try(pt, config, freeze, log);
+			err = pt_try_freeze(pt, config, freeze, log);
 	}
 	if (err == -EOPNOTSUPP)
 		log_error(log, err,
@@ -187,7 +187,7 @@ static int pt_read_formats(struct pt_recorder *pt, int tracefs, const struct log
 	if (pt->freeze == PERF_POKE_FREEZE_SAMPLE)
 		names[nr++] = "bpf_trace:bpf_trace_printk";
 	for (size_t i = 0; i < ARRAY_SIZE(both); i++) {
-		const struct ring_event *events = senders_events(both[i], &nr_events);
+		const struct ring_event *events = senders_ring_events(both[i], &nr_events);
 
 		for (size_t j = 0; j < nr_events; j++)
 			names[nr++] = events[j].name;
@@ -209,7 +209,7 @@ static int pt_open_tracepoints(struct pt_recorder *pt, const struct recorder_con
 	struct perf_event_attr attr;
 	int err = 0;
 
-	pt_attr(&attr);
+	pt_common_attr(&attr);
 	attr.write_backward = 1;
 	if (tracefs >= 0 && switches)
 		err = senders_open(&pt->stacks, &attr, config, SENDERS_SWITCHES, tracefs, log);
@@ -255,7 +255,7 @@ static int pt_open_task_names(struct pt_recorder *pt, const struct recorder_conf
 	struct perf_event_attr attr;
 	int err;
 
-	pt_attr(&attr);
+	pt_common_attr(&attr);
 	attr.write_backward = 1;
 	attr.text_poke = 1;
 	if (!pt->config.exclude_user)
@@ -271,11 +271,11 @@ static int pt_open_task_names(struct pt_recorder *pt, const struct recorder_conf
 	attr.context_switch = 1;
 	pt->switch_event = (struct ring_event){ .attr = attr, .name = "dummy:u" };
 	return rings_open(&pt->switches, &pt->switch_event, 1, config->cpus, config->nr_cpus,
-			  rings_pages(SWITCH_RING), log);
+			  rings_pages_for_size(SWITCH_RING), log);
 }
 
-static int pt_open(struct recorder **ret, const struct recorder_config *config,
-		   const struct log *log)
+static int pt_recorder_open(struct recorder **ret, const struct recorder_config *config,
+			    const struct log *log)
 {
 	struct pt_recorder *pt = calloc(1, sizeof(*pt) + config->nr_cpus * sizeof(pt->cpus[0]));
 	int err;
@@ -286,10 +286,10 @@ static int pt_open(struct recorder **ret, const struct recorder_config *config,
 	pt->nr_cpus = config->nr_cpus;
 	pt->freeze_all = config->opts->freeze_all;
 	pt->raw_rings = config->opts->raw_rings;
-	pt->aux_size =
-		rings_pages(config->opts->buffer_size ? config->opts->buffer_size : AUX_DEFAULT) *
-		sysconf(_SC_PAGESIZE);
-	symbols_init(&pt->symbols, config->work_fd);
+	pt->aux_size = rings_pages_for_size(config->opts->buffer_size ? config->opts->buffer_size
+								      : AUX_DEFAULT) *
+		       sysconf(_SC_PAGESIZE);
+	kernel_symbols_init(&pt->symbols, config->work_fd);
 	for (size_t i = 0; i < pt->nr_cpus; i++)
 		pt->cpus[i].cpu = config->cpus[i];
 	pt->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -308,20 +308,20 @@ static int pt_open(struct recorder **ret, const struct recorder_config *config,
 	if (!err)
 		err = pt_open_task_names(pt, config, log);
 	if (err) {
-		pt_free(&pt->base);
+		pt_recorder_free(&pt->base);
 		return err;
 	}
 	*ret = &pt->base;
 	return 0;
 }
 
-static int pt_enable(struct pt_recorder *pt, size_t i)
+static int pt_enable_trace(struct pt_recorder *pt, size_t i)
 {
 	pt->cpus[i].started_tsc = tsc_read();
 	return pt_events_enable(pt->events, i);
 }
 
-static const char *kcore_advice(int error)
+static const char *kcore_error_advice(int error)
 {
 	switch (error) {
 	case -EPERM:
@@ -335,10 +335,10 @@ static const char *kcore_advice(int error)
 }
 
 /* Copies the kernel's code before tracing begins: the ring of task names has later patches. */
-static int pt_start(struct recorder *recorder, const struct log *log)
+static int pt_start_traces(struct recorder *recorder, const struct log *log)
 {
 	struct pt_recorder *pt = to_pt(recorder);
-	int err = symbols_prepare(&pt->symbols, pt->root_fd);
+	int err = kernel_symbols_prepare(&pt->symbols, pt->root_fd);
 
 	if (err)
 		return log_error(log, err,
@@ -349,9 +349,9 @@ static int pt_start(struct recorder *recorder, const struct log *log)
 			  "cannot read /proc/kcore: %s%s: captures lack the kernel's code and "
 			  "cannot be decoded without it",
 			  strerror(-pt->symbols.kcore_error),
-			  kcore_advice(pt->symbols.kcore_error));
+			  kcore_error_advice(pt->symbols.kcore_error));
 	for (size_t i = 0; i < pt->nr_cpus && !err; i++)
-		err = pt_enable(pt, i);
+		err = pt_enable_trace(pt, i);
 	return err ? log_error(log, err, "cannot start Intel PT: %s", strerror(-err)) : 0;
 }
 
@@ -367,16 +367,16 @@ static int pt_cpu_online(struct recorder *recorder, int cpu)
 		pt->cpus[i].frozen = pt->cpus[i].sampled = false;
 		err = pt_events_reopen(pt->events, i);
 		if (!err)
-			err = pt_enable(pt, i);
+			err = pt_enable_trace(pt, i);
 	}
-	switch_err = pt->switches ? rings_reopen(pt->switches, cpu) : 0;
+	switch_err = pt->switches ? rings_reopen_cpu(pt->switches, cpu) : 0;
 	stacks_err = senders_cpu_online(pt->stacks, cpu);
 	names_err = task_names_cpu_online(pt->names, cpu);
 	senders_err = senders_cpu_online(pt->senders, cpu);
 	return err ?: switch_err ?: stacks_err ?: names_err ?: senders_err;
 }
 
-static int pt_freeze(struct recorder *recorder, const struct perf_poke_spike *spike)
+static int pt_freeze_traces(struct recorder *recorder, const struct perf_poke_spike *spike)
 {
 	struct pt_recorder *pt = to_pt(recorder);
 	/* The kernel samples the CPU that saw the spike. If a migrated thread involves a second
@@ -391,7 +391,7 @@ static int pt_freeze(struct recorder *recorder, const struct perf_poke_spike *sp
 		bool wanted = pt->freeze_all || spike->poked || cpu == spike->cpu ||
 			      cpu == spike->ran_cpu;
 
-		if (!pt_events_has(pt->events, i))
+		if (!pt_events_has_cpu(pt->events, i))
 			continue;
 		pt->cpus[i].sampled = wanted && sampled;
 		pt->cpus[i].frozen = wanted && !sampled;
@@ -402,13 +402,13 @@ static int pt_freeze(struct recorder *recorder, const struct perf_poke_spike *sp
 	return ret;
 }
 
-static int pt_resume(struct recorder *recorder)
+static int pt_resume_traces(struct recorder *recorder)
 {
 	struct pt_recorder *pt = to_pt(recorder);
 	int ret = 0;
 
 	for (size_t i = 0; i < pt->nr_cpus; i++) {
-		int err = pt->cpus[i].frozen ? pt_enable(pt, i) : 0;
+		int err = pt->cpus[i].frozen ? pt_enable_trace(pt, i) : 0;
 
 		pt->cpus[i].frozen = false;
 		if (err && !ret)
@@ -417,7 +417,7 @@ static int pt_resume(struct recorder *recorder)
 	return ret;
 }
 
-static bool pt_suits(const struct recorder_config *config)
+static bool pt_suits_options(const struct recorder_config *config)
 {
 	return config->opts->nr_events ? pt_config_is_pt(config->opts->events[0].name)
 				       : !access(PT_PMU_DIR, F_OK) && pt_sees_tasks();
@@ -428,19 +428,19 @@ const struct recorder_ops pt_recorder = {
 	.probe = { "intel_pt",
 		   "needs an Intel CPU of 2015 or later, and no virtual machine that hides it; "
 		   "--recorder events is used instead",
-		   false, pt_probe },
+		   false, pt_probe_intel_pt },
 	.has_aux = true,
-	.suits = pt_suits,
-	.open = pt_open,
-	.start = pt_start,
-	.freeze = pt_freeze,
-	.copy = pt_copy,
-	.resume = pt_resume,
+	.suits = pt_suits_options,
+	.open = pt_recorder_open,
+	.start = pt_start_traces,
+	.freeze = pt_freeze_traces,
+	.copy = pt_copy_snapshot,
+	.resume = pt_resume_traces,
 	.copy_rest = pt_copy_rest,
 	.cpu_online = pt_cpu_online,
-	.write = pt_write,
-	.describe = pt_describe,
+	.write = pt_write_perfdata,
+	.describe = pt_describe_recorder,
 	.describe_snapshot = pt_describe_snapshot,
 	.snapshot_free = pt_snapshot_free,
-	.free = pt_free,
+	.free = pt_recorder_free,
 };

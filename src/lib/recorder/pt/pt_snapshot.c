@@ -52,7 +52,7 @@ uint8_t *pt_pool_take(struct pt_pool *pool)
 	return pt_pool_map(pool->size, 0);
 }
 
-void pt_pool_give(struct pt_pool *pool, uint8_t *buffer)
+void pt_pool_give_back(struct pt_pool *pool, uint8_t *buffer)
 {
 	if (!buffer)
 		return;
@@ -77,7 +77,7 @@ void pt_snapshot_free(struct snapshot *snapshot)
 	if (!snapshot)
 		return;
 	for (size_t i = 0; i < snapshot->nr; i++) {
-		pt_pool_give(snapshot->pt->pool, snapshot->traces[i].data);
+		pt_pool_give_back(snapshot->pt->pool, snapshot->traces[i].data);
 		free(snapshot->traces[i].sample);
 	}
 	for (size_t i = 0; snapshot->switches && i < snapshot->pt->nr_cpus; i++)
@@ -98,7 +98,7 @@ static int pt_copy_ring(struct pt_recorder *pt, size_t i, struct pt_trace *trace
 	trace->data = pt_pool_take(pt->pool);
 	if (!trace->data)
 		return -ENOMEM;
-	next = pt_events_copy(pt->events, i, trace->data);
+	next = pt_events_copy_ring(pt->events, i, trace->data);
 	trace->moved = next != pt->cpus[i].next;
 	pt->cpus[i].next = next;
 	return 0;
@@ -174,7 +174,7 @@ static void pt_read_clocks(struct pt_recorder *pt, struct snapshot *snapshot)
 		snapshot->perf_ns = tsc_to_perf_ns(&snapshot->clock, snapshot->tsc);
 }
 
-int pt_copy(struct recorder *recorder, struct snapshot **ret)
+int pt_copy_snapshot(struct recorder *recorder, struct snapshot **ret)
 {
 	struct pt_recorder *pt = to_pt(recorder);
 	struct snapshot *snapshot;
@@ -200,7 +200,7 @@ int pt_copy_rest(struct recorder *recorder, struct snapshot *snapshot)
 	struct pt_recorder *pt = to_pt(recorder);
 
 	return pt_copy_switches(pt, snapshot)
-		       ?: senders_copy(pt->stacks, &snapshot->stacks)
+		       ?: senders_copy_rings(pt->stacks, &snapshot->stacks)
 			       ?: task_names_copy(pt->names, &snapshot->names)
-				       ?: senders_copy(pt->senders, &snapshot->senders);
+				       ?: senders_copy_rings(pt->senders, &snapshot->senders);
 }

@@ -9,7 +9,7 @@
 #include "recorder/pt/pt.h"
 #include "recorder/recorder.h"
 
-static void pt_info(const struct snapshot *snapshot, uint64_t fields[PERFDATA_PT_NR])
+static void pt_info_fields(const struct snapshot *snapshot, uint64_t fields[PERFDATA_PT_NR])
 {
 	const struct pt_recorder *pt = snapshot->pt;
 	const struct perf_event_mmap_page *page = &snapshot->clock;
@@ -35,8 +35,8 @@ static void pt_info(const struct snapshot *snapshot, uint64_t fields[PERFDATA_PT
 	fields[PERFDATA_PT_CAP_EVENT_TRACE] = config->cap_event_trace;
 }
 
-static int write_head(const struct snapshot *snapshot, struct perfdata *pd,
-		      const struct perfdata_event *events, size_t nr, bool sampled)
+static int pt_write_head(const struct snapshot *snapshot, struct perfdata *pd,
+			 const struct perfdata_event *events, size_t nr, bool sampled)
 {
 	const struct pt_recorder *pt = snapshot->pt;
 	uint64_t fields[PERFDATA_PT_NR];
@@ -48,19 +48,19 @@ static int write_head(const struct snapshot *snapshot, struct perfdata *pd,
 		return -ENOMEM;
 	for (size_t i = 0; i < pt->nr_cpus; i++)
 		cpus[i] = pt->cpus[i].cpu;
-	pt_info(snapshot, fields);
+	pt_info_fields(snapshot, fields);
 	fields[PERFDATA_PT_SNAPSHOT_MODE] = !sampled;
 	err = perfdata_put_time_conv(&buf, &snapshot->clock);
 	if (!err)
 		err = perfdata_put_id_index(&buf, events, nr, cpus);
 	if (!err)
 		err = perfdata_put_pt_info(&buf, fields, pt->filter);
-	return records_flush(pd, &buf, err);
+	return records_write_buf(pd, &buf, err);
 }
 
 /* The trace alone. Layout of a sample: header, IDENTIFIER, IP, TID, TIME, CPU, size, trace. */
-static const uint8_t *trace_bytes(const struct pt_recorder *pt, const struct pt_trace *trace,
-				  size_t *len)
+static const uint8_t *pt_trace_bytes(const struct pt_recorder *pt, const struct pt_trace *trace,
+				     size_t *len)
 {
 	const size_t fields = sizeof(struct perf_event_header) + 5 * sizeof(uint64_t);
 	const char *sample = (const char *)trace->sample;
@@ -75,11 +75,11 @@ static const uint8_t *trace_bytes(const struct pt_recorder *pt, const struct pt_
 }
 
 /* Begins at the first PSB: nothing before it can be decoded. */
-static size_t trace_begin(const struct pt_recorder *pt, const struct snapshot *snapshot,
-			  const struct pt_trace *trace, uint64_t *tsc)
+static size_t pt_trace_find_begin(const struct pt_recorder *pt, const struct snapshot *snapshot,
+				  const struct pt_trace *trace, uint64_t *tsc)
 {
 	size_t len, begin;
-	const uint8_t *bytes = trace_bytes(pt, trace, &len);
+	const uint8_t *bytes = pt_trace_bytes(pt, trace, &len);
 
 	begin = pt_scan_begin(bytes, len, trace->started_tsc);
 	*tsc = pt_scan_tsc(bytes, len, begin);
@@ -93,8 +93,8 @@ static size_t trace_begin(const struct pt_recorder *pt, const struct snapshot *s
 	return begin;
 }
 
-static int write_trace(const struct pt_recorder *pt, struct perfdata *pd,
-		       const struct snapshot *snapshot, const struct pt_trace *trace)
+static int pt_write_trace(const struct pt_recorder *pt, struct perfdata *pd,
+			  const struct snapshot *snapshot, const struct pt_trace *trace)
 {
 	const struct perfdata_auxtrace aux = {
 		.index = trace->index,
@@ -109,7 +109,8 @@ static int write_trace(const struct pt_recorder *pt, struct perfdata *pd,
 }
 
 /* perf.data has whole samples. */
-static int write_raw_rings(const struct pt_recorder *pt, const struct snapshot *snapshot, int dirfd)
+static int pt_write_raw_rings(const struct pt_recorder *pt, const struct snapshot *snapshot,
+			      int dirfd)
 {
 	int err = 0;
 
@@ -127,9 +128,9 @@ static int write_raw_rings(const struct pt_recorder *pt, const struct snapshot *
 	return err;
 }
 
-static int write_traces(const struct pt_recorder *pt, struct perfdata *pd,
-			struct snapshot *snapshot, const struct perf_poke_spike *spike,
-			struct snapshot_facts *facts, uint64_t *first_ns)
+static int pt_write_traces(const struct pt_recorder *pt, struct perfdata *pd,
+			   struct snapshot *snapshot, const struct perf_poke_spike *spike,
+			   struct snapshot_facts *facts, uint64_t *first_ns)
 {
 	int err = 0;
 
@@ -139,11 +140,11 @@ static int write_traces(const struct pt_recorder *pt, struct perfdata *pd,
 		uint64_t tsc, perf_ns;
 		size_t len;
 
-		trace_bytes(pt, trace, &len);
-		trace->begin = trace_begin(pt, snapshot, trace, &tsc);
+		pt_trace_bytes(pt, trace, &len);
+		trace->begin = pt_trace_find_begin(pt, snapshot, trace, &tsc);
 		if (cpu == spike->cpu || (spike->cpu < 0 && !facts->trace_bytes))
 			facts->trace_bytes = len - trace->begin;
-		err = write_trace(pt, pd, snapshot, trace);
+		err = pt_write_trace(pt, pd, snapshot, trace);
 		if (!tsc || !snapshot->perf_ns)
 			continue;
 		perf_ns = tsc_to_perf_ns(&snapshot->clock, tsc_extend(tsc, snapshot->tsc));
@@ -157,8 +158,8 @@ static int write_traces(const struct pt_recorder *pt, struct perfdata *pd,
 
 /* The task at the start of each trace: the oldest context switch left it. Without a switch: the
  * interrupted task, or the one that ran before the woken thread. */
-static int write_first_tasks(struct perfdata *pd, const struct snapshot *snapshot,
-			     const struct perf_poke_spike *spike)
+static int pt_write_first_tasks(struct perfdata *pd, const struct snapshot *snapshot,
+				const struct perf_poke_spike *spike)
 {
 	int task_cpu = spike->kind == PERF_POKE_TRIGGER_WAKEUP ? spike->ran_cpu : spike->cpu;
 	struct perfdata_buf buf = {};
@@ -175,11 +176,11 @@ static int write_first_tasks(struct perfdata *pd, const struct snapshot *snapsho
 		else if (cpu == task_cpu)
 			err = perfdata_put_itrace_start(&buf, cpu, spike->pid, spike->tid);
 	}
-	return records_flush(pd, &buf, err);
+	return records_write_buf(pd, &buf, err);
 }
 
-static int write_records(struct pt_recorder *pt, struct perfdata *pd, struct snapshot *snapshot,
-			 const struct perf_poke_spike *spike, struct snapshot_facts *facts)
+static int pt_write_records(struct pt_recorder *pt, struct perfdata *pd, struct snapshot *snapshot,
+			    const struct perf_poke_spike *spike, struct snapshot_facts *facts)
 {
 	struct spike_processes late = spike_processes(spike);
 	uint64_t first_ns = snapshot->perf_ns;
@@ -194,24 +195,24 @@ static int write_records(struct pt_recorder *pt, struct perfdata *pd, struct sna
 		err = spike_sample_write(
 			pd, spike, spike->time_ns + snapshot->perf_ns - snapshot->monotonic_ns);
 	if (!err)
-		err = write_first_tasks(pd, snapshot, spike);
+		err = pt_write_first_tasks(pd, snapshot, spike);
 	for (size_t i = 0; snapshot->switches && i < pt->nr_cpus && !err; i++)
-		err = records_write(pd, &snapshot->switches[i], &switches);
+		err = records_write_ring(pd, &snapshot->switches[i], &switches);
 	if (!err)
-		err = senders_write(snapshot->stacks, pd, facts);
+		err = senders_write_records(snapshot->stacks, pd, facts);
 	if (!err)
-		err = senders_write(snapshot->senders, pd, facts);
+		err = senders_write_records(snapshot->senders, pd, facts);
 	if (!err)
-		err = write_traces(pt, pd, snapshot, spike, facts, &first_ns);
+		err = pt_write_traces(pt, pd, snapshot, spike, facts, &first_ns);
 	if (!err)
 		err = perfdata_put_finished_round(&round);
-	err = records_flush(pd, &round, err);
+	err = records_write_buf(pd, &round, err);
 	return err ? err : perfdata_finish(pd, pt->features, first_ns, snapshot->perf_ns);
 }
 
 /* Describes the events of the file. The first `indexed` ones have an id per watched CPU. */
-static size_t describe_events(const struct snapshot *snapshot, bool sampled,
-			      struct perfdata_event *events, size_t *indexed)
+static size_t pt_describe_kinds(const struct snapshot *snapshot, bool sampled,
+				struct perfdata_event *events, size_t *indexed)
 {
 	const struct pt_recorder *pt = snapshot->pt;
 	size_t nr = 0;
@@ -234,8 +235,8 @@ static size_t describe_events(const struct snapshot *snapshot, bool sampled,
 	return nr;
 }
 
-int pt_write(struct recorder *recorder, struct snapshot *snapshot, int dirfd,
-	     const struct perf_poke_spike *spike, struct snapshot_facts *facts)
+int pt_write_perfdata(struct recorder *recorder, struct snapshot *snapshot, int dirfd,
+		      const struct perf_poke_spike *spike, struct snapshot_facts *facts)
 {
 	struct pt_recorder *pt = to_pt(recorder);
 	bool sampled = snapshot->nr && snapshot->traces[0].sample;
@@ -244,25 +245,25 @@ int pt_write(struct recorder *recorder, struct snapshot *snapshot, int dirfd,
 	size_t nr, indexed;
 	int err;
 
-	nr = describe_events(snapshot, sampled, events, &indexed);
+	nr = pt_describe_kinds(snapshot, sampled, events, &indexed);
 	err = perfdata_create(&pd, dirfd, "perf.data", events, nr);
 	if (err)
 		return err;
-	err = write_head(snapshot, pd, events, indexed, sampled);
+	err = pt_write_head(snapshot, pd, events, indexed, sampled);
 	if (!err)
-		err = write_records(pt, pd, snapshot, spike, facts);
+		err = pt_write_records(pt, pd, snapshot, spike, facts);
 	if (!err)
-		err = write_raw_rings(pt, snapshot, dirfd);
+		err = pt_write_raw_rings(pt, snapshot, dirfd);
 	if (!err)
-		err = symbols_write(&pt->symbols, pd, pt->root_fd);
+		err = kernel_symbols_write(&pt->symbols, pd, pt->root_fd);
 	if (!err && !pt->config.exclude_user)
-		err = symbols_write_vdso(dirfd);
+		err = kernel_symbols_write_vdso(dirfd);
 	facts->size = perfdata_size(pd);
 	perfdata_free(pd);
 	return err;
 }
 
-void pt_describe(const struct recorder *recorder, struct json_object *json)
+void pt_describe_recorder(const struct recorder *recorder, struct json_object *json)
 {
 	const struct pt_recorder *pt = (const struct pt_recorder *)recorder;
 
@@ -271,9 +272,9 @@ void pt_describe(const struct recorder *recorder, struct json_object *json)
 	size_t nr;
 
 	json_add_u64(json, "buffer_size", pt->aux_size);
-	events = senders_events(pt->stacks, &nr);
+	events = senders_ring_events(pt->stacks, &nr);
 	rings_describe(events, nr, list);
-	events = senders_events(pt->senders, &nr);
+	events = senders_ring_events(pt->senders, &nr);
 	rings_describe(events, nr, list);
 	json_add(json, "events", list);
 	json_add_text(json, "freeze", recorder_freeze_name(pt->freeze));
@@ -295,7 +296,7 @@ void pt_describe_snapshot(const struct snapshot *snapshot, struct json_object *j
 		struct json_object *one = json_object_new_object();
 		size_t len;
 
-		trace_bytes(snapshot->pt, trace, &len);
+		pt_trace_bytes(snapshot->pt, trace, &len);
 		json_add_int(one, "cpu", snapshot->pt->cpus[trace->index].cpu);
 		json_add_u64(one, "bytes", len - trace->begin);
 		json_object_array_add(traces, one);

@@ -282,7 +282,7 @@ TEST_WITH(is_read_as_it_was_written, set_up, remove_output)
 	capture->spike.kind = PERF_POKE_TRIGGER_NOISE;
 	capture->spike.ran_watched = capture->spike.overrun = true;
 	write_capture(capture);
-	told = capture_told(&env, capture);
+	told = capture_to_public(&env, capture);
 	assert_int_equal(perf_poke__capture_open(&found, capture->path), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(json); i++) {
 		_cleanup_free_ char *text = perf_poke__capture_json(i ? found : &told);
@@ -403,7 +403,7 @@ TEST_WITH(refuses_to_overwrite, set_up, remove_output)
 
 static uint64_t history_of(const struct capture *capture)
 {
-	return capture_told(&env, capture).history_ns;
+	return capture_to_public(&env, capture).history_ns;
 }
 
 TEST_WITH(history_is_never_negative, make_output, remove_output)

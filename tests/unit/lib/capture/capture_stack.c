@@ -82,7 +82,7 @@ static void check_frames(const struct trigger_stack *stack, const char *expected
 	char text[1024] = "";
 	size_t nr;
 
-	frames = stack_name(stack, NULL, &nr);
+	frames = capture_stack_new(stack, NULL, &nr);
 	for (size_t i = 0; i < nr; i++) {
 		const char *symbol = frames[i].symbol ? frames[i].symbol : "?";
 
@@ -92,7 +92,7 @@ static void check_frames(const struct trigger_stack *stack, const char *expected
 		assert_int_equal(frames[i].offset, frames[i].symbol ? 7 : 0);
 	}
 	assert_string_equal(text, expected);
-	stack_free(frames, nr);
+	capture_stack_free(frames, nr);
 }
 
 TEST(leaves_out_the_interrupt)
@@ -133,7 +133,7 @@ TEST(takes_stacks_that_end_early)
 	stack.kernel_size = 12;
 	check_frames(&stack, "bpf_prog_1_trigger_hrtimer ");
 	stack = (struct trigger_stack){ .kernel_size = INT32_MAX };
-	stack_free(stack_name(&stack, NULL, &(size_t){ 0 }), 0);
+	capture_stack_free(capture_stack_new(&stack, NULL, &(size_t){ 0 }), 0);
 }
 
 TEST(takes_unknown_addresses)
@@ -217,7 +217,7 @@ TEST(knows_code_that_turns_interrupts_on)
 		const struct perf_poke_frame hit = { .symbol = rows[i].function,
 						     .offset = rows[i].offset };
 
-		if (stack_held_off(rows[i].code, &hit) != rows[i].held_off)
+		if (code_held_interrupts_off(rows[i].code, &hit) != rows[i].held_off)
 			fail_msg("row %zu", i);
 	}
 }
@@ -230,14 +230,14 @@ TEST(finds_files_of_user_space)
 	size_t nr;
 
 	stack.user[0] = (uint64_t)(uintptr_t)finds_files_of_user_space;
-	frames = stack_name(&stack, NULL, &nr);
+	frames = capture_stack_new(&stack, NULL, &nr);
 	assert_int_equal(nr, 1);
 	assert_true(frames[0].user);
 	assert_null(frames[0].symbol);
 	assert_string_equal(strrchr(frames[0].file, '/'), "/test-lib-capture-capture_stack");
 	assert_int_equal(frames[0].build_id_size, sizeof(frames[0].build_id));
 	assert_true(frames[0].offset < 1 << 20);
-	stack_free(frames, nr);
+	capture_stack_free(frames, nr);
 }
 
 /* Code without frame pointers leaves data in the register. What was executed is kept in any case.
@@ -274,10 +274,10 @@ TEST(drops_callers_that_are_no_code)
 		memcpy(stack.user, rows[i].user, sizeof(rows[i].user));
 		for (size_t k = 0; k < 2 && rows[i].has_ids; k++)
 			stack.build_ids[k].status = BPF_STACK_BUILD_ID_VALID;
-		frames = stack_name(&stack, NULL, &nr);
+		frames = capture_stack_new(&stack, NULL, &nr);
 		if (nr != rows[i].nr)
 			fail_msg("row %zu: %zu frames", i, nr);
-		stack_free(frames, nr);
+		capture_stack_free(frames, nr);
 	}
 }
 
@@ -285,24 +285,24 @@ TEST(drops_callers_that_are_no_code)
 TEST(names_one_address_of_user_space)
 {
 	uint64_t here = (uint64_t)(uintptr_t)names_one_address_of_user_space;
-	struct perf_poke_frame *frame = stack_name_user(here, (uint32_t)getpid());
+	struct perf_poke_frame *frame = capture_stack_user_frame(here, (uint32_t)getpid());
 	pid_t ended;
 
 	assert_true(frame->user && frame->address == here);
 	assert_string_equal(strrchr(frame->file, '/'), "/test-lib-capture-capture_stack");
 	assert_int_equal(frame->build_id_size, sizeof(frame->build_id));
-	stack_free(frame, 1);
-	frame = stack_name_user(16, (uint32_t)getpid());
+	capture_stack_free(frame, 1);
+	frame = capture_stack_user_frame(16, (uint32_t)getpid());
 	assert_true(frame->user && frame->address == 16);
 	assert_null(frame->file);
 	assert_int_equal(frame->build_id_size, 0);
-	stack_free(frame, 1);
-	assert_null(stack_name_user(here, UINT32_MAX));
+	capture_stack_free(frame, 1);
+	assert_null(capture_stack_user_frame(here, UINT32_MAX));
 	ended = fork();
 	if (!ended)
 		_exit(0);
 	assert_int_equal(waitid(P_PID, (id_t)ended, &(siginfo_t){}, WEXITED | WNOWAIT), 0);
-	assert_null(stack_name_user(here, (uint32_t)ended));
+	assert_null(capture_stack_user_frame(here, (uint32_t)ended));
 	assert_int_equal(waitpid(ended, NULL, 0), ended);
 }
 
@@ -316,10 +316,10 @@ TEST(takes_build_ids_of_the_kernel)
 	stack.user[0] = stack.user[1] = stack.user[2] = 0x1234;
 	stack.build_ids[0] = (struct trigger_build_id){ BPF_STACK_BUILD_ID_VALID, { 0xab }, 0x234 };
 	stack.build_ids[1] = (struct trigger_build_id){ BPF_STACK_BUILD_ID_IP, {}, 0x1234 };
-	frames = stack_name(&stack, NULL, &nr);
+	frames = capture_stack_new(&stack, NULL, &nr);
 	assert_int_equal(nr, 1);
 	assert_int_equal(frames[0].build_id_size, 20);
 	assert_int_equal(frames[0].build_id[0], 0xab);
 	assert_int_equal(frames[0].offset, 0x234);
-	stack_free(frames, nr);
+	capture_stack_free(frames, nr);
 }

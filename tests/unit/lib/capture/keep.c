@@ -15,7 +15,7 @@ static void add_sized(struct keep *keep, unsigned int kind, uint64_t latency_ns,
 		.kind = kind, .latency_ns = latency_ns, .size = size, .name = (char *)name
 	};
 
-	assert_int_equal(keep_add(keep, &kept), 0);
+	assert_int_equal(keep_add_capture(keep, &kept), 0);
 }
 
 static void add(struct keep *keep, unsigned int kind, uint64_t latency_ns, const char *name)
@@ -27,7 +27,7 @@ static void drops(struct keep *keep, const char *expected)
 {
 	struct kept dropped;
 
-	assert_int_equal(keep_drop(keep, &dropped), !!expected);
+	assert_int_equal(keep_take_least(keep, &dropped), !!expected);
 	if (!expected)
 		return;
 	assert_string_equal(dropped.name, expected);
@@ -38,19 +38,19 @@ TEST(keeps_the_worst_of_each_kind)
 {
 	struct keep *keep;
 
-	assert_int_equal(keep_new(&keep, 2, UINT64_MAX), 0);
+	assert_int_equal(keep_worst_new(&keep, 2, UINT64_MAX), 0);
 	add(keep, 0, 50, "a");
-	assert_int_equal(keep_floor(keep, 0), 0);
+	assert_int_equal(keep_floor_of_kind(keep, 0), 0);
 	add(keep, 0, 30, "b");
 	drops(keep, NULL);
-	assert_int_equal(keep_floor(keep, 0), 31);
-	assert_int_equal(keep_floor(keep, 1), 0);
+	assert_int_equal(keep_floor_of_kind(keep, 0), 31);
+	assert_int_equal(keep_floor_of_kind(keep, 1), 0);
 	add(keep, 1, 10, "thread");
 	drops(keep, NULL);
 	add(keep, 0, 40, "c");
 	drops(keep, "b");
 	drops(keep, NULL);
-	assert_int_equal(keep_floor(keep, 0), 41);
+	assert_int_equal(keep_floor_of_kind(keep, 0), 41);
 	/* A capture under way when the floor rose. */
 	add(keep, 0, 40, "d");
 	drops(keep, "d");
@@ -59,7 +59,7 @@ TEST(keeps_the_worst_of_each_kind)
 	drops(keep, NULL);
 	add(keep, 0, 90, "f");
 	drops(keep, "c");
-	assert_int_equal(keep_floor(keep, 0), 51);
+	assert_int_equal(keep_floor_of_kind(keep, 0), 51);
 	keep_free(keep);
 }
 
@@ -67,14 +67,14 @@ TEST(keeps_to_the_size)
 {
 	struct keep *keep;
 
-	assert_int_equal(keep_new(&keep, UINT64_MAX, 25), 0);
+	assert_int_equal(keep_worst_new(&keep, UINT64_MAX, 25), 0);
 	add(keep, 0, 5, "a");
 	add(keep, 1, 9, "b");
 	drops(keep, NULL);
 	add(keep, 0, 7, "c");
 	drops(keep, "a");
 	drops(keep, NULL);
-	assert_int_equal(keep_floor(keep, 0), 0);
+	assert_int_equal(keep_floor_of_kind(keep, 0), 0);
 	/* A capture that does not fit removes no other. */
 	add_sized(keep, 0, 99, "huge", 26);
 	drops(keep, "huge");
@@ -89,21 +89,21 @@ TEST(counts_what_is_shared_once)
 	struct kept kept = { .latency_ns = 1, .size = 10, .shared = 70, .name = (char *)"a" };
 	struct keep *keep;
 
-	assert_int_equal(keep_new(&keep, UINT64_MAX, 100), 0);
+	assert_int_equal(keep_worst_new(&keep, UINT64_MAX, 100), 0);
 	for (int i = 0; i < 3; i++) {
 		kept.latency_ns++;
-		assert_int_equal(keep_add(keep, &kept), 0);
+		assert_int_equal(keep_add_capture(keep, &kept), 0);
 		drops(keep, NULL);
 	}
 	kept.name = (char *)"b";
 	kept.latency_ns = 1;
-	assert_int_equal(keep_add(keep, &kept), 0);
+	assert_int_equal(keep_add_capture(keep, &kept), 0);
 	drops(keep, "b");
 	drops(keep, NULL);
 	/* Including shared files it does not fit, even if all others go. */
 	kept.latency_ns = 100;
 	kept.size = 31;
-	assert_int_equal(keep_add(keep, &kept), 0);
+	assert_int_equal(keep_add_capture(keep, &kept), 0);
 	drops(keep, "b");
 	drops(keep, NULL);
 	keep_free(keep);
@@ -165,7 +165,7 @@ TEST_IN_FOLDER(removes_in_two_steps)
 	snprintf(partial, sizeof(partial), "work/%s", removal->partial);
 	assert_true(exists(partial));
 	put_file(folder->fd, "capture/others", "");
-	removal_end(removal);
+	removal_finish(removal);
 	assert_false(exists(partial));
 	assert_true(exists("capture/others"));
 }

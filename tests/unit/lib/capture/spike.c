@@ -55,7 +55,7 @@ TEST(has_the_late_thread)
 		.late = { 7, 8, 1, 80, -1, "loop" },
 	};
 	const struct config config = {};
-	struct perf_poke_spike spike = spike_of(&config, &seen);
+	struct perf_poke_spike spike = spike_from_record(&config, &seen);
 
 	assert_int_equal(spike.late_pid, 7);
 	assert_int_equal(spike.late_tid, 8);
@@ -63,7 +63,7 @@ TEST(has_the_late_thread)
 	assert_int_equal(spike.late_priority, 80);
 	assert_int_equal(spike.late_nice, -1);
 	assert_string_equal(spike.late_comm, "loop");
-	spike = spike_of(&config, &(struct trigger_spike){ .late.tid = 8 });
+	spike = spike_from_record(&config, &(struct trigger_spike){ .late.tid = 8 });
 	assert_int_equal(spike.late_policy, -1);
 }
 

@@ -320,7 +320,7 @@ static bool readable(int timeout_ms)
 
 static void check_taken(unsigned int number, int error)
 {
-	struct capture *capture = writer_take(writer);
+	struct capture *capture = writer_take_finished(writer);
 
 	assert_non_null(capture);
 	assert_int_equal(capture->spike.sequence, number);
@@ -332,22 +332,22 @@ static void check_taken(unsigned int number, int error)
 TEST_WITH(tells_when_it_is_done, start, stop)
 {
 	assert_false(readable(0));
-	assert_null(writer_take(writer));
+	assert_null(writer_take_finished(writer));
 	pthread_mutex_lock(&gate);
-	writer_give(writer, fake_capture(1));
+	writer_add_capture(writer, fake_capture(1));
 	assert_false(readable(20));
-	assert_null(writer_take(writer));
+	assert_null(writer_take_finished(writer));
 	pthread_mutex_unlock(&gate);
 	assert_true(readable(30000));
 	check_taken(1, 0);
 	assert_false(readable(0));
-	assert_null(writer_take(writer));
+	assert_null(writer_take_finished(writer));
 }
 
 TEST_WITH(keeps_the_order, start, stop)
 {
 	for (unsigned int i = 0; i < MANY; i++) {
-		writer_give(writer, fake_capture(i));
+		writer_add_capture(writer, fake_capture(i));
 		/* In a hurry and at leisure. */
 		if (i % 16 == 15)
 			usleep(2000);
@@ -371,12 +371,12 @@ TEST_WITH(begins_the_next_while_one_waits, start, stop)
 	config.thresholds[PERF_POKE_TRIGGER_THREAD] = 1;
 	env.trigger = (struct trigger *)&thread_ran;
 	pthread_mutex_lock(&gate);
-	writer_give(writer, fake_capture(1));
-	writer_give(writer, fake_capture(SECOND));
+	writer_add_capture(writer, fake_capture(1));
+	writer_add_capture(writer, fake_capture(SECOND));
 	pthread_mutex_unlock(&gate);
 	writer_finish(writer);
 	for (unsigned int i = 1; i <= SECOND; i++) {
-		struct capture *capture = writer_take(writer);
+		struct capture *capture = writer_take_finished(writer);
 
 		assert_non_null(capture);
 		assert_int_equal(capture->spike.sequence, i);
@@ -390,7 +390,7 @@ TEST_WITH(begins_the_next_while_one_waits, start, stop)
 TEST_WITH(finish_waits, start, stop)
 {
 	for (unsigned int i = 0; i < 50; i++)
-		writer_give(writer, fake_capture(i));
+		writer_add_capture(writer, fake_capture(i));
 	writer_finish(writer);
 	assert_int_equal(nr_order, 50);
 	assert_int_equal(fake_entries(&env), 50);
@@ -399,14 +399,14 @@ TEST_WITH(finish_waits, start, stop)
 		check_taken(i, 0);
 	}
 	assert_false(readable(0));
-	assert_null(writer_take(writer));
+	assert_null(writer_take_finished(writer));
 	writer_finish(writer);
 }
 
 TEST_WITH(free_drops, start, stop)
 {
 	for (unsigned int i = 0; i < 20; i++)
-		writer_give(writer, fake_capture(i));
+		writer_add_capture(writer, fake_capture(i));
 	writer_free(writer);
 	writer = NULL;
 	assert_int_equal(nr_order, 20);
@@ -419,8 +419,8 @@ TEST_WITH(free_drops, start, stop)
 TEST_WITH(failures_come_through, start, stop)
 {
 	fake.error = -ENOSPC;
-	writer_give(writer, fake_capture(1));
-	writer_give(writer, fake_capture(2));
+	writer_add_capture(writer, fake_capture(1));
+	writer_add_capture(writer, fake_capture(2));
 	writer_finish(writer);
 	check_taken(1, -ENOSPC);
 	check_taken(2, -ENOSPC);
@@ -440,7 +440,7 @@ TEST_WITH(stays_out_of_the_way, start, stop)
 	assert_int_equal(writer_start(&writer, &env), 0);
 	if (realtime)
 		assert_int_equal(sched_setscheduler(0, SCHED_OTHER, &normal), 0);
-	writer_give(writer, fake_capture(1));
+	writer_add_capture(writer, fake_capture(1));
 	writer_finish(writer);
 	assert_int_equal(nr_order, 1);
 	assert_false(pthread_equal(thread, pthread_self()));

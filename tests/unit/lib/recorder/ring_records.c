@@ -249,7 +249,7 @@ static void check_written(struct ring_copy *copies, size_t nr, const struct ring
 	assert_int_equal(perfdata_create(&pd, folder->fd, "perf.data", &event, 1), 0);
 	head = perfdata_size(pd);
 	for (size_t i = 0; i < nr; i++) {
-		assert_int_equal(records_write(pd, &copies[i], &facts), 0);
+		assert_int_equal(records_write_ring(pd, &copies[i], &facts), 0);
 		free(copies[i].data);
 	}
 	assert_int_equal(perfdata_size(pd) - head, expected->len);

@@ -171,7 +171,8 @@ static void write_ring(int ring, const char *bytes, size_t len)
 	kernel.pages[ring]->data_head = head;
 }
 
-/* rings_copy() reads the head, then allocates: here an unfinished record is completed in between.
+/* rings_copy_paused() reads the head, then allocates: here an unfinished record is completed in
+ * between.
  */
 void *__wrap_malloc(size_t size)
 {
@@ -226,7 +227,7 @@ static void free_copies(void)
 static void copy_rings(void)
 {
 	free_copies();
-	assert_int_equal(rings_copy(rings, copies), 0);
+	assert_int_equal(rings_copy_paused(rings, copies), 0);
 }
 
 static int close_all(void **state)
@@ -428,7 +429,7 @@ TEST_WITH(opens_again, forget, close_all)
 	write_records(0, 1, 3);
 	write_records(1, 1, 3);
 	kernel.filters = 0;
-	assert_int_equal(rings_reopen(rings, 2), 0);
+	assert_int_equal(rings_reopen_cpu(rings, 2), 0);
 	assert_int_equal(kernel.filters, 1);
 	check_ids((uint64_t[]){ 1, 7, 5, 2, 8, 6 }, 6);
 	/* Its records are gone; those of the others are not. */
@@ -439,8 +440,8 @@ TEST_WITH(opens_again, forget, close_all)
 	copy_rings();
 	check_copy(&copies[1], 2, 5, 2 * RECORD);
 	/* A CPU without a ring. */
-	assert_int_equal(rings_reopen(rings, 4), 0);
-	assert_int_equal(rings_join(rings, 4), 0);
+	assert_int_equal(rings_reopen_cpu(rings, 4), 0);
+	assert_int_equal(rings_join_cpu(rings, 4), 0);
 	check_ids((uint64_t[]){ 1, 7, 5, 2, 8, 6 }, 6);
 }
 
@@ -450,7 +451,7 @@ TEST_WITH(goes_on_without_what_cannot_be_opened_again, open_one, close_all)
 
 	write_records(0, 1, 3);
 	event.attr.config = REFUSED;
-	assert_int_equal(rings_reopen(rings, 1), -EPERM);
+	assert_int_equal(rings_reopen_cpu(rings, 1), -EPERM);
 	assert_true(event.opened);
 	assert_int_equal(rings_pause(rings, 1), 0);
 	check_order("2 5 ");
@@ -462,10 +463,10 @@ TEST_WITH(goes_on_without_what_cannot_be_opened_again, open_one, close_all)
 	/* The next try prints no message either. */
 	event.attr.config = FINE;
 	kernel.map_errno = EPERM;
-	assert_int_equal(rings_reopen(rings, 1), -EPERM);
+	assert_int_equal(rings_reopen_cpu(rings, 1), -EPERM);
 	assert_int_equal(messages.nr, 0);
 	kernel.map_errno = 0;
-	assert_int_equal(rings_reopen(rings, 1), 0);
+	assert_int_equal(rings_reopen_cpu(rings, 1), 0);
 	assert_int_equal(rings_pause(rings, 1), 0);
 	check_order("1 2 5 ");
 }
@@ -473,14 +474,14 @@ TEST_WITH(goes_on_without_what_cannot_be_opened_again, open_one, close_all)
 TEST_WITH(joins_the_ring_there_was, open_one, close_all)
 {
 	write_records(1, 1, 3);
-	assert_int_equal(rings_join(rings, 2), 0);
+	assert_int_equal(rings_join_cpu(rings, 2), 0);
 	assert_int_equal(kernel.output, RING_FD + 1);
 	check_ids((uint64_t[]){ 1, 4, 3, 2 }, 4);
-	assert_int_equal(rings_join(rings, 2), 0);
+	assert_int_equal(rings_join_cpu(rings, 2), 0);
 	check_ids((uint64_t[]){ 1, 5, 3, 2, 4 }, 5);
 	copy_rings();
 	check_copy(&copies[1], 2, 3, 3 * RECORD);
 	kernel.output_errno = EINVAL;
-	assert_int_equal(rings_join(rings, 2), -EINVAL);
+	assert_int_equal(rings_join_cpu(rings, 2), -EINVAL);
 	check_ids((uint64_t[]){ 1, 5, 3, 2, 4 }, 5);
 }

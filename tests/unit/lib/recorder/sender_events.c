@@ -121,8 +121,8 @@ static struct records_facts in_ring(const struct ring_copy *copy)
 }
 
 /* CPU 7 has a ring that cannot be read. */
-int __wrap_records_write(struct perfdata *pd, const struct ring_copy *copy,
-			 struct records_facts *facts)
+int __wrap_records_write_ring(struct perfdata *pd, const struct ring_copy *copy,
+			      struct records_facts *facts)
 {
 	facts->samples += in_ring(copy).samples;
 	facts->lost += in_ring(copy).lost;
@@ -165,13 +165,13 @@ TEST(counts_what_it_writes)
 	copy->rings[0] = (struct ring_copy){ .cpu = 1, .size = 10 };
 	copy->rings[1] = (struct ring_copy){ .cpu = 3, .size = 20 };
 	copy->rings[2] = (struct ring_copy){ .cpu = 4, .size = 40 };
-	assert_int_equal(senders_write(copy, NULL, &facts), 0);
+	assert_int_equal(senders_write_records(copy, NULL, &facts), 0);
 	assert_int_equal(facts.events, 170);
 	assert_int_equal(facts.lost, 58);
 	copy->rings[1].cpu = 7;
-	assert_int_equal(senders_write(copy, NULL, &facts), -EIO);
+	assert_int_equal(senders_write_records(copy, NULL, &facts), -EIO);
 	assert_int_equal(facts.events, 200);
-	assert_int_equal(senders_write(NULL, NULL, &facts), 0);
+	assert_int_equal(senders_write_records(NULL, NULL, &facts), 0);
 }
 
 /* An older kernel, and one with more CPUs than a filter has room for. */
@@ -187,9 +187,9 @@ TEST_IN_FOLDER(does_without)
 	put_file(folder->fd, "events/csd/csd_queue_cpu/id", "13\n");
 	assert_null(opened(cpus, CPUS_MAX));
 	assert_int_equal(asked.nr, 0);
-	assert_null(senders_events(NULL, &nr));
+	assert_null(senders_ring_events(NULL, &nr));
 	assert_int_equal(nr, 0);
-	assert_int_equal(senders_copy(NULL, &copy), 0);
+	assert_int_equal(senders_copy_rings(NULL, &copy), 0);
 	assert_null(copy);
 	assert_int_equal(senders_describe(NULL, NULL, NULL), 0);
 	assert_int_equal(senders_cpu_online(NULL, 1), 0);

@@ -97,7 +97,7 @@ int __wrap_rings_resume(struct rings *rings)
 	return -ENOTTY;
 }
 
-int __wrap_rings_reopen(struct rings *rings, int cpu)
+int __wrap_rings_reopen_cpu(struct rings *rings, int cpu)
 {
 	assert_ptr_equal(rings, &kernel);
 	kernel.reopened = cpu;
@@ -105,7 +105,7 @@ int __wrap_rings_reopen(struct rings *rings, int cpu)
 	return kernel.reopen_error;
 }
 
-int __wrap_rings_join(struct rings *rings, int cpu)
+int __wrap_rings_join_cpu(struct rings *rings, int cpu)
 {
 	assert_ptr_equal(rings, &side);
 	side.joined = cpu;
@@ -157,7 +157,7 @@ static int copy_side(struct ring_copy *copies)
 	return 0;
 }
 
-int __wrap_rings_copy(const struct rings *rings, struct ring_copy *copies)
+int __wrap_rings_copy_paused(const struct rings *rings, struct ring_copy *copies)
 {
 	assert_ptr_equal(rings, &kernel);
 	for (size_t i = 0; i < ARRAY_SIZE(cpus); i++) {

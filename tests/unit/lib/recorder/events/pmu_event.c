@@ -63,9 +63,9 @@ TEST(tells_them_from_tracepoints)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(are); i++)
-		assert_true(pmu_event_is(are[i]));
+		assert_true(pmu_event_is_name(are[i]));
 	for (size_t i = 0; i < ARRAY_SIZE(are_not); i++)
-		assert_false(pmu_event_is(are_not[i]));
+		assert_false(pmu_event_is_name(are_not[i]));
 }
 
 /* Type and config are from `perf record -vv` with the same names. */

@@ -59,14 +59,14 @@ TEST(keeps_memory_that_is_there)
 	assert_true(one && two && (one + SIZE <= two || two + SIZE <= one));
 	assert_int_equal(resident_pages(one, SIZE), pages);
 	assert_int_equal(resident_pages(two, SIZE), pages);
-	pt_pool_give(pool, one);
+	pt_pool_give_back(pool, one);
 	assert_int_equal(resident_pages(one, SIZE), pages);
 	/* The same ones again, whichever is free. */
 	assert_ptr_equal(pt_pool_take(pool), one);
-	pt_pool_give(pool, two);
+	pt_pool_give_back(pool, two);
 	assert_ptr_equal(pt_pool_take(pool), two);
-	pt_pool_give(pool, one);
-	pt_pool_give(pool, two);
+	pt_pool_give_back(pool, one);
+	pt_pool_give_back(pool, two);
 	pt_pool_free(pool);
 	assert_int_equal(resident_pages(one, SIZE), -1);
 	assert_int_equal(resident_pages(two, SIZE), -1);
@@ -80,7 +80,7 @@ static void check_fresh(struct pt_pool *pool, uint8_t *kept)
 	assert_non_null(fresh);
 	assert_ptr_not_equal(fresh, kept);
 	memset(fresh, 1, SIZE);
-	pt_pool_give(pool, fresh);
+	pt_pool_give_back(pool, fresh);
 	assert_int_equal(resident_pages(fresh, SIZE), -1);
 }
 
@@ -90,14 +90,14 @@ TEST(takes_fresh_memory_when_all_is_in_use)
 	uint8_t *kept = pt_pool_take(pool);
 
 	check_fresh(pool, kept);
-	pt_pool_give(pool, NULL);
+	pt_pool_give_back(pool, NULL);
 	/* A fresh buffer is not kept, and returning it frees no kept one. */
 	check_fresh(pool, kept);
 	no_memory = true;
 	assert_null(pt_pool_take(pool));
-	pt_pool_give(pool, kept);
+	pt_pool_give_back(pool, kept);
 	assert_ptr_equal(pt_pool_take(pool), kept);
-	pt_pool_give(pool, kept);
+	pt_pool_give_back(pool, kept);
 	pt_pool_free(pool);
 }
 
@@ -134,7 +134,7 @@ static void *give(void *arg)
 		pthread_barrier_wait(&giver->barrier);
 		for (int i = 0; i <= KEPT; i++) {
 			giver->wrong += *giver->buffers[i] != i + 1;
-			pt_pool_give(giver->pool, giver->buffers[i]);
+			pt_pool_give_back(giver->pool, giver->buffers[i]);
 		}
 		pthread_barrier_wait(&giver->barrier);
 	}
@@ -160,7 +160,7 @@ TEST(is_given_back_by_another_thread)
 		mine = pt_pool_take(giver.pool);
 		assert_non_null(mine);
 		pthread_barrier_wait(&giver.barrier);
-		pt_pool_give(giver.pool, mine);
+		pt_pool_give_back(giver.pool, mine);
 	}
 	pthread_join(thread, NULL);
 	assert_int_equal(giver.wrong, 0);
