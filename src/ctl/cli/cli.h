@@ -177,24 +177,33 @@ int progress_add(void *progress, uint64_t bytes);
 void progress_end(struct progress *progress);
 
 /* Signals that terminate a command: SIGINT, SIGTERM, and SIGHUP unless ignored (nohup). */
-void ending_set(sigset_t *set);
+void signals_fill_set(sigset_t *set);
 
 /* Blocks the signals permanently. Returns a non-blocking signalfd, or a negative errno. */
-int ending_open(void);
+int signals_open_fd(void);
 
 /* Takes the signals that have come so far. A negative descriptor has none. */
-void ending_drain(int fd);
+void signals_drain_fd(int fd);
 
-/* Between ending_catch() and ending_release() the signals set ending_asked. It is never reset: a
- * signal may arrive between two phases of a command. */
-extern volatile sig_atomic_t ending_asked;
+/* Between signals_catch_ending() and signals_restore_old() the signals set signals_asked_end. It is
+ * never reset: a signal may arrive between two phases of a command. */
+extern volatile sig_atomic_t signals_asked_end;
 
-struct ending {
+struct signals_old {
 	struct sigaction old[3];
 };
 
-void ending_catch(struct ending *ending);
-void ending_release(const struct ending *ending);
+void signals_catch_ending(struct signals_old *saved);
+void signals_restore_old(const struct signals_old *saved);
+
+/* Starts a thread that ends the process at once when one of these signals comes, whatever the
+ * process is doing or waiting for: what is incomplete is removed, and standard error gets
+ * "interrupted" and what is `said`. Call it before other threads are made. Returns 0 or a negative
+ * errno. */
+int signals_end_process(const char *said) _must_check_;
+
+/* Does not return once such a signal has come: for loops that make files. */
+void signals_hold_if_ended(void);
 
 /* -- Commands that read files of strangers, and do no more than read and write files */
 
@@ -202,20 +211,16 @@ void ending_release(const struct ending *ending);
 #define READER_MAX_SIZE_HELP "limit of memory, and of the unpacked size of an archive (2G)"
 
 /*
- * From now on the process takes no more memory than max_size (0: CAPTURE_MAX_SIZE), and one of the
- * signals above ends it at once, whatever it is doing or waiting for: what is incomplete is
- * removed, and standard error gets "interrupted" and what is `said`. Call it before threads are
- * made. Returns 0, or a negative errno after printing the error.
+ * From now on the process takes no more memory than max_size (0: CAPTURE_MAX_SIZE), and
+ * signals_end_process() applies. Returns 0, or a negative errno after printing the error.
  */
 int reader_begin(struct console *con, uint64_t max_size, const char *said) _must_check_;
 
-/* Does not return once a signal has come: for loops that make files. */
-void reader_hold(void);
-
 struct analysis_hooks;
 
-/* For what reads a capture: messages and progress go to the console, the signals of ending_catch()
- * stop it, and the limits of reader_begin() hold. `con` must outlive the hooks. */
+/* For what reads a capture: messages and progress go to the console, the signals of
+ * signals_catch_ending() stop it, and the limits of reader_begin() hold. `con` must outlive the
+ * hooks. */
 void reader_hooks(struct console *con, struct analysis_hooks *hooks);
 
 /* Message for an error, which may be of the limit. */

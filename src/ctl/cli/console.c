@@ -80,7 +80,7 @@ static void console_write_entry(struct outlet_job *job)
 /* Takes the text and the fields. */
 static void console_put_job(struct console *con, struct outlet_job job)
 {
-	reader_hold();
+	signals_hold_if_ended();
 	job.ctx = con;
 	if (con->outlet && job.text) {
 		outlet_add_job(con->outlet, &job);
@@ -358,7 +358,7 @@ void progress_begin(struct progress *progress, struct console *con, const char *
 	progress->shown_ns = clock_ns(CLOCK_MONOTONIC);
 }
 
-static void show(struct progress *progress)
+static void progress_show_line(struct progress *progress)
 {
 	char line[128];
 
@@ -376,13 +376,13 @@ int progress_add(void *ctx, uint64_t bytes)
 	struct progress *progress = ctx;
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 
-	reader_hold();
+	signals_hold_if_ended();
 	progress->done += bytes;
 	if (now_ns - progress->shown_ns < SHOW_EVERY_NS)
 		return 0;
 	progress->shown_ns = now_ns;
 	if (console_has_status(progress->con))
-		show(progress);
+		progress_show_line(progress);
 	return 0;
 }
 

@@ -9,8 +9,6 @@
  */
 #include "cli/cli.h"
 
-#include <poll.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -26,10 +24,10 @@
 
 static uint64_t budget; /* 0: none was given */
 static bool is_bounded;
-static atomic_bool is_ended, is_truncated;
+static atomic_bool is_truncated;
 
 /* Private memory of this process, as RLIMIT_DATA counts it; 0: unknown. */
-static uint64_t used_memory(void)
+static uint64_t reader_used_memory(void)
 {
 	unsigned long pages;
 	char text[128];
@@ -40,9 +38,9 @@ static uint64_t used_memory(void)
 	return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static void bound_memory(void)
+static void reader_bound_memory(void)
 {
-	uint64_t wanted = budget ?: CAPTURE_MAX_SIZE, used = used_memory();
+	uint64_t wanted = budget ?: CAPTURE_MAX_SIZE, used = reader_used_memory();
 	struct rlimit limit;
 
 	wanted = (wanted > MEMORY_MIN ? wanted : MEMORY_MIN) + used +
@@ -53,28 +51,9 @@ static void bound_memory(void)
 	is_bounded = !setrlimit(RLIMIT_DATA, &limit);
 }
 
-/* It is never kept waiting by the others, nor by a reader of standard error. */
-static void *end_process(void *said)
-{
-	struct pollfd err = { .fd = STDERR_FILENO, .events = POLLOUT };
-	sigset_t set;
-	int number;
-
-	ending_set(&set);
-	while (sigwait(&set, &number))
-		;
-	is_ended = true;
-	if (temporary_abandon_all())
-		said = "";
-	if (poll(&err, 1, 0) > 0)
-		dprintf(STDERR_FILENO, "%sperf-poke-ctl: interrupted%s\n",
-			isatty(STDERR_FILENO) ? "\r\033[K" : "", (const char *)said);
-	_exit(EXIT_FAILED);
-}
-
 /* A page of a mapped file that is no longer there becomes zeros. libipt maps files as well. mmap()
  * is a system call without state of its own. */
-static void on_bus_error(int number, siginfo_t *info, void *context)
+static void reader_handle_bus_error(int number, siginfo_t *info, void *context)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	void *at = (void *)((uintptr_t)info->si_addr & ~(page - 1));
@@ -87,35 +66,25 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
 
 int reader_begin(struct console *con, uint64_t max_size, const char *said)
 {
-	const struct sigaction catch = { .sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO };
-	pthread_t thread;
-	sigset_t set;
+	const struct sigaction catch = { .sa_sigaction = reader_handle_bus_error,
+					 .sa_flags = SA_SIGINFO };
 	int r;
 
 	sigaction(SIGBUS, &catch, NULL);
 	budget = max_size;
-	bound_memory();
-	ending_set(&set);
-	r = pthread_sigmask(SIG_BLOCK, &set, NULL);
-	r = r ?: pthread_create(&thread, NULL, end_process, (void *)said);
-	r = r ?: pthread_detach(thread);
+	reader_bound_memory();
+	r = signals_end_process(said);
 	if (r)
-		console_error(con, "%s", strerror(r));
-	return -r;
+		console_error(con, "%s", strerror(-r));
+	return r;
 }
 
-void reader_hold(void)
-{
-	while (is_ended)
-		pause();
-}
-
-static void show_message(void *con, enum perf_poke_log_level level, const char *text)
+static void reader_show_message(void *con, enum perf_poke_log_level level, const char *text)
 {
 	console_log_message(con, level, text);
 }
 
-static void show_progress(void *con, const char *text)
+static void reader_show_progress(void *con, const char *text)
 {
 	if (text)
 		console_status(con, text);
@@ -127,10 +96,10 @@ void reader_hooks(struct console *con, struct analysis_hooks *hooks)
 {
 	*hooks = (struct analysis_hooks){
 		.ctx = con,
-		.message = show_message,
-		.progress = console_has_status(con) ? show_progress : NULL,
-		.hold = reader_hold,
-		.stop = &ending_asked,
+		.message = reader_show_message,
+		.progress = console_has_status(con) ? reader_show_progress : NULL,
+		.hold = signals_hold_if_ended,
+		.stop = &signals_asked_end,
 		.is_truncated = &is_truncated,
 		.no_memory = reader_strerror(-ENOMEM),
 		.max_size = budget,

@@ -93,7 +93,7 @@ struct selftest {
 	const struct selftest_args *args;
 	struct capabilities has;
 	struct perf_tool perf;
-	struct run run;
+	struct selftest_run run;
 	struct bundle bundle;
 	unsigned int bundled; /* a bit for each way to freeze with a capture; for events, AUTO */
 	size_t nr_rows, nr_wrong;
@@ -174,7 +174,7 @@ static int make_keep_folder(struct console *con, const char *path)
 /* Whether the archive takes the captures of a row: one row for each freeze. */
 static bool is_row_bundled(struct selftest *s, const struct row *row)
 {
-	if (s->bundled & 1U << row->freeze || (row_is_fine(row) && !s->args->output))
+	if (s->bundled & 1U << row->freeze || (row_passed_checks(row) && !s->args->output))
 		return false;
 	s->bundled |= 1U << row->freeze;
 	return true;
@@ -200,17 +200,17 @@ static void print_selftest_row(struct selftest *s, const struct row *row)
 	size_t size;
 	FILE *file;
 
-	json_print_line(&s->lines, row_json(row));
+	json_print_line(&s->lines, row_json_object(row));
 	if (s->con->json) {
-		json_print_line(s->con, row_json(row));
+		json_print_line(s->con, row_json_object(row));
 		return;
 	}
 	if (s->nr_rows == 1)
-		row_print_head(s->con->out);
+		row_print_header(s->con->out);
 	file = open_memstream(&text, &size);
 	if (!file)
 		return;
-	row_print(file, row);
+	row_print_result(file, row);
 	if (!fclose(file))
 		console_result(s->con, text);
 }
@@ -227,7 +227,7 @@ static void try_each_delivery(struct selftest *s, const struct perf_poke_choice 
 	const struct perf_poke_choice *delivery;
 
 	for (size_t i = 0; (delivery = perf_poke__choice(PERF_POKE_AXIS_DELIVERY, i)); i++) {
-		_cleanup_(row_release) struct row row = {
+		_cleanup_(row_release_all) struct row row = {
 			.recorder = (enum perf_poke_recorder)recorder->value,
 			.freeze = (enum perf_poke_freeze)freeze->value,
 			.delivery = (enum perf_poke_delivery)delivery->value,
@@ -237,17 +237,18 @@ static void try_each_delivery(struct selftest *s, const struct perf_poke_choice 
 			.names = { recorder->name, pt ? freeze->name : "-", delivery->name },
 		};
 
-		if (ending_asked || !is_choice_wanted(s->args->delivery, delivery) ||
+		if (signals_asked_end || !is_choice_wanted(s->args->delivery, delivery) ||
 		    (delivery->value != PERF_POKE_DELIVERY_RELAY &&
 		     !has_capability(s, "", delivery->name)))
 			continue;
 		fprintf(s->messages.err, "%s %s %s\n", row.names[0], row.names[1], row.names[2]);
-		run_row(&s->run, &row);
+		selftest_run_row(&s->run, &row);
 		/* Discard an interrupted row. */
-		if (ending_asked)
+		if (signals_asked_end)
 			return;
+		row_judge_checks(&row);
 		s->nr_rows++;
-		s->nr_wrong += !row_is_fine(&row);
+		s->nr_wrong += !row_passed_checks(&row);
 		print_selftest_row(s, &row);
 		keep_row_captures(s, &row);
 	}
@@ -311,7 +312,7 @@ static enum exit_code finish_selftest(struct selftest *s)
 	char name[64];
 	struct tm tm;
 
-	if (ending_asked) {
+	if (signals_asked_end) {
 		console_error(s->con, "interrupted");
 		return EXIT_FAILED;
 	}
@@ -327,7 +328,7 @@ static enum exit_code finish_selftest(struct selftest *s)
 		archive = s->args->output ?: name;
 		json_print_line(&s->lines, new_result_line(s, archive));
 		fflush(s->messages.err);
-		if (bundle_write(&s->bundle, s->con, archive, s->args->force))
+		if (bundle_write_archive(&s->bundle, s->con, archive, s->args->force))
 			return EXIT_FAILED;
 	}
 	print_selftest_result(s, archive);
@@ -340,7 +341,7 @@ static enum exit_code run_all_combinations(struct selftest *s)
 	_cleanup_free_ char *folder = strfmt("%s/perf-poke.XXXXXX", getenv("TMPDIR") ?: "/tmp");
 	_cleanup_free_ char *why = NULL;
 	enum exit_code code = EXIT_FAILED;
-	struct ending ending;
+	struct signals_old ending;
 	int r;
 
 	if (find_needed_capabilities(s) || choose_selftest_cpu(s) ||
@@ -349,17 +350,17 @@ static enum exit_code run_all_combinations(struct selftest *s)
 		return EXIT_FAILED;
 	if (!perf_tool_find(&s->perf, &why))
 		s->run.perf = &s->perf;
-	ending_catch(&ending);
+	signals_catch_ending(&ending);
 	if (!folder || !mkdtemp(folder)) {
 		console_error(s->con, "cannot create a temporary folder: %s (set TMPDIR)",
 			      strerror(errno));
-		ending_release(&ending);
+		signals_restore_old(&ending);
 		return EXIT_FAILED;
 	}
 	s->run.con = &s->messages;
 	s->run.threshold_ns = s->args->threshold_ns;
 	s->run.output = s->args->keep ?: folder;
-	r = load_open(&s->run.load, s->run.cpu, SPIN_NS(s->args->threshold_ns));
+	r = load_open_program(&s->run.load, s->run.cpu, SPIN_NS(s->args->threshold_ns));
 	if (r) {
 		console_error(s->con,
 			      "selftest: cannot load the test program: %s (needs Linux 5.17)",
@@ -368,9 +369,9 @@ static enum exit_code run_all_combinations(struct selftest *s)
 		try_combinations(s);
 		code = finish_selftest(s);
 	}
-	load_close(&s->run.load);
+	load_close_program(&s->run.load);
 	tree_remove(AT_FDCWD, folder);
-	ending_release(&ending);
+	signals_restore_old(&ending);
 	return code;
 }
 

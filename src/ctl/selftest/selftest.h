@@ -80,21 +80,21 @@ struct row {
 };
 
 /* Sets the verdicts. */
-void row_judge(struct row *row);
+void row_judge_checks(struct row *row);
 
 /* Whether no check failed. */
-bool row_is_fine(const struct row *row);
+bool row_passed_checks(const struct row *row);
 
 /* Fails a check; the first reason is kept. */
-void row_wrong(struct row *row, enum row_check check, const char *format, ...) _printf_(3, 4);
+void row_set_wrong(struct row *row, enum row_check check, const char *format, ...) _printf_(3, 4);
 
-void row_print_head(FILE *file);
-void row_print(FILE *file, const struct row *row);
+void row_print_header(FILE *file);
+void row_print_result(FILE *file, const struct row *row);
 
 /* NULL if there is no memory. */
-json_object *row_json(const struct row *row);
+json_object *row_json_object(const struct row *row);
 
-void row_release(struct row *row);
+void row_release_all(struct row *row);
 
 /* The load of a selftest, in processes of its own: a BPF program of a known name that delays timers
  * on a busy CPU, and a target that counts the signals it receives. */
@@ -118,29 +118,30 @@ struct load {
 	uint64_t spin_ns;
 };
 
-/* Loads the program; needs root. Call load_close() even on failure. Returns 0 or a negative errno.
+/* Loads the program; needs root. Call load_close_program() even on failure. Returns 0 or a negative
+ * errno.
  */
-int load_open(struct load *load, int cpu, uint64_t spin_ns) _must_check_;
+int load_open_program(struct load *load, int cpu, uint64_t spin_ns) _must_check_;
 
 /* Starts the processes. Returns 0 or a negative errno. */
-int load_start(struct load *load) _must_check_;
+int load_start_processes(struct load *load) _must_check_;
 
 /* Makes the CPU busy, after arming, which it would slow down. Returns 0 or a negative errno. */
-int load_busy(const struct load *load) _must_check_;
+int load_make_cpu_busy(const struct load *load) _must_check_;
 
 /* Ends all processes but the target. */
-void load_calm(struct load *load);
-void load_stop(struct load *load);
+void load_end_busy_tasks(struct load *load);
+void load_end_processes(struct load *load);
 
 /* Delays the timers of the CPU once. */
-void load_spin(const struct load *load);
+void load_delay_timers(const struct load *load);
 
 /* Whether a spin delayed a timer with these times. */
-bool load_made(const struct load *load, uint64_t expected_ns, uint64_t time_ns);
+bool load_delayed_timer(const struct load *load, uint64_t expected_ns, uint64_t time_ns);
 
-unsigned int load_signals(const struct load *load);
+unsigned int load_count_signals(const struct load *load);
 
-void load_close(struct load *load);
+void load_close_program(struct load *load);
 
 /* Decodes a capture of the selftest with our report and with stock perf. */
 
@@ -149,7 +150,7 @@ void decode_by_report(struct row_capture *capture, struct console *con);
 void decode_by_perf(struct row_capture *capture, const struct perf_tool *perf, struct console *con);
 
 /* Runs one row of the selftest: a session that captures delayed timers. */
-struct run {
+struct selftest_run {
 	struct console *con; /* for messages of the session and of decoding */
 	int cpu;
 	uint64_t threshold_ns;
@@ -158,9 +159,9 @@ struct run {
 	struct load load;
 };
 
-/* Sets the observations and the verdicts. Stops early, after cleaning up, once ending_asked is set.
+/* Sets the observations. Stops early, after cleaning up, once signals_asked_end is set.
  */
-void run_row(struct run *run, struct row *row);
+void selftest_run_row(struct selftest_run *run, struct row *row);
 
 /* The archive of a selftest, for bug reports. */
 struct bundle {
@@ -171,7 +172,7 @@ struct bundle {
 };
 
 /* Adds facts of this machine. Returns 0, or a negative errno after printing the error. */
-int bundle_write(const struct bundle *bundle, struct console *con, const char *path,
-		 bool force) _must_check_;
+int bundle_write_archive(const struct bundle *bundle, struct console *con, const char *path,
+			 bool force) _must_check_;
 
 #endif

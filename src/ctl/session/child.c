@@ -71,7 +71,7 @@ static void restore_child_signals(int poked_with)
 	signal(SIGINT, SIG_DFL);
 	/* The child is in a background process group and must be able to write to the terminal. */
 	signal(SIGTTOU, SIG_IGN);
-	ending_set(&set);
+	signals_fill_set(&set);
 	sigaddset(&set, poked_with);
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
@@ -382,7 +382,7 @@ static bool child_await_exit(struct child_process *child, int signals, uint64_t 
 		return true;
 	}
 	if (r == -EINTR)
-		ending_drain(signals);
+		signals_drain_fd(signals);
 	return false;
 }
 
@@ -413,7 +413,7 @@ static void child_terminate(struct child_process *child, int signals)
 {
 	const struct child_process_config *config = child->config;
 
-	ending_drain(signals);
+	signals_drain_fd(signals);
 	child_await_files(child, signals);
 	child->stopped_by = SIGINT;
 	if (child_send_command(child, "stop\n"))
@@ -512,17 +512,6 @@ int session_targets_prepare(struct session_targets *targets, const struct target
 	opts->nr_targets = nr;
 	opts->target_sz = sizeof(*targets->array);
 	return 0;
-}
-
-int session_targets_start(struct session_targets *targets, int interrupt)
-{
-	int r;
-
-	if (targets->child.pidfd < 0)
-		return 0;
-	r = child_process_start(&targets->child, interrupt);
-	targets->started = !r;
-	return r;
 }
 
 int session_targets_finish(struct session_targets *targets, int signals, struct result_perf *result)

@@ -231,20 +231,6 @@ static int open_log_among_captures(struct detach *detach, const struct perf_poke
 		 : 0;
 }
 
-/* Chooses the journal, or a file among the captures if there is none. */
-static int detach_choose_log(struct detach *detach, const struct perf_poke_opts *opts,
-			     int output_fd, char **where, char **why)
-{
-	const char *chosen = detach->where ?: "journal";
-
-	if (!detach->where && !systemd_has_journal())
-		return open_log_among_captures(detach, opts, output_fd, where, why);
-	*where = strdup(chosen);
-	if (!*where)
-		return -ENOMEM;
-	return detach->log.kind ? 0 : logger_open_path(&detach->log, chosen, why);
-}
-
 static int close_standard_streams(struct console *con)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -263,8 +249,17 @@ int detach_release_caller(struct detach *detach, struct console *con,
 {
 	_cleanup_free_ char *where = NULL;
 	_cleanup_free_ char *why = NULL;
-	int r = detach_choose_log(detach, opts, output_fd, &where, &why);
+	int r;
 
+	/* The journal, or a file among the captures if there is none. */
+	if (!detach->where && !systemd_has_journal()) {
+		r = open_log_among_captures(detach, opts, output_fd, &where, &why);
+	} else {
+		where = strdup(detach->where ?: "journal");
+		r = where ? 0 : -ENOMEM;
+		if (!r && !detach->log.kind)
+			r = logger_open_path(&detach->log, where, &why);
+	}
 	if (r) {
 		console_error(con, "%s", why ?: strerror(-r));
 		return r;

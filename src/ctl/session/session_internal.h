@@ -211,9 +211,6 @@ extern const struct session_targets session_targets_none;
 int session_targets_prepare(struct session_targets *targets, const struct target_args *args,
 			    struct console *con, struct perf_poke_opts *opts) _must_check_;
 
-/* child_process_start(), if there is a command. */
-int session_targets_start(struct session_targets *targets, int interrupt) _must_check_;
-
 /* Stops the command and finds its files. Returns 0, or a negative errno after printing the error.
  */
 int session_targets_finish(struct session_targets *targets, int signals,

@@ -12,30 +12,13 @@ static void json_add_numbers(json_object *object, const char *key, const int *nu
 	json_add(object, key, list);
 }
 
-static json_object *json_new_triggers(const struct perf_poke_opts *opts)
-{
-	json_object *object = json_object_new_object();
-
-	if (!opts->nr_triggers)
-		json_add_u64(object, kind_display_name(PERF_POKE_TRIGGER_IRQ), opts->threshold_ns);
-	for (size_t i = 0; i < opts->nr_triggers; i++) {
-		const struct perf_poke_trigger *trigger = &opts->triggers[i];
-
-		if (kind_has_threshold_ns(trigger->kind))
-			json_add_u64(object, kind_display_name(trigger->kind),
-				     trigger->threshold_ns ?: opts->threshold_ns);
-		else
-			json_add(object, kind_display_name(trigger->kind), NULL);
-	}
-	return object;
-}
-
 json_object *json_armed_line(const int *cpus, size_t nr, const struct perf_poke_opts *opts,
 			     const char *session, const char *recorder, const char *workload,
 			     const char *delivery)
 {
 	json_object *object = json_typed_object("armed");
 	json_object *targets = json_object_new_array();
+	json_object *triggers = json_object_new_object();
 
 	json_add_text(object, "session", session);
 	json_add_numbers(object, "cpus", cpus, nr);
@@ -47,7 +30,19 @@ json_object *json_armed_line(const int *cpus, size_t nr, const struct perf_poke_
 	for (size_t i = 0; i < opts->nr_targets; i++)
 		json_object_array_add(targets, json_object_new_int(opts->targets[i].pid));
 	json_add(object, "targets", targets);
-	json_add(object, "triggers", json_new_triggers(opts));
+	if (!opts->nr_triggers)
+		json_add_u64(triggers, kind_display_name(PERF_POKE_TRIGGER_IRQ),
+			     opts->threshold_ns);
+	for (size_t i = 0; i < opts->nr_triggers; i++) {
+		const struct perf_poke_trigger *trigger = &opts->triggers[i];
+
+		if (kind_has_threshold_ns(trigger->kind))
+			json_add_u64(triggers, kind_display_name(trigger->kind),
+				     trigger->threshold_ns ?: opts->threshold_ns);
+		else
+			json_add(triggers, kind_display_name(trigger->kind), NULL);
+	}
+	json_add(object, "triggers", triggers);
 	return object;
 }
 

@@ -183,7 +183,7 @@ struct session *session_new(struct console *con, const struct perf_poke_opts *op
 	s->opts.capture_ctx = s;
 	s->errors = con->errors;
 	/* Before the library creates threads, which inherit the signal mask. */
-	s->signals = ending_open();
+	s->signals = signals_open_fd();
 	if (s->signals < 0) {
 		session_print_failure(s, "signals", s->signals);
 		session_free(s);
@@ -216,7 +216,10 @@ enum exit_code session_create(struct session *s)
 		session_print_failure(s, "start", r);
 		return r == -EINVAL || r == -ENXIO ? EXIT_USAGE : EXIT_FAILED;
 	}
-	r = session_targets_start(&s->targets, s->signals);
+	if (s->targets.child.pidfd < 0)
+		return EXIT_FINE;
+	r = child_process_start(&s->targets.child, s->signals);
+	s->targets.started = !r;
 	if (!r)
 		return EXIT_FINE;
 	return r == -EINTR ? EXIT_NO_SPIKE : EXIT_FAILED;
@@ -391,7 +394,7 @@ enum exit_code session_finish(struct session *s)
 	int r;
 
 	/* The signal that ended the session. One that comes while it stops is a second one. */
-	ending_drain(s->signals);
+	signals_drain_fd(s->signals);
 	console_notify(s->con, "STOPPING=1\nSTATUS=stopping: writing captures");
 	s->errors = s->con->errors;
 	s->results.elapsed_ns = clock_ns(CLOCK_MONOTONIC) - s->armed_ns;

@@ -58,14 +58,14 @@ static struct row good_row(void)
                                                                                                    \
 		(void)first, (void)second;                                                         \
 		__VA_ARGS__;                                                                       \
-		row_judge(&row);                                                                   \
+		row_judge_checks(&row);                                                            \
 		check(&row, wrong, #__VA_ARGS__);                                                  \
-		row_release(&row);                                                                 \
+		row_release_all(&row);                                                             \
 	} while (0)
 
 static void check(const struct row *row, int wrong, const char *what)
 {
-	assert_int_equal(row_is_fine(row), wrong == CHECK_NR);
+	assert_int_equal(row_passed_checks(row), wrong == CHECK_NR);
 	for (int check = 0; check < CHECK_NR; check++) {
 		const char *why = row->verdicts[check].why;
 
@@ -78,7 +78,7 @@ static void check(const struct row *row, int wrong, const char *what)
 /* Keeps this many captures. */
 static void only(struct row *row, size_t nr)
 {
-	row_release(row);
+	row_release_all(row);
 	row->captures[0] = nr ? capture_at(5000 * MS, &spikes[0]) : (struct row_capture){};
 	row->nr = row->nr_taken = row->signals = nr;
 }
@@ -127,7 +127,7 @@ TEST(judges)
 	JUDGE(CHECK_REARMED, second->first_ns = first->told.spike->time_ns - 1);
 	JUDGE(CHECK_SIGNAL, row.signals = 0);
 	JUDGE(CHECK_SIGNAL, row.signals = 3);
-	JUDGE(CHECK_CLEAN, row_wrong(&row, CHECK_CLEAN, "2 descriptors are open"));
+	JUDGE(CHECK_CLEAN, row_set_wrong(&row, CHECK_CLEAN, "2 descriptors are open"));
 }
 
 /* A check that cannot be made here is neither fine nor wrong. */
@@ -143,15 +143,15 @@ TEST(knows_what_it_does_not_know)
 		capture->first_ns = capture->last_ns = 0;
 		capture->told.history_ns = capture->after_insns = UINT64_MAX;
 	}
-	row_judge(&row);
-	assert_true(row_is_fine(&row));
+	row_judge_checks(&row);
+	assert_true(row_passed_checks(&row));
 	assert_int_equal(row.verdicts[CHECK_CULPRIT].result, RESULT_UNKNOWN);
 	assert_int_equal(row.verdicts[CHECK_PERF].result, RESULT_UNKNOWN);
 	assert_int_equal(row.verdicts[CHECK_END].result, RESULT_UNKNOWN);
 	assert_int_equal(row.verdicts[CHECK_SKID].result, RESULT_UNKNOWN);
 	assert_int_equal(row.verdicts[CHECK_HISTORY].result, RESULT_OK);
 	assert_int_equal(row.verdicts[CHECK_SIGNAL].result, RESULT_OK);
-	row_release(&row);
+	row_release_all(&row);
 }
 
 static const char table[] =
@@ -171,10 +171,10 @@ TEST(prints_a_table)
 	row.captures[0].told.trace_bytes = 4000;
 	row.captures[0].told.history_ns = 3 * MS;
 	row.signals = 0;
-	row_judge(&row);
-	text = WRITTEN(file, row_print_head(file); row_print(file, &row));
+	row_judge_checks(&row);
+	text = WRITTEN(file, row_print_header(file); row_print_result(file, &row));
 	assert_string_equal(text, table);
-	row_release(&row);
+	row_release_all(&row);
 }
 
 static json_object *get(json_object *object, const char *key)
@@ -193,8 +193,8 @@ TEST(tells_it_as_json)
 	row.names[1] = "-";
 	row.captures[0].after_insns = row.captures[1].after_insns = UINT64_MAX;
 	row.signals = 0;
-	row_judge(&row);
-	object = row_json(&row);
+	row_judge_checks(&row);
+	object = row_json_object(&row);
 	checks = get(object, "checks");
 	signal = get(checks, "signal");
 	assert_string_equal(json_object_get_string(get(object, "type")), "row");
@@ -208,5 +208,5 @@ TEST(tells_it_as_json)
 	assert_string_equal(json_object_get_string(get(signal, "why")), "0 signals for 2 spikes");
 	assert_int_equal(json_object_array_length(get(object, "captures")), 2);
 	json_object_put(object);
-	row_release(&row);
+	row_release_all(&row);
 }

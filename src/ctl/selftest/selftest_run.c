@@ -18,11 +18,11 @@
 #define MORE_NS (NSEC_PER_SEC / 50)
 
 /* Possible leftovers of a session in this process and on the machine. */
-struct traces {
+struct leftovers {
 	size_t descriptors, threads, instances;
 };
 
-static size_t count_entries(const char *path)
+static size_t count_folder_entries(const char *path)
 {
 	_cleanup_closedir_ DIR *dir = opendir(path);
 	size_t nr = 0;
@@ -33,24 +33,24 @@ static size_t count_entries(const char *path)
 	return nr > 2 ? nr - 2 : 0;
 }
 
-static struct traces count_traces(void)
+static struct leftovers count_leftovers(void)
 {
-	return (struct traces){
-		.descriptors = count_entries("/proc/self/fd"),
-		.threads = count_entries("/proc/self/task"),
-		.instances = count_entries("/sys/kernel/tracing/instances"),
+	return (struct leftovers){
+		.descriptors = count_folder_entries("/proc/self/fd"),
+		.threads = count_folder_entries("/proc/self/task"),
+		.instances = count_folder_entries("/sys/kernel/tracing/instances"),
 	};
 }
 
 struct row_session {
-	struct run *run;
+	struct selftest_run *run;
 	struct row *row;
 	struct perf_poke *pp;
 	char name[32];
 	uint64_t armed_ns;
 };
 
-static void on_log(void *ctx, enum perf_poke_log_level level, const char *msg)
+static void row_log_message(void *ctx, enum perf_poke_log_level level, const char *msg)
 {
 	struct row_session *s = ctx;
 
@@ -59,7 +59,7 @@ static void on_log(void *ctx, enum perf_poke_log_level level, const char *msg)
 	console_log_message(s->run->con, level, msg);
 }
 
-static void on_capture(void *ctx, const struct perf_poke_capture *told)
+static void row_add_capture(void *ctx, const struct perf_poke_capture *told)
 {
 	struct row_session *s = ctx;
 	struct row *row = s->row;
@@ -70,7 +70,7 @@ static void on_capture(void *ctx, const struct perf_poke_capture *told)
 	row->nr_failed += !!told->error;
 	s->armed_ns = told->spike->time_ns + told->blind_ns;
 	if (told->error || row->nr == ROW_CAPTURES ||
-	    !load_made(&s->run->load, told->spike->expected_ns, told->spike->time_ns))
+	    !load_delayed_timer(&s->run->load, told->spike->expected_ns, told->spike->time_ns))
 		return;
 	*capture =
 		(struct row_capture){ .told = *told, .spike = *told->spike, .armed_ns = armed_ns };
@@ -80,46 +80,41 @@ static void on_capture(void *ctx, const struct perf_poke_capture *told)
 	row->nr += capture->path != NULL;
 }
 
-/* Polls until the next capture. */
-static int poll_spin(struct row_session *s, uint64_t end_ns)
-{
-	size_t taken = s->row->nr_taken;
-
-	while (s->row->nr_taken == taken && !ending_asked && clock_ns(CLOCK_MONOTONIC) < end_ns) {
-		int r = perf_poke__poll(s->pp, 10);
-
-		if (r < 0 && r != -EINTR)
-			return r;
-	}
-	return 0;
-}
-
-static int capture_spins(struct row_session *s)
+static int row_capture_delays(struct row_session *s)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC), end_ns = now + ALL_NS;
 	int r = 0;
 
-	while (s->row->nr < ROW_CAPTURES && !r && !ending_asked && now < end_ns) {
-		load_spin(&s->run->load);
-		r = poll_spin(s, now + ONE_NS);
+	while (s->row->nr < ROW_CAPTURES && r >= 0 && !signals_asked_end && now < end_ns) {
+		uint64_t one_end_ns = now + ONE_NS;
+		size_t taken = s->row->nr_taken;
+
+		load_delay_timers(&s->run->load);
+		/* Until the next capture. */
+		while (s->row->nr_taken == taken && r >= 0 && !signals_asked_end &&
+		       clock_ns(CLOCK_MONOTONIC) < one_end_ns) {
+			r = perf_poke__poll(s->pp, 10);
+			if (r == -EINTR)
+				r = 0;
+		}
 		now = clock_ns(CLOCK_MONOTONIC);
 	}
-	return r;
+	return r < 0 ? r : 0;
 }
 
 /* Waits for a signal for each spike, then a moment for excess signals. */
-static void count_signals(struct row_session *s)
+static void row_await_signals(struct row_session *s)
 {
 	uint64_t end_ns = clock_ns(CLOCK_MONOTONIC) + SIGNAL_NS;
 	const struct load *load = &s->run->load;
 
-	while (load_signals(load) + s->row->merged < s->row->nr_taken &&
+	while (load_count_signals(load) + s->row->merged < s->row->nr_taken &&
 	       clock_ns(CLOCK_MONOTONIC) < end_ns)
 		usleep(1000);
 	usleep(MORE_NS / 1000);
 }
 
-static void read_merged(void *ctx, const struct perf_poke_session *session)
+static void row_read_merged(void *ctx, const struct perf_poke_session *session)
 {
 	struct row_session *s = ctx;
 
@@ -127,26 +122,27 @@ static void read_merged(void *ctx, const struct perf_poke_session *session)
 		s->row->merged = session->merged;
 }
 
-static void look_for_name(void *ctx, const struct perf_poke_session *session)
+static void row_check_pins(void *ctx, const struct perf_poke_session *session)
 {
 	struct row_session *s = ctx;
 
 	if (!strcmp(session->name, s->name))
-		row_wrong(s->row, CHECK_CLEAN, "the session is still pinned in bpffs");
+		row_set_wrong(s->row, CHECK_CLEAN, "the session is still pinned in bpffs");
 }
 
-static void look_for_folders(struct row_session *s, size_t before)
+static void row_check_folders(struct row_session *s, size_t before)
 {
-	size_t after = count_entries(s->run->output);
+	size_t after = count_folder_entries(s->run->output);
 
 	if (after != before + s->row->nr_taken - s->row->nr_failed)
-		row_wrong(s->row, CHECK_CLEAN, "%zu files in the output folder for %zu captures",
-			  after - before, s->row->nr_taken - s->row->nr_failed);
+		row_set_wrong(s->row, CHECK_CLEAN,
+			      "%zu files in the output folder for %zu captures", after - before,
+			      s->row->nr_taken - s->row->nr_failed);
 }
 
-static void look_for_traces(struct row_session *s, const struct traces *before)
+static void row_check_leftovers(struct row_session *s, const struct leftovers *before)
 {
-	struct traces now = count_traces();
+	struct leftovers now = count_leftovers();
 	const struct {
 		const char *what;
 		size_t before, now;
@@ -156,21 +152,21 @@ static void look_for_traces(struct row_session *s, const struct traces *before)
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		if (rows[i].now != rows[i].before)
-			row_wrong(s->row, CHECK_CLEAN, "%zu %s, %zu before the session",
-				  rows[i].now, rows[i].what, rows[i].before);
+			row_set_wrong(s->row, CHECK_CLEAN, "%zu %s, %zu before the session",
+				      rows[i].now, rows[i].what, rows[i].before);
 	}
 	if (waitpid(-1, NULL, WNOHANG) >= 0 || errno != ECHILD)
-		row_wrong(s->row, CHECK_CLEAN, "a child process is left");
-	perf_poke__sessions(look_for_name, s);
+		row_set_wrong(s->row, CHECK_CLEAN, "a child process is left");
+	perf_poke__sessions(row_check_pins, s);
 }
 
-static void fail(struct row_session *s, const char *what, int r)
+static void row_set_failure(struct row_session *s, const char *what, int r)
 {
 	if (!s->row->failure)
 		s->row->failure = strfmt("%s: %s", what, strerror(-r));
 }
 
-static void run_session(struct row_session *s)
+static void row_run_session(struct row_session *s)
 {
 	const struct perf_poke_target target = {
 		.pid = s->run->load.pids[0],
@@ -193,9 +189,9 @@ static void run_session(struct row_session *s)
 		.target_sz = sizeof(target),
 		.session = s->name,
 		.raw_rings = s->row->recorder == PERF_POKE_RECORDER_PT,
-		.log = on_log,
+		.log = row_log_message,
 		.log_ctx = s,
-		.on_capture = on_capture,
+		.on_capture = row_add_capture,
 		.capture_ctx = s,
 	};
 	int r;
@@ -205,51 +201,45 @@ static void run_session(struct row_session *s)
 	if (!r)
 		r = perf_poke__start(s->pp);
 	if (r) {
-		fail(s, "start", r);
+		row_set_failure(s, "start", r);
 		return;
 	}
 	s->armed_ns = clock_ns(CLOCK_MONOTONIC);
 	if (placement_apply(&s->run->cpu, 1))
 		console_warn(s->run->con, "no real-time priority, expect a longer skid");
-	r = load_busy(&s->run->load);
+	r = load_make_cpu_busy(&s->run->load);
 	if (!r)
-		r = capture_spins(s);
+		r = row_capture_delays(s);
 	if (r)
-		fail(s, "snapshot", r);
+		row_set_failure(s, "snapshot", r);
 	/* Busy tasks would delay the end of the session. */
-	load_calm(&s->run->load);
-	perf_poke__sessions(read_merged, s);
+	load_end_busy_tasks(&s->run->load);
+	perf_poke__sessions(row_read_merged, s);
 	perf_poke__stop(s->pp);
-	count_signals(s);
-	s->row->signals = load_signals(&s->run->load);
+	row_await_signals(s);
+	s->row->signals = load_count_signals(&s->run->load);
 	placement_release();
 }
 
-static void decode(struct run *run, struct row *row)
+void selftest_run_row(struct selftest_run *run, struct row *row)
 {
-	for (size_t i = 0; i < row->nr && !ending_asked; i++) {
-		decode_by_report(&row->captures[i], run->con);
-		if (run->perf && !i && !ending_asked)
-			decode_by_perf(&row->captures[i], run->perf, run->con);
-	}
-}
-
-void run_row(struct run *run, struct row *row)
-{
-	const struct traces before = count_traces();
-	size_t files = count_entries(run->output);
+	const struct leftovers before = count_leftovers();
+	size_t files = count_folder_entries(run->output);
 	struct row_session s = { .run = run, .row = row };
-	int r = load_start(&run->load);
+	int r = load_start_processes(&run->load);
 
 	snprintf(s.name, sizeof(s.name), "selftest-%d", getpid());
 	if (r)
-		fail(&s, "cannot start the load", r);
+		row_set_failure(&s, "cannot start the load", r);
 	else
-		run_session(&s);
+		row_run_session(&s);
 	perf_poke__free(s.pp);
-	load_stop(&run->load);
-	look_for_folders(&s, files);
-	decode(run, row);
-	look_for_traces(&s, &before);
-	row_judge(row);
+	load_end_processes(&run->load);
+	row_check_folders(&s, files);
+	for (size_t i = 0; i < row->nr && !signals_asked_end; i++) {
+		decode_by_report(&row->captures[i], run->con);
+		if (run->perf && !i && !signals_asked_end)
+			decode_by_perf(&row->captures[i], run->perf, run->con);
+	}
+	row_check_leftovers(&s, &before);
 }

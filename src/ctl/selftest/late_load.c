@@ -30,47 +30,41 @@ struct load_shared {
 
 static struct load_shared *counted;
 
-static void on_signal(int number)
+static void count_load_signal(int number)
 {
 	atomic_fetch_add(&counted->signals, 1);
 }
 
-static uint64_t printk_id(void)
-{
-	static const char *const files[] = {
-		"/sys/kernel/tracing/events/bpf_trace/bpf_trace_printk/id",
-		"/sys/kernel/debug/tracing/events/bpf_trace/bpf_trace_printk/id",
-	};
-	unsigned long long id = 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(files) && !id; i++) {
-		_cleanup_fclose_ FILE *file = fopen(files[i], "re");
-
-		if (file && fscanf(file, "%llu", &id) != 1)
-			id = 0;
-	}
-	return id;
-}
-
-static int open_event(const struct perf_event_attr *attr, pid_t pid, int cpu)
+static int open_load_event(const struct perf_event_attr *attr, pid_t pid, int cpu)
 {
 	return (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
 /* Opens the event that wakes the target. NULL if unavailable, e.g. without tracefs. */
-static struct perf_event_mmap_page *open_wake(int cpu, int *fd)
+static struct perf_event_mmap_page *open_wakeup_event(int cpu, int *fd)
 {
-	const struct perf_event_attr attr = {
+	static const char *const id_files[] = {
+		"/sys/kernel/tracing/events/bpf_trace/bpf_trace_printk/id",
+		"/sys/kernel/debug/tracing/events/bpf_trace/bpf_trace_printk/id",
+	};
+	struct perf_event_attr attr = {
 		.type = PERF_TYPE_TRACEPOINT,
 		.size = sizeof(attr),
-		.config = printk_id(),
 		.sample_period = 1,
 		.wakeup_events = 1,
 	};
 	size_t size = 2 * (size_t)sysconf(_SC_PAGESIZE);
 	struct perf_event_mmap_page *page;
+	unsigned long long id = 0;
 
-	*fd = attr.config ? open_event(&attr, -1, cpu) : -1;
+	for (size_t i = 0; i < ARRAY_SIZE(id_files) && !id; i++) {
+		_cleanup_fclose_ FILE *file = fopen(id_files[i], "re");
+
+		if (file && fscanf(file, "%llu", &id) != 1)
+			id = 0;
+	}
+	attr.config = id;
+	*fd = attr.config ? open_load_event(&attr, -1, cpu) : -1;
 	if (*fd < 0)
 		return NULL;
 	page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
@@ -82,18 +76,18 @@ static struct perf_event_mmap_page *open_wake(int cpu, int *fd)
 }
 
 /* Waits like perf, in poll() on a perf event; with a timeout if no event wakes it. */
-static void run_target(const struct load *load)
+static void load_run_target(const struct load *load)
 {
 	const struct perf_event_attr dummy = { .type = PERF_TYPE_SOFTWARE,
 					       .size = sizeof(dummy),
 					       .config = PERF_COUNT_SW_DUMMY };
-	const struct sigaction count = { .sa_handler = on_signal };
+	const struct sigaction count = { .sa_handler = count_load_signal };
 	struct pollfd fd = { .events = POLLIN };
-	struct perf_event_mmap_page *page = open_wake(load->cpu, &fd.fd);
+	struct perf_event_mmap_page *page = open_wakeup_event(load->cpu, &fd.fd);
 
 	counted = load->shared;
 	if (!page)
-		fd.fd = open_event(&dummy, 0, -1);
+		fd.fd = open_load_event(&dummy, 0, -1);
 	if (sigaction(SIGUSR2, &count, NULL))
 		return;
 	load->shared->ready = true;
@@ -106,7 +100,7 @@ static void run_target(const struct load *load)
 	}
 }
 
-static void run_late(const struct load *load)
+static void load_run_late_timers(const struct load *load)
 {
 	__u64 args[] = { load->spin_ns };
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = args, .ctx_size_in = sizeof(args),
@@ -123,47 +117,18 @@ static void run_late(const struct load *load)
 
 /* An idle CPU would run the program without an interrupt. Two tasks that keep switching also fill
  * the rings. */
-static void run_busy(const struct load *load, int end)
+static void load_run_busy_task(const struct load *load, int load_kill_process)
 {
 	char byte = 0;
 
 	if (affinity_set(&load->cpu, 1))
 		return;
-	while (read(load->ball[end], &byte, 1) == 1 && write(load->ball[end], &byte, 1) == 1)
+	while (read(load->ball[load_kill_process], &byte, 1) == 1 &&
+	       write(load->ball[load_kill_process], &byte, 1) == 1)
 		;
 }
 
-static void run_ping(const struct load *load)
-{
-	run_busy(load, 0);
-}
-
-static void run_pong(const struct load *load)
-{
-	run_busy(load, 1);
-}
-
-/* The processes die with the selftest. */
-static pid_t spawn(const struct load *load, void (*run)(const struct load *load))
-{
-	pid_t parent = getpid(), pid = fork();
-
-	if (pid)
-		return pid < 0 ? -errno : pid;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() == parent)
-		run(load);
-	_exit(0);
-}
-
-static int wait_ready(const struct load *load)
-{
-	for (int i = 0; i < READY_MS && !load->shared->ready; i++)
-		poll(NULL, 0, 1);
-	return load->shared->ready ? 0 : -ETIMEDOUT;
-}
-
-int load_open(struct load *load, int cpu, uint64_t spin_ns)
+int load_open_program(struct load *load, int cpu, uint64_t spin_ns)
 {
 	*load = (struct load){
 		.cpu = cpu, .spin_ns = spin_ns, .gate = { -1, -1 }, .ball = { -1, -1 }
@@ -179,10 +144,9 @@ int load_open(struct load *load, int cpu, uint64_t spin_ns)
 	return load->skel ? 0 : -errno;
 }
 
-int load_start(struct load *load)
+int load_start_processes(struct load *load)
 {
-	void (*const runs[LOAD_PROCESSES])(const struct load *load) = { run_target, run_late,
-									run_ping, run_pong };
+	pid_t parent = getpid();
 
 	load->shared->signals = 0;
 	load->shared->ready = false;
@@ -190,16 +154,32 @@ int load_start(struct load *load)
 	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, load->ball))
 		return -errno;
 	for (size_t i = 0; i < LOAD_PROCESSES; i++) {
-		pid_t pid = spawn(load, runs[i]);
+		pid_t pid = fork();
 
 		if (pid < 0)
-			return pid;
-		load->pids[i] = pid;
+			return -errno;
+		if (pid) {
+			load->pids[i] = pid;
+			continue;
+		}
+		/* The processes die with the selftest. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != parent)
+			_exit(0);
+		if (i == 0)
+			load_run_target(load);
+		else if (i == 1)
+			load_run_late_timers(load);
+		else
+			load_run_busy_task(load, load->ball[i - 2]);
+		_exit(0);
 	}
-	return wait_ready(load);
+	for (int i = 0; i < READY_MS && !load->shared->ready; i++)
+		poll(NULL, 0, 1);
+	return load->shared->ready ? 0 : -ETIMEDOUT;
 }
 
-static void end(pid_t *pid)
+static void load_kill_process(pid_t *pid)
 {
 	if (!*pid)
 		return;
@@ -208,34 +188,34 @@ static void end(pid_t *pid)
 	*pid = 0;
 }
 
-void load_calm(struct load *load)
+void load_end_busy_tasks(struct load *load)
 {
 	for (size_t i = 1; i < LOAD_PROCESSES; i++)
-		end(&load->pids[i]);
+		load_kill_process(&load->pids[i]);
 }
 
-void load_stop(struct load *load)
+void load_end_processes(struct load *load)
 {
-	load_calm(load);
-	end(&load->pids[0]);
+	load_end_busy_tasks(load);
+	load_kill_process(&load->pids[0]);
 	for (size_t i = 0; i < 2; i++) {
 		closep(&load->gate[i]);
 		closep(&load->ball[i]);
 	}
 }
 
-int load_busy(const struct load *load)
+int load_make_cpu_busy(const struct load *load)
 {
 	return write(load->ball[0], "", 1) == 1 ? 0 : -errno;
 }
 
-void load_spin(const struct load *load)
+void load_delay_timers(const struct load *load)
 {
 	if (write(load->gate[1], "", 1) != 1)
 		return;
 }
 
-bool load_made(const struct load *load, uint64_t expected_ns, uint64_t time_ns)
+bool load_delayed_timer(const struct load *load, uint64_t expected_ns, uint64_t time_ns)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(load->skel->bss->late_began_ns); i++) {
 		uint64_t began_ns = load->skel->bss->late_began_ns[i];
@@ -246,14 +226,14 @@ bool load_made(const struct load *load, uint64_t expected_ns, uint64_t time_ns)
 	return false;
 }
 
-unsigned int load_signals(const struct load *load)
+unsigned int load_count_signals(const struct load *load)
 {
 	return load->shared->signals;
 }
 
-void load_close(struct load *load)
+void load_close_program(struct load *load)
 {
-	load_stop(load);
+	load_end_processes(load);
 	late_bpf__destroy(load->skel);
 	if (load->shared)
 		munmap(load->shared, sizeof(*load->shared));

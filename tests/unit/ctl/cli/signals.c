@@ -4,15 +4,15 @@
 
 TEST(catches_all_but_an_ignored_hangup)
 {
-	struct ending ending;
+	struct signals_old ending;
 
 	signal(SIGHUP, SIG_IGN);
-	ending_catch(&ending);
+	signals_catch_ending(&ending);
 	raise(SIGHUP);
-	assert_false(ending_asked);
+	assert_false(signals_asked_end);
 	raise(SIGTERM);
-	assert_true(ending_asked);
-	ending_release(&ending);
+	assert_true(signals_asked_end);
+	signals_restore_old(&ending);
 	assert_ptr_equal(signal(SIGTERM, SIG_DFL), SIG_DFL);
 	assert_ptr_equal(signal(SIGHUP, SIG_DFL), SIG_IGN);
 }
