@@ -184,11 +184,6 @@ bool pt_packet_read(const uint8_t *at, size_t left, size_t bip_len, struct pt_pa
 	return false;
 }
 
-static bool tsc_is_after(uint64_t tsc, uint64_t moment)
-{
-	return (int64_t)((tsc - moment) << 8) > 0;
-}
-
 /* Packets between PSB and PSBEND have no fixed order. A packet that cannot occur there, such as the
  * next PSB, means that PSB+ was truncated; stopping there keeps the scan of a whole trace
  * linear. */
@@ -256,7 +251,8 @@ size_t pt_scan_begin(const uint8_t *trace, size_t len, uint64_t since_tsc)
 	bool old = true; /* the point at begin is older than since_tsc */
 
 	for (size_t from = 0; pt_scan_psb(trace, len, from, &psb); from = psb.offset + PT_PSB_LEN) {
-		bool is_old = psb.tsc && tsc_is_after(since_tsc, psb.tsc);
+		/* The difference of times of 56 bits. */
+		bool is_old = psb.tsc && (int64_t)((since_tsc - psb.tsc) << 8) > 0;
 
 		if (old || is_old)
 			begin = psb.offset;

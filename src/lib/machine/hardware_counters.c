@@ -215,11 +215,14 @@ void hardware_narrow(struct hardware_counts *rise, uint64_t at_spike)
 		rise->late_steal_ns = rise->steal_ns - at_spike;
 }
 
-static struct json_object *idle_states_json(int cpu)
+struct json_object *hardware_json(const struct hardware_counts *rise, int cpu)
 {
-	struct json_object *list = json_object_new_array();
+	struct json_object *json, *idle_states;
 	char path[128], name[64], latency[32];
 
+	if (!rise->time_ns)
+		return NULL;
+	idle_states = json_object_new_array();
 	for (int i = 0; i < IDLE_STATES_MAX; i++) {
 		struct json_object *state;
 
@@ -231,24 +234,15 @@ static struct json_object *idle_states_json(int cpu)
 			break;
 		state = json_object_new_object();
 		json_add_text(state, "name", name);
-		json_add_u64(state, "exit_latency_ns", strtoull(latency, NULL, 10) * 1000);
-		json_object_array_add(list, state);
+		json_add_u64(state, "exit_latency_ns", strtoull(latency, NULL, 10) * NSEC_PER_USEC);
+		json_object_array_add(idle_states, state);
 	}
-	return list;
-}
-
-struct json_object *hardware_json(const struct hardware_counts *rise, int cpu)
-{
-	struct json_object *json;
-
-	if (!rise->time_ns)
-		return NULL;
 	json = json_object_new_object();
 	json_add_u64(json, "since_ns", rise->time_ns);
 	for (size_t i = 0; i < HARDWARE_NR; i++)
 		json_add_known(json, counter_names[i], rise->counts[i], UINT64_MAX);
 	json_add_known(json, "late_steal_ns", rise->late_steal_ns, UINT64_MAX);
-	json_add(json, "idle_states", idle_states_json(cpu));
+	json_add(json, "idle_states", idle_states);
 	return json;
 }
 

@@ -23,17 +23,6 @@ static int rtla_create_map(void)
 	return err ? err : TAKE_FD(fd);
 }
 
-static int rtla_open_map(void)
-{
-	int fd = bpf_obj_get(RTLA_PIN);
-
-	if (fd != -ENOENT)
-		return fd;
-	fd = rtla_create_map();
-	/* rtla created it at the same time. */
-	return fd == -EEXIST ? bpf_obj_get(RTLA_PIN) : fd;
-}
-
 int64_t rtla_offer(int prog_fd)
 {
 	_cleanup_close_ int fd = -1;
@@ -46,7 +35,12 @@ int64_t rtla_offer(int prog_fd)
 	err = bpf_obj_get_info_by_fd(prog_fd, &info, &size);
 	if (err)
 		return err;
-	fd = rtla_open_map();
+	fd = bpf_obj_get(RTLA_PIN);
+	if (fd == -ENOENT)
+		fd = rtla_create_map();
+	/* rtla created it at the same time. */
+	if (fd == -EEXIST)
+		fd = bpf_obj_get(RTLA_PIN);
 	if (fd < 0)
 		return fd;
 	err = bpf_map_update_elem(fd, &map_slot, &prog_fd, BPF_ANY);
