@@ -216,7 +216,7 @@ static int add_mapping(struct perfdata_build_ids *ids, void **names,
 	/* perf names the 32-bit vDSO differently. */
 	if (is_vdso) {
 		name->ours = true;
-		if (!vdso_find(&vdso))
+		if (!vdso_find_own(&vdso))
 			name->id = vdso.id;
 		return 0;
 	}

@@ -212,7 +212,7 @@ static uint64_t psb_plus_tsc(const uint8_t *trace, size_t len, size_t at)
 
 /* The packets before a PSB may end with bytes that look like its begin, such as CYC and TNT. No PSB
  * directly follows another one: it is the last place where the bytes fit. */
-bool pt_scan_find(const uint8_t *trace, size_t len, size_t from, size_t *offset)
+bool pt_psb_find(const uint8_t *trace, size_t len, size_t from, size_t *offset)
 {
 	const uint8_t *at, *end = trace + len;
 
@@ -227,30 +227,31 @@ bool pt_scan_find(const uint8_t *trace, size_t len, size_t from, size_t *offset)
 	return true;
 }
 
-int pt_scan_psb(const uint8_t *trace, size_t len, size_t from, struct pt_psb *psb)
+int pt_psb_find_timed(const uint8_t *trace, size_t len, size_t from, struct pt_psb *psb)
 {
-	if (!pt_scan_find(trace, len, from, &psb->offset))
+	if (!pt_psb_find(trace, len, from, &psb->offset))
 		return 0;
 	psb->tsc = psb_plus_tsc(trace, len, psb->offset + PT_PSB_LEN);
 	return 1;
 }
 
-uint64_t pt_scan_tsc(const uint8_t *trace, size_t len, size_t from)
+uint64_t pt_psb_first_tsc(const uint8_t *trace, size_t len, size_t from)
 {
 	struct pt_psb psb = {};
 
-	while (!psb.tsc && pt_scan_psb(trace, len, from, &psb))
+	while (!psb.tsc && pt_psb_find_timed(trace, len, from, &psb))
 		from = psb.offset + PT_PSB_LEN;
 	return psb.tsc;
 }
 
-size_t pt_scan_begin(const uint8_t *trace, size_t len, uint64_t since_tsc)
+size_t pt_psb_find_begin(const uint8_t *trace, size_t len, uint64_t since_tsc)
 {
 	struct pt_psb psb;
 	size_t begin = len;
 	bool old = true; /* the point at begin is older than since_tsc */
 
-	for (size_t from = 0; pt_scan_psb(trace, len, from, &psb); from = psb.offset + PT_PSB_LEN) {
+	for (size_t from = 0; pt_psb_find_timed(trace, len, from, &psb);
+	     from = psb.offset + PT_PSB_LEN) {
 		/* The difference of times of 56 bits. */
 		bool is_old = psb.tsc && (int64_t)((since_tsc - psb.tsc) << 8) > 0;
 
@@ -269,7 +270,7 @@ static uint64_t multiply_divide(uint64_t value, uint64_t n, uint64_t d)
 	return value / d * n + value % d * n / d;
 }
 
-uint64_t pt_walk_now(const struct pt_walk *walk)
+uint64_t pt_walk_current_tsc(const struct pt_walk *walk)
 {
 	if (!walk->ratio)
 		return walk->tsc;
@@ -337,7 +338,7 @@ void pt_walk_packet(struct pt_walk *walk, const struct pt_packet *packet)
 		pt_walk_tma_packet(walk, packet);
 		break;
 	case PT_PACKET_CBR:
-		walk->tsc = pt_walk_now(walk);
+		walk->tsc = pt_walk_current_tsc(walk);
 		walk->cycles = 0;
 		walk->ratio = packet->value;
 		break;

@@ -61,18 +61,18 @@ struct pt_psb {
 };
 
 /* Finds the bytes of the next PSB at or after `from`. False: there is none. */
-bool pt_scan_find(const uint8_t *trace, size_t len, size_t from, size_t *offset);
+bool pt_psb_find(const uint8_t *trace, size_t len, size_t from, size_t *offset);
 
 /* The same with its time. Returns 1, or 0 if there is none. */
-int pt_scan_psb(const uint8_t *trace, size_t len, size_t from, struct pt_psb *psb);
+int pt_psb_find_timed(const uint8_t *trace, size_t len, size_t from, struct pt_psb *psb);
 
 /* The TSC of the first PSB+ with a TSC at or after `from`, or 0. */
-uint64_t pt_scan_tsc(const uint8_t *trace, size_t len, size_t from);
+uint64_t pt_psb_first_tsc(const uint8_t *trace, size_t len, size_t from);
 
 /* Finds the PSB at which a ring's trace should begin. Skips trace from before `since_tsc`, by the
  * TSCs of PSBs. If all PSBs are older, returns the last one, so that something can be decoded.
  * Returns len without a PSB. */
-size_t pt_scan_begin(const uint8_t *trace, size_t len, uint64_t since_tsc);
+size_t pt_psb_find_begin(const uint8_t *trace, size_t len, uint64_t since_tsc);
 
 /* The time through a sequence of packets. */
 
@@ -93,6 +93,6 @@ struct pt_walk {
 void pt_walk_packet(struct pt_walk *walk, const struct pt_packet *packet);
 
 /* The current time, including CYC packets. */
-uint64_t pt_walk_now(const struct pt_walk *walk);
+uint64_t pt_walk_current_tsc(const struct pt_walk *walk);
 
 #endif

@@ -64,7 +64,7 @@ struct build_id build_id_of_elf(int fd)
 
 /* The kernel wrote these headers, so they are trusted. */
 
-int vdso_find(struct vdso *vdso)
+int vdso_find_own(struct vdso *vdso)
 {
 	const uint8_t *base = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
 	const ElfW(Ehdr) *header = (const void *)base;

@@ -28,6 +28,6 @@ struct vdso {
 
 /* Finds the vDSO of this process, which every 64-bit process has. Returns 0, or -ENOENT if it is
  * missing or has no build id. */
-int vdso_find(struct vdso *vdso) _must_check_;
+int vdso_find_own(struct vdso *vdso) _must_check_;
 
 #endif

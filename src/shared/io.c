@@ -123,7 +123,7 @@ int tree_remove_unlocked(int dirfd, const char *name, int fd)
 	return err;
 }
 
-void tree_sweep(int dirfd, const char *prefix, bool marked)
+void tree_remove_leftovers(int dirfd, const char *prefix, bool marked)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
 	struct dirent *entry;
@@ -171,7 +171,7 @@ static int tree_marker_text(int fd, char text[MARKER_SIZE])
 	return 0;
 }
 
-int tree_mark(int fd)
+int tree_mark_own(int fd)
 {
 	_cleanup_close_ int marker = -1;
 	char text[MARKER_SIZE];

@@ -32,8 +32,8 @@ int tree_remove_entries(int dirfd, const char *prefix);
 bool tree_is_removed(int fd);
 
 /* Removes folders with this prefix, unless locked by flock(2). An empty prefix excludes hidden
- * folders. marked: only those of tree_mark(), because anybody may have renamed a folder. */
-void tree_sweep(int dirfd, const char *prefix, bool marked);
+ * folders. marked: only those of tree_mark_own(), because anybody may have renamed a folder. */
+void tree_remove_leftovers(int dirfd, const char *prefix, bool marked);
 
 /* The file that proves a folder, whatever its name, to be temporary and of this user. Nobody else
  * can write to such a folder. */
@@ -41,7 +41,7 @@ void tree_sweep(int dirfd, const char *prefix, bool marked);
 
 /* Marks an empty folder, which is locked. Returns 0 or a negative errno: -EPERM if others have
  * access to it. */
-int tree_mark(int fd);
+int tree_mark_own(int fd);
 
 bool tree_is_marked(int fd);
 

@@ -40,7 +40,7 @@ static const char *why_not_strict_json(const char *text, size_t *at)
 
 	for (size_t length; *s; s += length) {
 		*at = (size_t)(s - text);
-		length = utf8_decode(s, &code);
+		length = utf8_decode_character(s, &code);
 		if (!length)
 			return "invalid UTF-8";
 	}
@@ -78,7 +78,7 @@ static json_object *find_json_member(json_object *from, const char *name)
 	return member;
 }
 
-json_object *json_find(json_object *from, const char *path)
+json_object *json_find_value(json_object *from, const char *path)
 {
 	char name[32];
 
@@ -96,7 +96,7 @@ json_object *json_find(json_object *from, const char *path)
 
 json_object *json_find_typed(json_object *from, const char *path, json_type type)
 {
-	json_object *value = json_find(from, path);
+	json_object *value = json_find_value(from, path);
 
 	return json_object_is_type(value, type) ? value : NULL;
 }
@@ -107,7 +107,7 @@ const char *json_text_of(json_object *from, const char *path)
 }
 
 /* json-c turns a number that overflows into INT64_MAX, so that value is rejected as well. */
-bool json_number(json_object *value, uint64_t *number)
+bool json_read_number(json_object *value, uint64_t *number)
 {
 	int64_t found =
 		json_object_is_type(value, json_type_int) ? json_object_get_int64(value) : -1;
@@ -116,7 +116,7 @@ bool json_number(json_object *value, uint64_t *number)
 	return found >= 0 && found < INT64_MAX;
 }
 
-bool json_task(json_object *value, int *id)
+bool json_read_task_id(json_object *value, int *id)
 {
 	*id = json_object_is_type(value, json_type_int) ? json_object_get_int(value) : -1;
 	return *id >= 0 && *id < INT_MAX;
@@ -124,7 +124,7 @@ bool json_task(json_object *value, int *id)
 
 int json_read_date(json_object *json, const char *path, uint64_t *wall_ns, char **why)
 {
-	json_object *value = json_find(json, path);
+	json_object *value = json_find_value(json, path);
 	const char *text = json_text_of(json, path), *end;
 	unsigned int us = 0;
 	struct tm tm = { 0 };

@@ -25,33 +25,33 @@ int json_file_read(json_object **json, int dirfd, const char *name, char **why) 
 
 /* Looks up a dotted path, where a number is an index into a list. NULL: missing, null, or of
  * another type. */
-json_object *json_find(json_object *from, const char *path);
+json_object *json_find_value(json_object *from, const char *path);
 json_object *json_find_typed(json_object *from, const char *path, json_type type);
 /* "" if missing. */
 const char *json_text_of(json_object *from, const char *path);
 
 /* A non-negative integer. */
-bool json_number(json_object *value, uint64_t *number);
+bool json_read_number(json_object *value, uint64_t *number);
 /* A task id. */
-bool json_task(json_object *value, int *id);
+bool json_read_task_id(json_object *value, int *id);
 
 /* Nanoseconds since 1970 of a date such as 2026-11-21T07:01:43.881833Z. Missing: unchanged. */
 int json_read_date(json_object *json, const char *path, uint64_t *wall_ns, char **why);
 
-static inline void json_putp(json_object **object)
+static inline void json_object_putp(json_object **object)
 {
 	json_object_put(*object);
 }
-#define _cleanup_json_ __attribute__((cleanup(json_putp)))
+#define _cleanup_json_ __attribute__((cleanup(json_object_putp)))
 
 /* Adds members to objects. Addresses are strings: most readers lose bits of 64-bit numbers. */
 
 /* Replaces invalid UTF-8. NULL becomes null. */
-static inline json_object *json_text(const char *value)
+static inline json_object *json_text_value(const char *value)
 {
 	_cleanup_free_ char *copy = value ? strdup(value) : NULL;
 
-	return copy ? json_object_new_string(utf8_repair(copy)) : NULL;
+	return copy ? json_object_new_string(utf8_repair_text(copy)) : NULL;
 }
 
 /* Takes value. */
@@ -62,13 +62,13 @@ static inline void json_add(json_object *object, const char *key, json_object *v
 
 static inline void json_add_text(json_object *object, const char *key, const char *value)
 {
-	json_add(object, key, json_text(value));
+	json_add(object, key, json_text_value(value));
 }
 
 /* NULL and an empty name become null. */
 static inline void json_add_name(json_object *object, const char *key, const char *name)
 {
-	json_add(object, key, json_text(name && *name ? name : NULL));
+	json_add(object, key, json_text_value(name && *name ? name : NULL));
 }
 
 static inline void json_add_bool(json_object *object, const char *key, bool value)
@@ -103,7 +103,7 @@ static inline json_object *json_address(uint64_t value)
 
 static inline void json_push_text(json_object *list, const char *value)
 {
-	json_object_array_add(list, json_text(value));
+	json_object_array_add(list, json_text_value(value));
 }
 
 static inline void json_push_u64(json_object *list, uint64_t value)
@@ -112,7 +112,7 @@ static inline void json_push_u64(json_object *list, uint64_t value)
 }
 
 /* [low, high, count]; a high of UINT64_MAX, which has no upper end, becomes null. */
-static inline json_object *json_bucket(uint64_t low, uint64_t high, uint64_t count)
+static inline json_object *json_bucket_row(uint64_t low, uint64_t high, uint64_t count)
 {
 	json_object *row = json_object_new_array();
 

@@ -134,7 +134,7 @@ static int make_hidden_folder(struct temporary *temporary, const char *beside)
 	/* A folder without read permission is not swept. */
 	temporary->place = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (temporary->place >= 0)
-		tree_sweep(temporary->place, PREFIX, true);
+		tree_remove_leftovers(temporary->place, PREFIX, true);
 	else
 		temporary->place = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (temporary->place < 0 || !mkdtemp(path))
@@ -151,7 +151,7 @@ static int make_hidden_folder(struct temporary *temporary, const char *beside)
 	}
 	/* File systems that have no owners do without: there, nothing is swept. */
 	if (!flock(temporary->work, LOCK_EX | LOCK_NB))
-		(void)tree_mark(temporary->work);
+		(void)tree_mark_own(temporary->work);
 	temporary->next = living;
 	living = temporary;
 	temporary->path = strfmt("%s/" CONTENT, path);

@@ -13,7 +13,7 @@
 /* The bit that WCOREDUMP() tests. */
 #define CORE_DUMPED 0x80
 
-int pidfd_of(pid_t pid)
+int pidfd_open_process(pid_t pid)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 
@@ -25,7 +25,7 @@ int pidfd_signal(int pidfd, int signal)
 	return syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0) ? -errno : 0;
 }
 
-int pidfd_wait(int pidfd, int *status, int options)
+int pidfd_wait_for_exit(int pidfd, int *status, int options)
 {
 	siginfo_t info = { 0 };
 
@@ -42,7 +42,7 @@ int pidfd_wait(int pidfd, int *status, int options)
 	return 1;
 }
 
-int pid_wait(pid_t pid, int *status)
+int pid_wait_for_exit(pid_t pid, int *status)
 {
 	while (waitpid(pid, status, 0) < 0) {
 		if (errno != EINTR)
@@ -51,7 +51,7 @@ int pid_wait(pid_t pid, int *status)
 	return 0;
 }
 
-int task_comm(int tid, char comm[TASK_COMM_SIZE])
+int task_read_comm(int tid, char comm[TASK_COMM_SIZE])
 {
 	char path[64];
 
@@ -59,7 +59,7 @@ int task_comm(int tid, char comm[TASK_COMM_SIZE])
 	return read_text_at(AT_FDCWD, path, comm, TASK_COMM_SIZE);
 }
 
-int task_status(int tid, const char *field, char *value, size_t size)
+int task_read_status(int tid, const char *field, char *value, size_t size)
 {
 	_cleanup_fclose_ FILE *file = NULL;
 	_cleanup_free_ char *line = NULL;
@@ -80,7 +80,7 @@ int task_status(int tid, const char *field, char *value, size_t size)
 	return -ESRCH;
 }
 
-const char *task_format(char *buf, size_t size, bool idle, const char *comm, int pid, int tid)
+const char *task_format_name(char *buf, size_t size, bool idle, const char *comm, int pid, int tid)
 {
 	if (idle)
 		snprintf(buf, size, "idle");
@@ -91,7 +91,7 @@ const char *task_format(char *buf, size_t size, bool idle, const char *comm, int
 	return buf;
 }
 
-size_t task_name_length(const char *name, int *tid)
+size_t task_name_comm_length(const char *name, int *tid)
 {
 	const char *space = strrchr(name, ' ');
 	bool numbered = space && space[1] && !space[1 + strspn(space + 1, "0123456789")];

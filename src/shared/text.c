@@ -17,7 +17,7 @@ static const struct {
 	{ 0xfeff, 0xfeff }, { 0xfff9, 0xfffb }, { 0xe0000, 0xe007f },
 };
 
-bool printable_code(uint32_t code)
+bool is_printable_code(uint32_t code)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(unsafe); i++) {
 		if (code >= unsafe[i].first && code <= unsafe[i].last)
@@ -26,16 +26,16 @@ bool printable_code(uint32_t code)
 	return true;
 }
 
-char *printable(char *s)
+char *text_make_printable(char *s)
 {
 	const char *from = s;
 	char *to = s;
 	uint32_t code;
 
 	while (*from) {
-		size_t length = utf8_decode(from, &code);
+		size_t length = utf8_decode_character(from, &code);
 
-		if (length && printable_code(code)) {
+		if (length && is_printable_code(code)) {
 			memmove(to, from, length);
 			to += length;
 		} else {
@@ -47,10 +47,10 @@ char *printable(char *s)
 	return s;
 }
 
-const char *printable_copy(char *buf, size_t size, const char *text)
+const char *text_copy_printable(char *buf, size_t size, const char *text)
 {
 	snprintf(buf, size, "%.*s", (int)size - 1, text);
-	return printable(buf);
+	return text_make_printable(buf);
 }
 
 char *strfmt(const char *format, ...)
@@ -65,7 +65,7 @@ char *strfmt(const char *format, ...)
 	return text;
 }
 
-size_t utf8_decode(const char *s, uint32_t *code)
+size_t utf8_decode_character(const char *s, uint32_t *code)
 {
 	/* The smallest code point of each length; overlong encodings are invalid. */
 	static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -86,12 +86,12 @@ size_t utf8_decode(const char *s, uint32_t *code)
 	return length;
 }
 
-char *utf8_repair(char *s)
+char *utf8_repair_text(char *s)
 {
 	uint32_t code;
 
 	for (char *c = s; *c;) {
-		size_t length = utf8_decode(c, &code);
+		size_t length = utf8_decode_character(c, &code);
 
 		if (!length)
 			*c = '?';
@@ -109,13 +109,13 @@ int say_why(char **why, int r, const char *format, ...)
 		*why = NULL;
 		r = -ENOMEM;
 	} else {
-		printable(*why);
+		text_make_printable(*why);
 	}
 	va_end(args);
 	return r;
 }
 
-void explain_list(char **list, const char *item)
+void text_list_append(char **list, const char *item)
 {
 	char *longer = strfmt("%s%s%s", *list ?: "", *list ? ", " : "", item);
 

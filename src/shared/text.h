@@ -27,32 +27,32 @@ static inline bool has_suffix(const char *text, const char *suffix)
 }
 
 /* Decodes the character at s. Returns its length in bytes, or 0 if it is not UTF-8. */
-size_t utf8_decode(const char *s, uint32_t *code);
+size_t utf8_decode_character(const char *s, uint32_t *code);
 
 /* Replaces bytes that are not UTF-8 by '?', in place, for JSON: names of tasks and files are
  * arbitrary bytes. Returns s. */
-char *utf8_repair(char *s);
+char *utf8_repair_text(char *s);
 
 /* Makes untrusted text safe for a terminal: names of tasks, functions and files, and the output of
  * other programs. */
 /* Whether a terminal displays the character instead of interpreting it. */
-bool printable_code(uint32_t code);
+bool is_printable_code(uint32_t code);
 
 /* Replaces unsafe characters by a space and bytes that are not UTF-8 by '?', in place. Returns
  * s. */
-char *printable(char *s);
+char *text_make_printable(char *s);
 
 /* The same for a copy, truncated to size - 1 bytes. Returns buf. */
-const char *printable_copy(char *buf, size_t size, const char *text);
+const char *text_copy_printable(char *buf, size_t size, const char *text);
 
-#define CLEAN(text) printable_copy((char[256]){ 0 }, 256, text)
-#define CLEAN_TO(size, text) printable_copy((char[(size) + 1]){ 0 }, (size) + 1, text)
+#define CLEAN(text) text_copy_printable((char[256]){ 0 }, 256, text)
+#define CLEAN_TO(size, text) text_copy_printable((char[(size) + 1]){ 0 }, (size) + 1, text)
 
-/* Sets *why to the reason of a failure, allocated and printable. Returns r, or -ENOMEM without
- * *why. */
+/* Sets *why to the reason of a failure, allocated and text_make_printable. Returns r, or -ENOMEM
+ * without *why. */
 int say_why(char **why, int r, const char *format, ...) _printf_(3, 4);
 
 /* Appends to a list such as "one, two"; NULL is empty. Out of memory, the list becomes NULL. */
-void explain_list(char **list, const char *item);
+void text_list_append(char **list, const char *item);
 
 #endif

@@ -102,7 +102,7 @@ static bool is_plain(const char *text)
 {
 	_cleanup_free_ char *copy = strdup(text);
 
-	return copy && !strcmp(printable(copy), text);
+	return copy && !strcmp(text_make_printable(copy), text);
 }
 
 /* The invariants that reports rely on. */

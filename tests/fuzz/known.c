@@ -11,7 +11,7 @@ static void check_why(const char *why)
 {
 	_cleanup_free_ char *copy = why ? strdup(why) : NULL;
 
-	must(copy && *copy && !strcmp(printable(copy), why));
+	must(copy && *copy && !strcmp(text_make_printable(copy), why));
 }
 
 /* Causes that were read are written, and read again. */

@@ -338,7 +338,7 @@ const struct spike_stack *cause_switched_stack(const struct cause *cause,
 	bool last, before;
 	int tid;
 
-	task_name_length(findings_name(findings, cause->name), &tid);
+	task_name_comm_length(findings_name(findings, cause->name), &tid);
 	last = is_stack_of_task(&facts->stack, tid);
 	before = is_stack_of_task(&facts->holder, tid);
 	if (!facts_is_thread(facts) || facts_is_reported(facts))

@@ -87,7 +87,7 @@ static bool read_fingerprint_name(json_object *value, char *buf)
 	if (!json_object_is_type(value, json_type_string) || !*text ||
 	    strlen(text) >= FINGERPRINT_NAME_SIZE || strpbrk(text, " <>\t\r\n"))
 		return false;
-	return !strcmp(printable_copy(buf, FINGERPRINT_NAME_SIZE, text), text);
+	return !strcmp(text_copy_printable(buf, FINGERPRINT_NAME_SIZE, text), text);
 }
 
 int fingerprint_from_json(struct fingerprint *fingerprint, json_object *json)
@@ -101,7 +101,7 @@ int fingerprint_from_json(struct fingerprint *fingerprint, json_object *json)
 	    !json_object_is_type(chain, json_type_array) || !*kind ||
 	    strlen(kind) >= sizeof(fingerprint->kind) || strpbrk(kind, " /:<>"))
 		return -EINVAL;
-	printable_copy(fingerprint->kind, sizeof(fingerprint->kind), kind);
+	text_copy_printable(fingerprint->kind, sizeof(fingerprint->kind), kind);
 	nr = json_object_array_length(chain);
 	if (nr > FINGERPRINT_FRAMES_MAX)
 		return -EINVAL;

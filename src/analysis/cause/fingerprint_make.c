@@ -172,7 +172,7 @@ static void fingerprint_add_named_task(struct fingerprint *to, const char *name)
 {
 	char comm[64];
 
-	snprintf(comm, sizeof(comm), "%.*s", (int)task_name_length(name, NULL), name);
+	snprintf(comm, sizeof(comm), "%.*s", (int)task_name_comm_length(name, NULL), name);
 	fingerprint_add_task(to, comm);
 }
 

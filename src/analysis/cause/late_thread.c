@@ -318,10 +318,10 @@ static void copy_rival_stack(struct late_thread *thread, const struct schedule *
 		frame->user = address < KERNEL_FIRST;
 		frame->function = function;
 		if (function)
-			printable_copy(frame->name, sizeof(frame->name), function);
+			text_copy_printable(frame->name, sizeof(frame->name), function);
 		else if (name)
-			printable_copy(frame->name, sizeof(frame->name),
-				       names_get(namer->names, name));
+			text_copy_printable(frame->name, sizeof(frame->name),
+					    names_get(namer->names, name));
 		else
 			snprintf(frame->name, sizeof(frame->name), "[0x%" PRIx64 "]", address);
 		stack->nr++;

@@ -283,7 +283,7 @@ static int known_read_causes(struct known *known, char **why)
 
 	if (!json_object_is_type(known->json, json_type_object))
 		return say_why(why, -EINVAL, "not an object with version and causes");
-	if (!json_number(json_find(known->json, "version"), &version) ||
+	if (!json_read_number(json_find_value(known->json, "version"), &version) ||
 	    version != FINGERPRINT_VERSION)
 		return say_why(why, -EINVAL,
 			       "version: missing, or not %d, which this program reads",
@@ -433,7 +433,7 @@ static json_object *new_known_cause(const struct known *known, const struct grou
 int known_causes_write(FILE *file, const struct known *known, const struct causes *causes)
 {
 	_cleanup_json_ json_object *json = json_object_new_object();
-	json_object *list = json_object_new_array(), *old = json_find(known->json, "causes");
+	json_object *list = json_object_new_array(), *old = json_find_value(known->json, "causes");
 	const char *text;
 
 	json_add_int(json, "version", FINGERPRINT_VERSION);

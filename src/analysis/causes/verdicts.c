@@ -176,7 +176,7 @@ int verdict_read_kept(struct verdict *verdict, const char *folder)
 	r = json_file_read(&json, dirfd, name, &why);
 	if (r)
 		return r == -ENOMEM ? r : -ENOENT;
-	fingerprint = json_find(json, "fingerprint");
+	fingerprint = json_find_value(json, "fingerprint");
 	if (strcmp(json_text_of(json, "key"), key) || !*json_text_of(json, "sentence") ||
 	    (fingerprint && fingerprint_from_json(&verdict->fingerprint, fingerprint)))
 		return -ENOENT;
@@ -199,7 +199,8 @@ static int verdict_of_account(struct verdict *verdict, const struct account *acc
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		json_add(verdict->json, names[i], json_object_get(json_find(whole, names[i])));
+		json_add(verdict->json, names[i],
+			 json_object_get(json_find_value(whole, names[i])));
 	return 0;
 }
 

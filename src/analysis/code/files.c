@@ -105,7 +105,7 @@ static int open_own_vdso(const struct files_wanted *wanted, char **path)
 	struct vdso vdso;
 	int r;
 
-	if (vdso_find(&vdso) || !is_same_build_id(&vdso.id, &wanted->id))
+	if (vdso_find_own(&vdso) || !is_same_build_id(&vdso.id, &wanted->id))
 		return -ENOENT;
 	fd = memfd_create("vdso", MFD_CLOEXEC);
 	if (fd < 0)

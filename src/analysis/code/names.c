@@ -60,7 +60,7 @@ static struct name *new_interned_name(const char *s)
 		return NULL;
 	memcpy(name->text, s, length);
 	name->text[length] = '\0';
-	utf8_repair(name->text);
+	utf8_repair_text(name->text);
 	name->length = (uint32_t)strlen(name->text);
 	return name;
 }

@@ -71,7 +71,7 @@ static int walk_task_node(struct walk *walk, uint32_t turn, uint32_t *node)
 {
 	const struct span *task = &walk->tasks->spans[turn];
 	const char *name = names_get(walk->tree->spans->names, task->name);
-	_cleanup_free_ char *comm = strndup(name, task_name_length(name, NULL));
+	_cleanup_free_ char *comm = strndup(name, task_name_comm_length(name, NULL));
 
 	return comm ? call_tree_find_node(walk->tree, 0, comm, task->kind, node) : -ENOMEM;
 }

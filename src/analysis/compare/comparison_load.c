@@ -57,10 +57,11 @@ static void read_span_end(struct span_end *end, const struct capture_file *file,
 		char *to = end->functions[end->nr];
 
 		snprintf(member, sizeof(member), "functions.%zu", i);
-		printable_copy(to, sizeof(end->functions[0]), span_end_text(file, which, member));
+		text_copy_printable(to, sizeof(end->functions[0]),
+				    span_end_text(file, which, member));
 		end->nr += *to != '\0';
 	}
-	printable_copy(end->event, sizeof(end->event), span_end_text(file, which, "event"));
+	text_copy_printable(end->event, sizeof(end->event), span_end_text(file, which, "event"));
 	end->at_return = !strcmp(span_end_text(file, which, "at"), "return");
 }
 

@@ -53,7 +53,7 @@ static int name_kind(struct tracepoint_kind *kind, const struct perfdata_kind *e
 				  : strdup(event->name ?: "unknown");
 	if (!kind->name)
 		return -ENOMEM;
-	printable(kind->name);
+	text_make_printable(kind->name);
 	return 0;
 }
 

@@ -6,7 +6,7 @@
 
 #include "text.h"
 
-#define COPY(to, text) printable_copy(to, sizeof(to), text)
+#define COPY(to, text) text_copy_printable(to, sizeof(to), text)
 
 uint64_t capture_file_number(const struct capture_file *file, const char *path, uint64_t unknown)
 {
@@ -24,8 +24,8 @@ static void set_capture_texts(struct facts *facts, const struct capture_file *fi
 	const struct perf_poke_capture *capture = file->capture;
 	const struct perf_poke_spike *spike = capture->spike;
 
-	printable(facts->spike.comm);
-	printable(facts->spike.label);
+	text_make_printable(facts->spike.comm);
+	text_make_printable(facts->spike.label);
 	COPY(facts->trigger, capture_file_text(file, "spike.trigger"));
 	COPY(facts->function,
 	     spike->function_name ?: capture_file_text(file, "spike.function_address"));

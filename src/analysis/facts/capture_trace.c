@@ -280,11 +280,11 @@ static void name_user_frame(struct user_file *file, const struct perf_poke_frame
 		return;
 	name = symbols_name(&file->symbols, entry);
 	plain = demangle(name);
-	printable_copy(to->name, sizeof(to->name), plain ?: name);
+	text_copy_printable(to->name, sizeof(to->name), plain ?: name);
 	files_hex(&id, hex);
 	/* The process has ended. The first digits will do, as for a commit. */
 	if (frame->file)
-		printable_copy(to->module, sizeof(to->module), basename(frame->file));
+		text_copy_printable(to->module, sizeof(to->module), basename(frame->file));
 	else
 		snprintf(to->module, sizeof(to->module), "build ID %.12s", hex);
 }

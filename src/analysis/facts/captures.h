@@ -48,8 +48,8 @@ void hooks_show_message(const struct analysis_hooks *hooks, enum perf_poke_log_l
 
 const char *hooks_error_text(const struct analysis_hooks *hooks, int err);
 
-/* Sets *why, which it frees before, to a message as it is: names in it are not made printable.
- * Returns r. */
+/* Sets *why, which it frees before, to a message as it is: names in it are not made
+ * text_make_printable. Returns r. */
 int failure_explain(char **why, int r, const char *format, ...) _printf_(3, 4);
 
 /* The same for an error about a capture: *why if there is one, or else the text of r. */

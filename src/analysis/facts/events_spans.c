@@ -96,7 +96,7 @@ static int read_irq_handler(const struct reader *reader)
 	snprintf(prefix, sizeof(prefix), "irq %d ", (int)irq);
 	if (has_suffix(reader->event->kind->name, "_entry")) {
 		tracepoint_text(reader->event, "name", name, sizeof(name));
-		snprintf(text, sizeof(text), "%s%s", prefix, printable(name));
+		snprintf(text, sizeof(text), "%s%s", prefix, text_make_printable(name));
 		return begin_code_span(reader, SPAN_INTERRUPT, text);
 	}
 	for (uint32_t i = lane->open; i != SPAN_NONE; i = lane->spans[i].parent) {
@@ -221,7 +221,7 @@ static void name_running_task(const struct reader *reader, int tid, const char *
 	if (tid <= 0 || tasks->open == SPAN_NONE ||
 	    !tracepoint_text(reader->event, field, comm, sizeof(comm)))
 		return;
-	snprintf(text, sizeof(text), "%s %d", printable(comm), tid);
+	snprintf(text, sizeof(text), "%s %d", text_make_printable(comm), tid);
 	tasks->spans[tasks->open].name = names_add(spans->names, text);
 }
 
@@ -310,9 +310,9 @@ int events_spans_name_tasks(struct spans *spans, const struct schedule *schedule
 		if (found)
 			snprintf(comm, sizeof(comm), "%s", names_get(spans->names, found));
 		else if (tid == spike->tid)
-			printable_copy(comm, sizeof(comm), spike->comm);
+			text_copy_printable(comm, sizeof(comm), spike->comm);
 		else if (tid == spike->late_tid)
-			printable_copy(comm, sizeof(comm), spike->late_comm);
+			text_copy_printable(comm, sizeof(comm), spike->late_comm);
 		if (!comm[0])
 			continue;
 		snprintf(text, sizeof(text), "%s %d", comm, tid);

@@ -11,8 +11,8 @@
 
 const char *facts_format_task(const struct facts *facts, char *buf, unsigned int size)
 {
-	return task_format(buf, size, facts->spike.idle, facts->spike.comm, facts->spike.pid,
-			   facts->spike.tid);
+	return task_format_name(buf, size, facts->spike.idle, facts->spike.comm, facts->spike.pid,
+				facts->spike.tid);
 }
 
 void facts_end_mark(struct facts *facts, uint64_t due_ns)

@@ -24,8 +24,9 @@ static uint32_t event_comm_name(const struct tracepoint_event *event, const char
 {
 	char comm[32];
 
-	return tracepoint_text(event, field, comm, sizeof(comm)) ? names_add(names, printable(comm))
-								 : 0;
+	return tracepoint_text(event, field, comm, sizeof(comm))
+		       ? names_add(names, text_make_printable(comm))
+		       : 0;
 }
 
 static struct schedule_cpu *schedule_cpu_of(struct schedule *schedule, int cpu)
@@ -214,7 +215,7 @@ int schedule_add_comms(struct schedule *schedule, struct names *names,
 			break;
 		schedule->comms[schedule->nr_comms++] = (struct schedule_comm){
 			.tid = comm.tid,
-			.name = names_add(names, printable(comm.comm)),
+			.name = names_add(names, text_make_printable(comm.comm)),
 			.time = sample.time,
 		};
 	}

@@ -18,8 +18,8 @@ static void sender_put_callers(struct sender *sender, struct tracepoints *tracep
 
 		if (!name || (!sender->nr_callers && kernel_function_find(name, KERNEL_SENDS)))
 			continue;
-		printable_copy(sender->callers[sender->nr_callers++], sizeof(sender->callers[0]),
-			       name);
+		text_copy_printable(sender->callers[sender->nr_callers++],
+				    sizeof(sender->callers[0]), name);
 	}
 }
 
@@ -29,7 +29,7 @@ static void senders_put_task(struct senders *senders, int tid, const char *comm)
 		struct sender *sender = &senders->rows[i];
 
 		if (sender->perf_tid == tid)
-			printable_copy(sender->task, sizeof(sender->task), comm);
+			text_copy_printable(sender->task, sizeof(sender->task), comm);
 	}
 }
 
@@ -111,7 +111,7 @@ void senders_add_event(struct senders *senders, struct tracepoints *tracepoints,
 	if (tracepoint_number(event, "func", &address) ||
 	    tracepoint_number(event, "function", &address))
 		function = tracepoints_function(tracepoints, address);
-	printable_copy(sender->function, sizeof(sender->function), function ?: "");
+	text_copy_printable(sender->function, sizeof(sender->function), function ?: "");
 	sender_put_callers(sender, tracepoints, &event->callchain);
 }
 

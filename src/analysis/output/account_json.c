@@ -267,7 +267,7 @@ static json_object *account_samples_json(const struct account *account)
 	json_add_name(object, "function", account_name(account, mostly->function));
 	for (size_t i = 0; i < mostly->nr_callers && i < SAMPLES_CALLERS_PRINTED; i++)
 		json_object_array_add(callers,
-				      json_text(account_name(account, mostly->callers[i])));
+				      json_text_value(account_name(account, mostly->callers[i])));
 	json_add(object, "callers", callers);
 	return object;
 }

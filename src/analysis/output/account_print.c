@@ -67,7 +67,7 @@ static void account_print_sentence(FILE *file, const struct account *account)
 		fputs("?\n", file);
 		return;
 	}
-	length = headline_length(printable(text));
+	length = headline_length(text_make_printable(text));
 	rest = text + length;
 	rest += strspn(rest, ";, ");
 	text[length] = '\0';
@@ -145,8 +145,8 @@ static void account_print_latency(FILE *file, const struct facts *facts)
 		fprintf(file, "  %-12s %s\n", "timer", CLEAN_TO(80, facts->function));
 	if (facts->spike.late_tid)
 		fprintf(file, "  %-12s %s\n", "late",
-			CLEAN(task_format(task, sizeof(task), false, facts->spike.late_comm,
-					  facts->spike.late_pid, facts->spike.late_tid)));
+			CLEAN(task_format_name(task, sizeof(task), false, facts->spike.late_comm,
+					       facts->spike.late_pid, facts->spike.late_tid)));
 	/* Of a report for another CPU, the task that ran there; of the thread itself, the same. */
 	if ((facts->spike.idle || facts->spike.tid || facts->spike.comm[0]) &&
 	    !(facts_is_reported(facts) && facts->spike.late_tid))

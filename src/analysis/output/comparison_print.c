@@ -260,7 +260,7 @@ static json_object *compared_node_json(const struct comparison *comparison,
 	json_object *object = compared_time_json(&compared->self);
 
 	json_add_text(object, "kind", span_kind_name((enum span_kind)node->kind));
-	json_add_text(object, "name", name ? printable(name) : NULL);
+	json_add_text(object, "name", name ? text_make_printable(name) : NULL);
 	json_add_u64(object, "calls", node->count);
 	json_add_u64(object, "activations", compared->seen);
 	return object;
@@ -312,7 +312,7 @@ json_object *comparison_json(const struct comparison *comparison, size_t top, bo
 	_cleanup_free_ char *sentence = comparison_sentence(comparison);
 	json_object *object = json_object_new_object(), *list;
 
-	json_add_text(object, "sentence", sentence ? printable(sentence) : NULL);
+	json_add_text(object, "sentence", sentence ? text_make_printable(sentence) : NULL);
 	json_add_name(object, "there", comparison->there.capture);
 	json_add_name(object, "there_sentence", comparison->there.sentence);
 	json_add_bool(object, "same_timer", comparison->same_timer);

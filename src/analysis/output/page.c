@@ -206,9 +206,9 @@ static json_object *new_page_histogram(const struct account *account)
 	object = json_object_new_object();
 	rows = json_object_new_array();
 	for (size_t i = 0; i < statistics->nr; i++)
-		json_object_array_add(rows, json_bucket(statistics->rows[i].low_ns,
-							statistics->rows[i].high_ns,
-							statistics->rows[i].count));
+		json_object_array_add(rows, json_bucket_row(statistics->rows[i].low_ns,
+							    statistics->rows[i].high_ns,
+							    statistics->rows[i].count));
 	json_add(object, "rows", rows);
 	json_add(object, "cpu", statistics->cpu < 0 ? NULL : json_object_new_int(statistics->cpu));
 	json_add_u64(object, "count", statistics->count);
@@ -283,7 +283,8 @@ int html_report_write(FILE *file, const struct account *account,
 	for (uint32_t i = 0; i < names_count(spans->names); i++) {
 		_cleanup_free_ char *name = strdup(names_get(spans->names, i));
 
-		json_object_array_add(names, json_object_new_string(name ? printable(name) : ""));
+		json_object_array_add(
+			names, json_object_new_string(name ? text_make_printable(name) : ""));
 	}
 	json_add(chart, "kinds", kinds);
 	json_add(chart, "names", names);

@@ -86,7 +86,7 @@ static void look_ahead_to_time(struct timing *timing)
 		if (!read_next_packet(at, timing->limit, &walk, &packet) ||
 		    packet.type == PT_PACKET_OVF)
 			return;
-		now = pt_walk_now(&walk);
+		now = pt_walk_current_tsc(&walk);
 		pt_walk_packet(&walk, &packet);
 		if (packet.type == PT_PACKET_CYC)
 			cycles += packet.value;
@@ -100,7 +100,7 @@ static void look_ahead_to_time(struct timing *timing)
 
 uint64_t timing_now(const struct timing *timing)
 {
-	uint64_t tsc = pt_walk_now(&timing->walk);
+	uint64_t tsc = pt_walk_current_tsc(&timing->walk);
 
 	if (!timing->walk.synced)
 		return 0;

@@ -24,7 +24,7 @@ bool trace_find_point(const struct trace_queue *queue, size_t size, size_t from,
 	struct pt_psb psb;
 
 	do {
-		if (!pt_scan_psb(queue->bytes, size, from, &psb))
+		if (!pt_psb_find_timed(queue->bytes, size, from, &psb))
 			return false;
 		from = psb.offset + PT_PSB_LEN;
 	} while (timed && !psb.tsc);
@@ -40,8 +40,7 @@ static bool find_last_psb(const struct trace_queue *queue, size_t begin, size_t 
 	size_t end = size - before < LOOK_AHEAD ? size : before + LOOK_AHEAD;
 	bool found = false;
 
-	for (; pt_scan_find(queue->bytes, end, begin, &at) && at < before;
-	     begin = at + PT_PSB_LEN) {
+	for (; pt_psb_find(queue->bytes, end, begin, &at) && at < before; begin = at + PT_PSB_LEN) {
 		*offset = at;
 		found = true;
 	}
@@ -58,7 +57,7 @@ bool trace_find_point_before(const struct trace_queue *queue, size_t before, boo
 
 		before = begin;
 		while (find_last_psb(queue, begin, until, &offset)) {
-			pt_scan_psb(queue->bytes, queue->size, offset, &psb);
+			pt_psb_find_timed(queue->bytes, queue->size, offset, &psb);
 			if (psb.tsc || !timed) {
 				make_trace_point(point, &psb, queue->near);
 				return true;

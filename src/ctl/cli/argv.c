@@ -49,8 +49,8 @@ static bool shell_word_is_printable(const char *s)
 	uint32_t code;
 
 	for (; *s; s += length) {
-		length = utf8_decode(s, &code);
-		if (!length || !printable_code(code))
+		length = utf8_decode_character(s, &code);
+		if (!length || !is_printable_code(code))
 			return false;
 	}
 	return true;

@@ -171,7 +171,7 @@ void console_log_message(struct console *con, enum perf_poke_log_level level, co
 	if (!line)
 		return;
 	console_clear_status(con);
-	printable(line);
+	text_make_printable(line);
 	console_put_job(con,
 			(struct outlet_job){
 				.write = con->log.kind ? console_write_log : console_write_message,
@@ -302,8 +302,8 @@ static char *json_escape_line(const char *json)
 	if (!file)
 		return NULL;
 	for (; *json; json += length) {
-		length = utf8_decode(json, &code);
-		if (length && printable_code(code))
+		length = utf8_decode_character(json, &code);
+		if (length && is_printable_code(code))
 			fwrite(json, 1, length, file);
 		else if (length && code > UINT16_MAX)
 			fprintf(file, "\\u%04x\\u%04x", 0xd7c0 + (code >> 10),

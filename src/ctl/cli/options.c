@@ -35,7 +35,7 @@ static int option_parse_choice(const struct option_spec *spec, const char *value
 	const struct perf_poke_choice *choice;
 
 	for (size_t i = 0; (choice = options_get_choice(spec, i)); i++) {
-		explain_list(&names, choice->name);
+		text_list_append(&names, choice->name);
 		if (strcmp(value, choice->name))
 			continue;
 		*target = choice->value;
@@ -147,7 +147,7 @@ static int parser_explain_unknown(struct parser *p, const char *word)
 
 		snprintf(dashed, sizeof(dashed), "--%s", name ?: "");
 		if (name && !strncmp(dashed, word, (size_t)length))
-			explain_list(&names, dashed);
+			text_list_append(&names, dashed);
 	}
 	if (names)
 		return say_why(p->error, -EINVAL, "%.*s: ambiguous (use %s)", length, word, names);
@@ -410,7 +410,7 @@ static enum exit_code command_explain_unknown(struct console *con,
 
 	for (size_t i = 0; commands[i]; i++) {
 		if (commands[i]->summary)
-			explain_list(&names, commands[i]->name);
+			text_list_append(&names, commands[i]->name);
 	}
 	console_error(con, "'%s': no such command (use %s)", name, names ?: "--help");
 	return EXIT_USAGE;

@@ -102,7 +102,7 @@ int perf_tool_lines(char *const *argv, bool errors, void (*take)(void *ctx, char
 		line[strcspn(line, "\n")] = '\0';
 		take(ctx, line);
 	}
-	r = pid_wait(pid, &status);
+	r = pid_wait_for_exit(pid, &status);
 	if (r)
 		return r;
 	if (!WIFEXITED(status))
@@ -120,7 +120,7 @@ static void keep_first_line(void *ctx, char *line)
 	struct first_line *first = ctx;
 
 	if (!*first->text)
-		printable_copy(first->text, first->size, line);
+		text_copy_printable(first->text, first->size, line);
 }
 
 /* Runs a program and keeps its first line, truncated. Returns its exit status or a negative errno.

@@ -159,7 +159,7 @@ static void json_add_places(json_object *object, const struct group *group)
 	json_object *hosts = json_object_new_array(), *cpus = json_object_new_array();
 
 	for (size_t i = 0; i < group->nr_hosts; i++)
-		json_object_array_add(hosts, json_text(group->hosts[i]));
+		json_object_array_add(hosts, json_text_value(group->hosts[i]));
 	for (size_t i = 0; i < group->nr_cpus; i++)
 		json_object_array_add(cpus, json_object_new_int(group->cpus[i]));
 	json_add(object, "hosts", hosts);
@@ -189,7 +189,7 @@ static json_object *new_group_line(const struct causes *causes, const struct gro
 	json_add_text(object, "fingerprint", group->fingerprint.id);
 	json_add_text(object, "cause", text);
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
-		json_add(object, parts[i], json_object_get(json_find(fingerprint, parts[i])));
+		json_add(object, parts[i], json_object_get(json_find_value(fingerprint, parts[i])));
 	json_add_u64(object, "count", group->count);
 	json_add(object, "share", json_object_new_double(share_of_captures(causes, group)));
 	json_add_u64(object, "worst_ns", group->worst->latency_ns);

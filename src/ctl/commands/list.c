@@ -237,8 +237,8 @@ static void print_list_entry(FILE *out, const struct list_entry *entry, bool why
 
 	format_local_time(when, sizeof(when), capture->wall_ns);
 	if (spike->idle || *spike->comm)
-		task_format(task, sizeof(task), spike->idle, CLEAN(spike->comm), spike->tid,
-			    spike->tid);
+		task_format_name(task, sizeof(task), spike->idle, CLEAN(spike->comm), spike->tid,
+				 spike->tid);
 	if (spike->cpu >= 0)
 		snprintf(cpu, sizeof(cpu), "%d", spike->cpu);
 	fprintf(out, "%-23s %4s %8s  %-20s %-8s %8s  %s\n", when, cpu,
@@ -292,7 +292,7 @@ static json_object *new_capture_line(const struct list_entry *entry, bool why)
 	json_add_name(object, "fingerprint", entry->verdict.fingerprint.id);
 	for (size_t i = 0; why && i < ARRAY_SIZE(reasons); i++)
 		json_add(object, reasons[i],
-			 json_object_get(json_find(entry->verdict.json, reasons[i])));
+			 json_object_get(json_find_value(entry->verdict.json, reasons[i])));
 	return object;
 }
 

@@ -145,7 +145,7 @@ static void print_session_path(FILE *file, const char *what, const char *path)
 	_cleanup_free_ char *copy = strdup(path);
 
 	if (copy && *copy)
-		fprintf(file, "  %-10s %s\n", what, printable(copy));
+		fprintf(file, "  %-10s %s\n", what, text_make_printable(copy));
 }
 
 void status_print_session(FILE *file, const struct perf_poke_session *session)

@@ -184,7 +184,7 @@ static void load_kill_process(pid_t *pid)
 	if (!*pid)
 		return;
 	kill(*pid, SIGKILL);
-	pid_wait(*pid, NULL);
+	pid_wait_for_exit(*pid, NULL);
 	*pid = 0;
 }
 

@@ -296,7 +296,7 @@ static void perf_script_read_line(void *ctx, char *line)
 	if (strstr(line, "instruction trace error"))
 		capture->perf_errors++;
 	else if (!strncmp(line, "Error", 5) || strstr(line, "failed to"))
-		printable_copy(capture->perf_said, sizeof(capture->perf_said), line);
+		text_copy_printable(capture->perf_said, sizeof(capture->perf_said), line);
 }
 
 /* Shows the time during which the timer was late. */

@@ -78,13 +78,13 @@ static int hook_start_command(struct hook_commands *commands, struct hook_run *r
 		return r;
 	run->end_ns = clock_ns(CLOCK_MONOTONIC) + HOOK_COMMAND_NS;
 	run->late = false;
-	run->pidfd = pidfd_of(run->pid);
+	run->pidfd = pidfd_open_process(run->pid);
 	if (run->pidfd >= 0)
 		return 0;
 	r = run->pidfd;
 	run->pidfd = -1;
 	kill(-run->pid, SIGKILL);
-	pid_wait(run->pid, NULL);
+	pid_wait_for_exit(run->pid, NULL);
 	return r;
 }
 
@@ -107,7 +107,7 @@ static void hook_reap_command(struct hook_commands *commands, struct console *co
 
 	/* Includes processes it left running. Its PID stays reserved until it is reaped. */
 	kill(-run->pid, SIGKILL);
-	pidfd_wait(run->pidfd, &status, 0);
+	pidfd_wait_for_exit(run->pidfd, &status, 0);
 	closep(&run->pidfd);
 	if (run->late)
 		hook_warn_failure(commands, con, capture, "killed after 60 s", 0);
@@ -125,7 +125,7 @@ static void hook_handle_run(struct hook_commands *commands, struct console *con,
 
 	if (run->pidfd < 0)
 		return;
-	if (pidfd_wait(run->pidfd, &status, WNOHANG | WNOWAIT) > 0) {
+	if (pidfd_wait_for_exit(run->pidfd, &status, WNOHANG | WNOWAIT) > 0) {
 		hook_reap_command(commands, con, run);
 	} else if (!run->late && clock_ns(CLOCK_MONOTONIC) >= run->end_ns) {
 		/* A file system that hangs keeps it alive. */
@@ -267,7 +267,7 @@ static int make_hook_fields(const struct capture_hooks *f, const struct perf_pok
 	argv_builder_add(&words, "PERF_POKE_TASK=%.*s", (int)sizeof(spike->comm), spike->comm);
 	if (cause) {
 		/* The time in capture.json, so that all outputs agree. */
-		json_number(json_find(cause, "first_ns"), &wall_ns);
+		json_read_number(json_find_value(cause, "first_ns"), &wall_ns);
 		argv_builder_add(&words, "PERF_POKE_FINGERPRINT=%s",
 				 json_text_of(cause, "fingerprint"));
 		argv_builder_add(&words, "PERF_POKE_CAUSE=%s", json_text_of(cause, "cause"));

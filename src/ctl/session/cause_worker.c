@@ -41,14 +41,14 @@ static int cause_worker_start(struct cause_worker *worker)
 		cause_worker_close_files(worker);
 		return r;
 	}
-	worker->pidfd = pidfd_of(pid);
+	worker->pidfd = pidfd_open_process(pid);
 	if (worker->pidfd >= 0)
 		return 0;
 	r = worker->pidfd;
 	worker->pidfd = -1;
 	cause_worker_close_files(worker);
 	kill(pid, SIGKILL);
-	pid_wait(pid, NULL);
+	pid_wait_for_exit(pid, NULL);
 	return r;
 }
 
@@ -99,13 +99,15 @@ static char *read_error_line(int fd)
 		return NULL;
 	text[nr] = '\0';
 	text[strcspn(text, "\n")] = '\0';
-	return strdup(printable(text) + (has_prefix(text, program) ? strlen(program) : 0));
+	return strdup(text_make_printable(text) +
+		      (has_prefix(text, program) ? strlen(program) : 0));
 }
 
 int cause_worker_next(struct cause_worker *worker, char **path, enum cause_verdict *verdict,
 		      json_object **cause, char **why)
 {
-	int status, r = worker->pidfd < 0 ? -EAGAIN : pidfd_wait(worker->pidfd, &status, WNOHANG);
+	int status, r = worker->pidfd < 0 ? -EAGAIN
+					  : pidfd_wait_for_exit(worker->pidfd, &status, WNOHANG);
 
 	if (r <= 0)
 		return r ?: -EAGAIN;

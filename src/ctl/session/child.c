@@ -154,12 +154,12 @@ int child_process_prepare(struct child_process *child, const struct child_proces
 		child_process_exec(child, gate, control, ack, parent);
 	if (!r) {
 		/* The child is not reaped yet, so its PID cannot have been reused. */
-		child->pidfd = pidfd_of(child->pid);
+		child->pidfd = pidfd_open_process(child->pid);
 		if (child->pidfd < 0) {
 			r = child->pidfd;
 			/* Closing the gate makes the child exit. */
 			closep(&child->gate);
-			pid_wait(child->pid, NULL);
+			pid_wait_for_exit(child->pid, NULL);
 		}
 	}
 	if (r) {
@@ -246,7 +246,7 @@ static int child_await_handler(struct child_process *child, int interrupt, uint6
 	const uint64_t bit = UINT64_C(1) << (child->config->signal - 1);
 	char mask[32];
 
-	while (task_status(child->pid, "SigCgt", mask, sizeof(mask)) ||
+	while (task_read_status(child->pid, "SigCgt", mask, sizeof(mask)) ||
 	       !(strtoull(mask, NULL, 16) & bit)) {
 		uint64_t now = clock_ns(CLOCK_MONOTONIC);
 		int r;
@@ -290,7 +290,7 @@ static const char *format_child_status(char *buf, size_t size, int status)
 static void child_reap_status(struct child_process *child, int options)
 {
 	if (!child->ended)
-		child->ended = pidfd_wait(child->pidfd, &child->status, options) > 0;
+		child->ended = pidfd_wait_for_exit(child->pidfd, &child->status, options) > 0;
 }
 
 static int report_not_ready(struct child_process *child, int r)

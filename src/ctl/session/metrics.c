@@ -42,7 +42,7 @@ static void metrics_put_label(FILE *file, const char *name, const char *value)
 	_cleanup_free_ char *text = strdup(value);
 
 	fprintf(file, "%s=\"", name);
-	for (const char *c = text ? utf8_repair(text) : ""; *c; c++) {
+	for (const char *c = text ? utf8_repair_text(text) : ""; *c; c++) {
 		if (*c == '\n')
 			fputs("\\n", file);
 		else if (*c == '"' || *c == '\\')

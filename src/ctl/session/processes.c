@@ -140,7 +140,7 @@ static int fill_standard_streams(void)
 static enum exit_code wait_child_ended(pid_t pid, struct console *con)
 {
 	int status;
-	int r = pid_wait(pid, &status);
+	int r = pid_wait_for_exit(pid, &status);
 
 	if (r) {
 		console_error(con, "--detach: cannot wait for the session: %s", strerror(-r));
@@ -342,5 +342,5 @@ void spawn_kill_process(int pidfd)
 	pidfd_signal(pidfd, SIGKILL);
 	while (poll(&ended, 1, KILL_MS) < 0 && errno == EINTR)
 		;
-	pidfd_wait(pidfd, &status, WNOHANG);
+	pidfd_wait_for_exit(pidfd, &status, WNOHANG);
 }

@@ -120,8 +120,8 @@ static json_object *json_new_result_row(const struct result_row *row)
 	for (size_t i = 0; i < row->nr_buckets; i++) {
 		const struct perf_poke_bucket *bucket = &row->buckets[i];
 
-		json_object_array_add(histogram,
-				      json_bucket(bucket->low_ns, bucket->high_ns, bucket->count));
+		json_object_array_add(
+			histogram, json_bucket_row(bucket->low_ns, bucket->high_ns, bucket->count));
 	}
 	json_add(object, "histogram", histogram);
 	return object;
@@ -135,11 +135,11 @@ static json_object *json_new_perf_result(const struct result_perf *perf)
 
 	json_add_int(object, "pid", perf->pid);
 	for (char **word = perf->command; *word; word++)
-		json_object_array_add(command, json_text(*word));
+		json_object_array_add(command, json_text_value(*word));
 	json_add(object, "command", command);
 	json_add_int(object, "status", perf->status);
 	for (size_t i = 0; i < perf->data.nr; i++)
-		json_object_array_add(data, json_text(perf->data.files[i].path));
+		json_object_array_add(data, json_text_value(perf->data.files[i].path));
 	json_add(object, "data", data);
 	return object;
 }

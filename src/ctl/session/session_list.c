@@ -75,7 +75,7 @@ static enum exit_code session_list_refuse_many(const struct session_list *list, 
 
 	for (size_t i = 0; i < list->nr; i++) {
 		if (list->entries[i].alive)
-			explain_list(&names, list->entries[i].name);
+			text_list_append(&names, list->entries[i].name);
 	}
 	console_error(con, "SESSION is required: several are alive (use %s)", names);
 	return EXIT_USAGE;

@@ -127,7 +127,8 @@ static void summary_print_spike(FILE *file, const struct perf_poke_spike *spike)
 		fprintf(file, "  %-12s poked\n", "reason");
 		return;
 	}
-	task_format(task, sizeof(task), spike->idle, CLEAN(spike->comm), spike->pid, spike->tid);
+	task_format_name(task, sizeof(task), spike->idle, CLEAN(spike->comm), spike->pid,
+			 spike->tid);
 	fprintf(file, "  %-12s %s on CPU %d%s", "latency", FORMAT_TIME(spike->latency_ns),
 		spike->cpu, format_ran_cpu(ran, sizeof(ran), spike));
 	if (spike->kind)

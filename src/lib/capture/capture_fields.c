@@ -240,8 +240,8 @@ static struct json_object *histogram_buckets_json(const struct perf_poke_bucket 
 	struct json_object *json = json_object_new_array();
 
 	for (size_t i = 0; i < nr; i++)
-		json_object_array_add(
-			json, json_bucket(buckets[i].low_ns, buckets[i].high_ns, buckets[i].count));
+		json_object_array_add(json, json_bucket_row(buckets[i].low_ns, buckets[i].high_ns,
+							    buckets[i].count));
 	return json;
 }
 
@@ -257,7 +257,7 @@ static struct json_object *char_array_json(const char *chars, const struct field
 {
 	_cleanup_free_ char *text = strndup(chars, field->size);
 
-	return text && (*text || !field->null) ? json_text(text) : NULL;
+	return text && (*text || !field->null) ? json_text_value(text) : NULL;
 }
 
 static struct json_object *utc_date_json(uint64_t wall_ns)
@@ -293,13 +293,13 @@ static struct json_object *field_value_json(const struct field *field,
 	case FIELD_CHARS:
 		return char_array_json(at, field);
 	case FIELD_STRING:
-		return json_text(*(const char *const *)at);
+		return json_text_value(*(const char *const *)at);
 	case FIELD_KIND:
 		return capture->spike->poked
 			       ? NULL
-			       : json_text(trigger_row_name(*(const unsigned int *)at));
+			       : json_text_value(trigger_row_name(*(const unsigned int *)at));
 	case FIELD_POLICY:
-		return json_text(sched_policy_name(*(const int *)at));
+		return json_text_value(sched_policy_name(*(const int *)at));
 	case FIELD_DATE:
 		return in_line ? json_object_new_uint64(*(const uint64_t *)at)
 			       : utc_date_json(*(const uint64_t *)at);
@@ -385,7 +385,7 @@ static bool field_read_frame(struct json_object *row, struct perf_poke_frame *fr
 	frame->user = json_object_get_boolean(user);
 	frame->symbol = json_name_or_null(row, "symbol");
 	frame->file = json_name_or_null(row, frame->user ? "file" : "module");
-	if (!json_number(json_find(row, "offset"), &frame->offset))
+	if (!json_read_number(json_find_value(row, "offset"), &frame->offset))
 		frame->offset = 0;
 	while (frame->build_id_size < sizeof(frame->build_id) && sscanf(id, "%2x", &byte) == 1) {
 		frame->build_id[frame->build_id_size++] = (uint8_t)byte;
@@ -466,7 +466,7 @@ static int field_read_policy(const char *name)
 static int field_read_number(struct json_object *value, const struct field *field, uint64_t *number,
 			     char **why)
 {
-	if (value && !json_number(value, number))
+	if (value && !json_read_number(value, number))
 		return say_why(why, -EINVAL, "%s is not a non-negative integer", field->path);
 	if (!value && field->required)
 		return say_why(why, -EINVAL, "%s is missing", field->path);
@@ -487,7 +487,7 @@ static int field_read_string(struct json_object *json, const struct field *field
 static int field_read_value(struct json_object *json, const struct field *field, char *base,
 			    char **why)
 {
-	struct json_object *value = json_find(json, field->path);
+	struct json_object *value = json_find_value(json, field->path);
 	void *at = base + field->offset;
 
 	switch (field->type) {
@@ -500,7 +500,7 @@ static int field_read_value(struct json_object *json, const struct field *field,
 			json_object_is_type(value, json_type_int) ? json_object_get_int(value) : 0;
 		return 0;
 	case FIELD_TASK:
-		return !value || json_task(value, at)
+		return !value || json_read_task_id(value, at)
 			       ? 0
 			       : say_why(why, -EINVAL, "%s is not a task id", field->path);
 	case FIELD_CPU:
@@ -558,9 +558,9 @@ int capture_fields_read(struct json_object *json, struct perf_poke_capture *capt
 		if (err)
 			return err;
 	}
-	spike->has_noise = json_find(json, "spike.noise");
+	spike->has_noise = json_find_value(json, "spike.noise");
 	/* Earlier versions recorded only interrupts, which run on the CPU of their timer. */
-	if (!json_find(json, "spike.ran_cpu"))
+	if (!json_find_value(json, "spike.ran_cpu"))
 		spike->ran_cpu = spike->cpu;
 	return 0;
 }

@@ -46,9 +46,9 @@ static bool saved_read_bucket(json_object *row, uint64_t after, struct perf_poke
 		return false;
 	high = json_object_array_get_idx(row, 1);
 	bucket->high_ns = UINT64_MAX;
-	return json_number(json_object_array_get_idx(row, 0), &bucket->low_ns) &&
-	       (!high || json_number(high, &bucket->high_ns)) &&
-	       json_number(json_object_array_get_idx(row, 2), &bucket->count) &&
+	return json_read_number(json_object_array_get_idx(row, 0), &bucket->low_ns) &&
+	       (!high || json_read_number(high, &bucket->high_ns)) &&
+	       json_read_number(json_object_array_get_idx(row, 2), &bucket->count) &&
 	       bucket->low_ns >= after && bucket->low_ns < bucket->high_ns;
 }
 
@@ -57,7 +57,7 @@ static bool saved_read_bucket(json_object *row, uint64_t after, struct perf_poke
 static int saved_read_buckets(struct saved *saved, char **why)
 {
 	static const char path[] = "statistics.histogram";
-	json_object *list = json_find(saved->json, path);
+	json_object *list = json_find_value(saved->json, path);
 	uint64_t after = 0;
 	size_t nr;
 
@@ -78,7 +78,7 @@ static int saved_read_buckets(struct saved *saved, char **why)
 		after = saved->buckets[i].high_ns;
 	}
 	saved->told.nr_buckets = nr;
-	json_object_object_del(json_find(saved->json, "statistics"), "histogram");
+	json_object_object_del(json_find_value(saved->json, "statistics"), "histogram");
 	return 0;
 }
 
@@ -90,7 +90,7 @@ int perf_poke__capture_open(const struct perf_poke_capture **capture, const char
 	const struct log log = {};
 	int r = fd < 0 ? -errno : 0;
 
-	log_enter();
+	last_error_clear();
 	if (!saved || (!r && !(saved->told.path = saved->path = strdup(path))))
 		r = -ENOMEM;
 	if (!r)
@@ -105,11 +105,11 @@ int perf_poke__capture_open(const struct perf_poke_capture **capture, const char
 		r = saved_read_buckets(saved, &why);
 	if (r) {
 		log_error(&log, r, "%s/" FILE_NAME ": %s", path, why ?: strerror(-r));
-		return log_leave(r);
+		return last_error_return(r);
 	}
 	saved->told.size = tree_size(fd, "perf.data").all;
 	*capture = &TAKE_PTR(saved)->told;
-	return log_leave(0);
+	return last_error_return(0);
 }
 
 void perf_poke__capture_close(const struct perf_poke_capture *capture)
@@ -119,7 +119,7 @@ void perf_poke__capture_close(const struct perf_poke_capture *capture)
 
 static json_object *capture_find_json(const struct perf_poke_capture *capture, const char *path)
 {
-	return json_find(((const struct saved *)capture)->json, path);
+	return json_find_value(((const struct saved *)capture)->json, path);
 }
 
 int perf_poke__capture_number(const struct perf_poke_capture *capture, const char *path,
@@ -132,7 +132,7 @@ int perf_poke__capture_number(const struct perf_poke_capture *capture, const cha
 		return -ENOENT;
 	if (json_object_is_type(found, json_type_boolean))
 		number = (uint64_t)json_object_get_boolean(found);
-	else if (!json_number(found, &number))
+	else if (!json_read_number(found, &number))
 		return -EINVAL;
 	*value = number;
 	return 0;

@@ -106,7 +106,7 @@ static int output_try_work(struct output *output)
 	if (tree_is_removed(fd))
 		return -EAGAIN;
 	/* File systems that have no owners do without: there, nothing is swept. */
-	(void)tree_mark(fd);
+	(void)tree_mark_own(fd);
 	output->work = TAKE_FD(fd);
 	return 0;
 }
@@ -145,7 +145,7 @@ static int output_open_checked(struct output *output, const struct log *log)
 	err = output_check_parents(output, log);
 	if (err)
 		return err;
-	tree_sweep(output->fd, OUTPUT_WORK, true);
+	tree_remove_leftovers(output->fd, OUTPUT_WORK, true);
 	err = output_make_work(output);
 	return err ? output_log_error(output, err, "write to", log) : 0;
 }

@@ -57,10 +57,10 @@ static void spike_find_late_thread(struct perf_poke_spike *spike)
 	char comm[TASK_COMM_SIZE], tgid[16];
 	struct scheduling scheduling;
 
-	if (!spike->late_tid || spike->late_comm[0] || task_comm(spike->late_tid, comm))
+	if (!spike->late_tid || spike->late_comm[0] || task_read_comm(spike->late_tid, comm))
 		return;
 	snprintf(spike->late_comm, sizeof(spike->late_comm), "%s", comm);
-	if (!task_status(spike->late_tid, "Tgid", tgid, sizeof(tgid)))
+	if (!task_read_status(spike->late_tid, "Tgid", tgid, sizeof(tgid)))
 		spike->late_pid = atoi(tgid);
 	if (!scheduling_get(spike->late_tid, &scheduling)) {
 		spike->late_policy = (int)scheduling.policy;
@@ -241,7 +241,7 @@ bool spike_complete(const struct capture_env *env, struct capture *capture)
 		spike_take_holder(env, capture, stacks);
 		spike->irqs_off = spike_find_irqs_off(env, spike);
 		if (spike->kind == PERF_POKE_TRIGGER_IRQ)
-			hardware_narrow(&capture->hardware, stacks->steal_ns);
+			hardware_set_late_steal(&capture->hardware, stacks->steal_ns);
 	}
 	/* An unknown function does not fail the capture. */
 	if (place.address && !capture_symbols_find(env->symbols, &place, 1) &&

@@ -15,12 +15,12 @@
 static int target_open_pidfd(struct target *target)
 {
 	char text[32];
-	int err = task_status(target->tid, "Tgid", text, sizeof(text));
+	int err = task_read_status(target->tid, "Tgid", text, sizeof(text));
 
 	if (err)
 		return err;
 	target->tgid = atoi(text);
-	target->pidfd = pidfd_of(target->tgid);
+	target->pidfd = pidfd_open_process(target->tgid);
 	if (target->pidfd >= 0)
 		return 0;
 	/* -EINVAL: the PID is now a thread's. */
@@ -35,14 +35,14 @@ static int target_identify(struct target *target, uint64_t *caught)
 
 	err = trigger_find_task(target->tid, &target->task);
 	if (!err)
-		err = task_status(target->tid, "Name", target->comm, sizeof(target->comm));
+		err = task_read_status(target->tid, "Name", target->comm, sizeof(target->comm));
 	if (!err)
-		err = task_status(target->tid, "SigCgt", text, sizeof(text));
+		err = task_read_status(target->tid, "SigCgt", text, sizeof(text));
 	if (err)
 		return err;
-	utf8_repair(target->comm);
+	utf8_repair_text(target->comm);
 	*caught = strtoull(text, NULL, 16);
-	err = task_status(target->tid, "Tgid", text, sizeof(text));
+	err = task_read_status(target->tid, "Tgid", text, sizeof(text));
 	if (!err && atoi(text) != target->tgid)
 		err = -ESRCH;
 	return err ? err : pidfd_signal(target->pidfd, 0);

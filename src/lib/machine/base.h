@@ -27,15 +27,16 @@ void log_write(const struct log *log, enum perf_poke_log_level level, const char
 /* Logs why something failed and returns `error`, for use in a return statement. */
 int log_error(const struct log *log, int error, const char *format, ...) _printf_(3, 4);
 
-/* Enclose a function whose error perf_poke__last_error() returns. log_leave() returns ret. */
-void log_enter(void);
-int log_leave(int ret);
+/* Enclose a function whose error perf_poke__last_error() returns. last_error_return() returns ret.
+ */
+void last_error_clear(void);
+int last_error_return(int ret);
 
-/* Until log_release(), logs libbpf's messages of this thread as debug messages. libbpf has one
- * print function for the process: messages of other threads still go to the caller's, which
- * log_release() restores. */
-void log_capture(const struct log *log);
-void log_release(void);
+/* Until log_release_libbpf(), logs libbpf's messages of this thread as debug messages. libbpf has
+ * one print function for the process: messages of other threads still go to the caller's, which
+ * log_release_libbpf() restores. */
+void log_capture_libbpf(const struct log *log);
+void log_release_libbpf(void);
 
 /* Rows of perf_poke__check(): a capability, how to probe it, and what to do without it. */
 
@@ -54,10 +55,10 @@ struct probe {
 	const char *purpose; /* NULL: the help of the choice */
 };
 
-void probe_say(struct probe_detail *detail, const char *format, ...) _printf_(2, 3);
+void probe_set_detail(struct probe_detail *detail, const char *format, ...) _printf_(2, 3);
 
 /* A log that keeps the first error message as the detail. */
-struct log probe_log(struct probe_detail *detail);
+struct log probe_detail_log(struct probe_detail *detail);
 
 /* Whether the kernel's BTF has a function of this name. */
 bool kfunc_exists(const char *name);
@@ -79,10 +80,10 @@ bool caps_locked_down(void);
 struct bpf_map;
 
 /* `size` rounded up to whole pages. */
-size_t map_memory_pages(size_t size);
+size_t page_aligned_size(size_t size);
 
 /* The caller unmaps the *size bytes at *ret. */
-int map_memory(void **ret, size_t *size, const struct bpf_map *map);
+int bpf_map_memory(void **ret, size_t *size, const struct bpf_map *map);
 
 /* Kernel symbols, read from /proc/kallsyms at each call. */
 struct symbol_range {
@@ -147,7 +148,7 @@ uint64_t tracefs_printk_id(void);
 /* TSC, the clock of Intel PT, and its conversion to perf's clock. */
 
 /* 1 on architectures without TSC, which have no Intel PT either. */
-static inline uint64_t tsc_read(void)
+static inline uint64_t tsc_read_counter(void)
 {
 #ifdef __x86_64__
 	return __builtin_ia32_rdtsc();
@@ -185,7 +186,7 @@ static inline uint64_t tsc_to_perf_ns(const struct perf_event_mmap_page *page, u
 }
 
 /* Extends the 56 bits that Intel PT records. `later` is a TSC within a few years of it. */
-static inline uint64_t tsc_extend(uint64_t tsc56, uint64_t later)
+static inline uint64_t tsc_extend_56_bits(uint64_t tsc56, uint64_t later)
 {
 	const uint64_t mask = (1ULL << 56) - 1;
 	uint64_t tsc = (later & ~mask) | tsc56;
@@ -258,13 +259,13 @@ int hardware_open(struct hardware **ret, const int *cpus, size_t nr_cpus);
 void hardware_free(struct hardware *hardware);
 
 /* Restarts the counts of a CPU; negative: of all. */
-void hardware_arm(struct hardware *hardware, int cpu);
+void hardware_restart_counts(struct hardware *hardware, int cpu);
 
 /* The increase since then, and the time. All unknown if the CPU is negative or not watched. */
-struct hardware_counts hardware_take(struct hardware *hardware, int cpu);
+struct hardware_counts hardware_read_rise(struct hardware *hardware, int cpu);
 
 /* at_spike: steal time since boot, as known to the scheduler at the spike. */
-void hardware_narrow(struct hardware_counts *rise, uint64_t at_spike);
+void hardware_set_late_steal(struct hardware_counts *rise, uint64_t at_spike);
 
 /* Includes the idle states of the CPU. */
 struct json_object *hardware_json(const struct hardware_counts *rise, int cpu);
@@ -276,13 +277,13 @@ struct perf_cpu_map;
 struct perf_evsel;
 
 /* Call before any other function of libperf: reads the page size and silences libperf. */
-void evsel_init(void);
+void evsel_init_libperf(void);
 
 /* Raises the soft limit of open files to the hard limit: each event takes a descriptor per CPU. */
 void evsel_raise_nofile(void);
 
 /* Opens a per-CPU event on each CPU of the map, with close-on-exec. */
-int evsel_open(struct perf_evsel *evsel, struct perf_cpu_map *cpus);
+int evsel_open_on_cpus(struct perf_evsel *evsel, struct perf_cpu_map *cpus);
 
 /* The descriptor on the nth CPU of the map. */
 int evsel_fd(struct perf_evsel *evsel, size_t cpu);

@@ -28,7 +28,7 @@ static void init_libperf(void)
 }
 
 /* libperf has global variables, which sessions in several threads share. */
-void evsel_init(void)
+void evsel_init_libperf(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -58,7 +58,7 @@ static int evsel_open_on_cpu(struct perf_evsel *evsel, int index, int cpu)
 
 /* perf_evsel__open() does not set close-on-exec. A child forked by another thread would keep the
  * event open, and Intel PT allows one user at a time. */
-int evsel_open(struct perf_evsel *evsel, struct perf_cpu_map *cpus)
+int evsel_open_on_cpus(struct perf_evsel *evsel, struct perf_cpu_map *cpus)
 {
 	/* int or unsigned, depending on libperf's version. */
 	int nr = (int)perf_cpu_map__nr(cpus);

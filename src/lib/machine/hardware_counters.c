@@ -88,13 +88,13 @@ static struct hardware_bpf *load_hardware_bpf(void)
 	const struct log none = {};
 	struct hardware_bpf *bpf;
 
-	log_capture(&none);
+	log_capture_libbpf(&none);
 	bpf = hardware_bpf__open_and_load();
 	if (bpf && find_run_queues(bpf)) {
 		hardware_bpf__destroy(bpf);
 		bpf = NULL;
 	}
-	log_release();
+	log_release_libbpf();
 	return bpf;
 }
 
@@ -179,7 +179,7 @@ static struct hardware_counts read_cpu_counts(const struct hardware *hardware,
 	return now;
 }
 
-void hardware_arm(struct hardware *hardware, int cpu)
+void hardware_restart_counts(struct hardware *hardware, int cpu)
 {
 	for (size_t i = 0; i < hardware->nr_cpus; i++) {
 		if (cpu < 0 || hardware->cpus[i].cpu == cpu)
@@ -187,7 +187,7 @@ void hardware_arm(struct hardware *hardware, int cpu)
 	}
 }
 
-struct hardware_counts hardware_take(struct hardware *hardware, int cpu)
+struct hardware_counts hardware_read_rise(struct hardware *hardware, int cpu)
 {
 	struct hardware_counts rise = { .steal_ns = UINT64_MAX, .late_steal_ns = UINT64_MAX };
 
@@ -209,7 +209,7 @@ struct hardware_counts hardware_take(struct hardware *hardware, int cpu)
 	return rise;
 }
 
-void hardware_narrow(struct hardware_counts *rise, uint64_t at_spike)
+void hardware_set_late_steal(struct hardware_counts *rise, uint64_t at_spike)
 {
 	if (rise->steal_ns != UINT64_MAX && at_spike <= rise->steal_ns)
 		rise->late_steal_ns = rise->steal_ns - at_spike;

@@ -19,7 +19,7 @@
 #include "io.h"
 #include "util.h"
 
-void probe_say(struct probe_detail *detail, const char *format, ...)
+void probe_set_detail(struct probe_detail *detail, const char *format, ...)
 {
 	va_list ap;
 
@@ -33,10 +33,10 @@ static void keep_first_error(void *ctx, enum perf_poke_log_level level, const ch
 	struct probe_detail *detail = ctx;
 
 	if (level == PERF_POKE_LOG_ERROR && !detail->text[0])
-		probe_say(detail, "%s", msg);
+		probe_set_detail(detail, "%s", msg);
 }
 
-struct log probe_log(struct probe_detail *detail)
+struct log probe_detail_log(struct probe_detail *detail)
 {
 	return (struct log){ keep_first_error, detail };
 }
@@ -209,17 +209,17 @@ uint64_t tracefs_printk_id(void)
 	return id;
 }
 
-size_t map_memory_pages(size_t size)
+size_t page_aligned_size(size_t size)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
 
 	return (size + page - 1) & ~(page - 1);
 }
 
-int map_memory(void **ret, size_t *size, const struct bpf_map *map)
+int bpf_map_memory(void **ret, size_t *size, const struct bpf_map *map)
 {
 	size_t mapped =
-		map_memory_pages((size_t)bpf_map__max_entries(map) * bpf_map__value_size(map));
+		page_aligned_size((size_t)bpf_map__max_entries(map) * bpf_map__value_size(map));
 	void *mapping = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
 
 	if (mapping == MAP_FAILED)

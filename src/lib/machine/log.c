@@ -48,12 +48,12 @@ int log_error(const struct log *log, int error, const char *format, ...)
 	return error;
 }
 
-void log_enter(void)
+void last_error_clear(void)
 {
 	last_error[0] = '\0';
 }
 
-int log_leave(int ret)
+int last_error_return(int ret)
 {
 	if (ret >= 0)
 		last_error[0] = '\0';
@@ -90,7 +90,7 @@ static int log_libbpf_message(enum libbpf_print_level level, const char *format,
 	return 0;
 }
 
-void log_capture(const struct log *log)
+void log_capture_libbpf(const struct log *log)
 {
 	capturing = log;
 	pthread_mutex_lock(&print_fn_lock);
@@ -99,7 +99,7 @@ void log_capture(const struct log *log)
 	pthread_mutex_unlock(&print_fn_lock);
 }
 
-void log_release(void)
+void log_release_libbpf(void)
 {
 	libbpf_print_fn_t current;
 

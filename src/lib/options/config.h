@@ -60,7 +60,7 @@ void config_destroy(struct config *config);
 const char *function_name(const struct config *config);
 
 /* Its address; 0: any. Logs why it cannot be found. */
-int function_find(const struct config *config, uint64_t *address);
+int config_find_function(const struct config *config, uint64_t *address);
 
 /* The options by name, one row each, for perf_poke__opts_set() and the command line. A new option
  * is a member of struct perf_poke_opts and a row in option_table.c. */
@@ -74,20 +74,20 @@ struct option_row {
 };
 
 /* NULL past the last one. */
-const struct option_row *option_row(size_t i);
+const struct option_row *option_table_row(size_t i);
 
 /* In option_parse.c: */
-int parse_dma_latency(struct perf_poke_opts *opts, const char *value, char **why);
-int parse_events(struct perf_poke_opts *opts, const char *value, char **why);
-int parse_filter(struct perf_poke_opts *opts, const char *value, char **why);
-int parse_idle_state(struct perf_poke_opts *opts, const char *value, char **why);
-int parse_signal(struct perf_poke_opts *opts, const char *value, char **why);
-int parse_span(struct perf_poke_opts *opts, const char *value, char **why);
-int parse_target(struct perf_poke_opts *opts, const char *value, char **why);
-int parse_trigger(struct perf_poke_opts *opts, const char *value, char **why);
+int option_parse_dma_latency(struct perf_poke_opts *opts, const char *value, char **why);
+int option_parse_events(struct perf_poke_opts *opts, const char *value, char **why);
+int option_parse_filter(struct perf_poke_opts *opts, const char *value, char **why);
+int option_parse_idle_state(struct perf_poke_opts *opts, const char *value, char **why);
+int option_parse_signal(struct perf_poke_opts *opts, const char *value, char **why);
+int option_parse_span(struct perf_poke_opts *opts, const char *value, char **why);
+int option_parse_target(struct perf_poke_opts *opts, const char *value, char **why);
+int option_parse_trigger(struct perf_poke_opts *opts, const char *value, char **why);
 
 /* A span and its trigger require each other. The options are those of the caller. */
-int option_check_span(const struct perf_poke_opts *opts, const struct log *log);
+int options_check_span(const struct perf_poke_opts *opts, const struct log *log);
 
 /* Memory owned by the options, freed by perf_poke__opts_release(). */
 struct owned_opts {
@@ -101,8 +101,8 @@ struct owned_opts {
 };
 
 /* Copies `length` bytes; the options own the copy. NULL: no memory. */
-char *owned_copy(struct perf_poke_opts *opts, const char *text, size_t length);
+char *opts_own_text(struct perf_poke_opts *opts, const char *text, size_t length);
 /* The same of zero bytes. */
-void *owned_memory(struct perf_poke_opts *opts, size_t size);
+void *opts_own_memory(struct perf_poke_opts *opts, size_t size);
 
 #endif

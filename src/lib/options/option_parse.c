@@ -28,7 +28,7 @@ static int append_event(struct perf_poke_opts *opts, const char *name, size_t le
 		if (!strncmp(owned->events[i].name, name, length) && !owned->events[i].name[length])
 			return say_why(why, -EINVAL, "'%s' is named twice", owned->events[i].name);
 	}
-	copy = owned_copy(opts, name, length);
+	copy = opts_own_text(opts, name, length);
 	if (!copy || array_grow(&owned->events, nr, sizeof(*owned->events)))
 		return -ENOMEM;
 	owned->events[nr] = (struct perf_poke_event){ .name = copy };
@@ -49,7 +49,7 @@ static size_t event_name_length(const char *list)
 	return i;
 }
 
-int parse_events(struct perf_poke_opts *opts, const char *value, char **why)
+int option_parse_events(struct perf_poke_opts *opts, const char *value, char **why)
 {
 	struct owned_opts *owned = opts->owned;
 
@@ -64,7 +64,7 @@ int parse_events(struct perf_poke_opts *opts, const char *value, char **why)
 	}
 }
 
-int parse_filter(struct perf_poke_opts *opts, const char *value, char **why)
+int option_parse_filter(struct perf_poke_opts *opts, const char *value, char **why)
 {
 	struct owned_opts *owned = opts->owned;
 	const char *copy;
@@ -74,7 +74,7 @@ int parse_filter(struct perf_poke_opts *opts, const char *value, char **why)
 	if (owned->events[owned->last_events].filter)
 		return say_why(why, -EINVAL,
 			       "the event before it has a filter (join them with &&)");
-	copy = owned_copy(opts, value, strlen(value));
+	copy = opts_own_text(opts, value, strlen(value));
 	for (size_t i = owned->last_events; i < opts->nr_events; i++)
 		owned->events[i].filter = copy;
 	return copy ? 0 : -ENOMEM;
@@ -91,13 +91,13 @@ static int parse_small_number(const char *value, uint64_t max, uint32_t *number,
 	return 0;
 }
 
-int parse_dma_latency(struct perf_poke_opts *opts, const char *value, char **why)
+int option_parse_dma_latency(struct perf_poke_opts *opts, const char *value, char **why)
 {
 	opts->hold_dma_latency = true;
 	return parse_small_number(value, 10000, &opts->dma_latency_us, why);
 }
 
-int parse_idle_state(struct perf_poke_opts *opts, const char *value, char **why)
+int option_parse_idle_state(struct perf_poke_opts *opts, const char *value, char **why)
 {
 	opts->limit_idle_state = true;
 	return parse_small_number(value, 9, &opts->deepest_idle_state, why);
@@ -166,13 +166,13 @@ static void apply_span_text(const struct perf_poke_opts *opts)
 		trigger->text = owned->span;
 }
 
-int parse_span(struct perf_poke_opts *opts, const char *value, char **why)
+int option_parse_span(struct perf_poke_opts *opts, const char *value, char **why)
 {
 	struct owned_opts *owned = opts->owned;
 
 	if (!strchr(value, '='))
 		return say_why(why, -EINVAL, "has no NAME=");
-	owned->span = owned_copy(opts, value, strlen(value));
+	owned->span = opts_own_text(opts, value, strlen(value));
 	if (!owned->span)
 		return -ENOMEM;
 	apply_span_text(opts);
@@ -190,12 +190,12 @@ static const char *split_overrun_word(struct perf_poke_opts *opts, const char *v
 	if (row->argument || row->value == PERF_POKE_TRIGGER_SPAN || !has_suffix(value, OVERRUN))
 		return value;
 	length = strlen(value) - strlen(OVERRUN);
-	trigger->text = owned_copy(opts, value + length + 1, strlen(OVERRUN) - 1);
-	return trigger->text ? owned_copy(opts, value, length) : NULL;
+	trigger->text = opts_own_text(opts, value + length + 1, strlen(OVERRUN) - 1);
+	return trigger->text ? opts_own_text(opts, value, length) : NULL;
 }
 
 /* KIND, KIND=TIME, KIND=TEXT, or NAME=TIME */
-int parse_trigger(struct perf_poke_opts *opts, const char *value, char **why)
+int option_parse_trigger(struct perf_poke_opts *opts, const char *value, char **why)
 {
 	const struct perf_poke_choice *row;
 	struct perf_poke_trigger trigger = {};
@@ -218,8 +218,8 @@ int parse_trigger(struct perf_poke_opts *opts, const char *value, char **why)
 	if (!row->argument)
 		r = parse_trigger_threshold(&trigger, argument, why);
 	if (!r && (is_span || (row->argument && argument))) {
-		trigger.text = is_span ? owned_copy(opts, value, length)
-				       : owned_copy(opts, argument, strlen(argument));
+		trigger.text = is_span ? opts_own_text(opts, value, length)
+				       : opts_own_text(opts, argument, strlen(argument));
 		r = trigger.text ? 0 : -ENOMEM;
 	}
 	if (!r)
@@ -236,12 +236,12 @@ static char *list_trigger_kinds(void)
 
 	for (size_t i = 0; (row = perf_poke__choice(PERF_POKE_AXIS_TRIGGER, i)); i++) {
 		if (row->value != PERF_POKE_TRIGGER_SPAN)
-			explain_list(&names, row->name);
+			text_list_append(&names, row->name);
 	}
 	return names;
 }
 
-int option_check_span(const struct perf_poke_opts *opts, const struct log *log)
+int options_check_span(const struct perf_poke_opts *opts, const struct log *log)
 {
 	bool may_own = opts->sz >= offsetof(struct perf_poke_opts, owned) + sizeof(opts->owned);
 	const struct owned_opts *owned = may_own ? opts->owned : NULL;
@@ -260,7 +260,7 @@ int option_check_span(const struct perf_poke_opts *opts, const struct log *log)
 	return 0;
 }
 
-int parse_target(struct perf_poke_opts *opts, const char *value, char **why)
+int option_parse_target(struct perf_poke_opts *opts, const char *value, char **why)
 {
 	struct owned_opts *owned = opts->owned;
 	size_t nr = owned->targets ? opts->nr_targets : 0;
@@ -300,7 +300,7 @@ static int find_signal_number(const char *name)
 	return 0;
 }
 
-int parse_signal(struct perf_poke_opts *opts, const char *value, char **why)
+int option_parse_signal(struct perf_poke_opts *opts, const char *value, char **why)
 {
 	opts->signal = find_signal_number(value);
 	return opts->signal ? 0 : say_why(why, -EINVAL, "not a signal (use SIGUSR2, USR2 or 12)");

@@ -28,7 +28,7 @@ static const struct option_row option_rows[] = {
 	    "latency to watch, with its own threshold (irq). overrun:\n"
 	    "spike even if the thread does not run (thread, wakeup)",
 	    PERF_POKE_AXIS_TRIGGER, .repeatable = true },
-	  PARSED(parse_trigger, trigger_sz) },
+	  PARSED(option_parse_trigger, trigger_sz) },
 	{ { "span", 0, "NAME=ENTRY..EXIT[,by=HOW][,overrun]",
 	    "span for --trigger NAME=TIME. ENTRY and EXIT: tp:SYS:NAME,\n"
 	    "fn:FUNCTION, uprobe:FILE:SYMBOL[+OFFSET] or\n"
@@ -38,7 +38,7 @@ static const struct option_row option_rows[] = {
 	    "tracepoints, arg1 to arg5. overrun: spike when TIME is\n"
 	    "over, not at EXIT",
 	    NO_AXIS },
-	  PARSED(parse_span, trigger_sz) },
+	  PARSED(option_parse_span, trigger_sz) },
 	{ { "task", 0, "TASK", "task of --trigger wakeup: a process or thread id, or name",
 	    NO_AXIS },
 	  MEMBER(OPTION_STRING, task) },
@@ -65,10 +65,10 @@ static const struct option_row option_rows[] = {
 	  MEMBER(OPTION_STRING, cgroup) },
 	{ { "dma-latency", 0, "US", "write US, at most 10000, to /dev/cpu_dma_latency (none)",
 	    NO_AXIS },
-	  PARSED(parse_dma_latency, dma_latency_us) },
+	  PARSED(option_parse_dma_latency, dma_latency_us) },
 	{ { "deepest-idle-state", 0, "N", "limit the idle states of the watched CPUs (no limit)",
 	    NO_AXIS },
-	  PARSED(parse_idle_state, deepest_idle_state) },
+	  PARSED(option_parse_idle_state, deepest_idle_state) },
 	{ { "recorder", 0, "NAME", "what records the trace (auto)", PERF_POKE_AXIS_RECORDER },
 	  MEMBER(OPTION_ENUM, recorder) },
 	{ { "event", 'e', "EVENT,...",
@@ -79,10 +79,10 @@ static const struct option_row option_rows[] = {
 	    "(cycles/freq=10000/ if the PMU interrupts by NMI); or\n"
 	    "intel_pt/TERM,.../MODIFIERS (intel_pt/cyc,noretcomp/k)",
 	    NO_AXIS, .repeatable = true },
-	  PARSED(parse_events, event_sz) },
+	  PARSED(option_parse_events, event_sz) },
 	{ { "filter", 0, "EXPR", "filter of the preceding --event, as in perf record", NO_AXIS,
 	    .repeatable = true },
-	  PARSED(parse_filter, event_sz) },
+	  PARSED(option_parse_filter, event_sz) },
 	{ { "call-graph", 'g', NULL, "also record callchains of tracepoints, by frame pointers",
 	    NO_AXIS },
 	  MEMBER(OPTION_FLAG, call_graph) },
@@ -122,9 +122,9 @@ static const struct option_row option_rows[] = {
 	  MEMBER(OPTION_FLAG, no_switch_events) },
 	{ { "perf-pid", 0, "PID", "poke this running perf record at each spike", NO_AXIS,
 	    .repeatable = true },
-	  PARSED(parse_target, target_sz) },
+	  PARSED(option_parse_target, target_sz) },
 	{ { "signal", 0, "NAME|N", "signal of a poke (SIGUSR2)", NO_AXIS },
-	  PARSED(parse_signal, signal) },
+	  PARSED(option_parse_signal, signal) },
 	{ { "any-process", 0, NULL, "allow targets other than perf", NO_AXIS },
 	  MEMBER(OPTION_FLAG, any_process) },
 	{ { "delivery", 0, "HOW", "how a poke is delivered (auto)", PERF_POKE_AXIS_DELIVERY },
@@ -133,14 +133,14 @@ static const struct option_row option_rows[] = {
 	  MEMBER(OPTION_STRING, session) },
 };
 
-const struct option_row *option_row(size_t i)
+const struct option_row *option_table_row(size_t i)
 {
 	return i < ARRAY_SIZE(option_rows) ? &option_rows[i] : NULL;
 }
 
 const struct perf_poke_option *perf_poke__option(size_t i)
 {
-	const struct option_row *row = option_row(i);
+	const struct option_row *row = option_table_row(i);
 
 	return row ? &row->option : NULL;
 }
@@ -163,7 +163,7 @@ static int set_choice_option(const struct option_row *row, const char *value, in
 	const struct perf_poke_choice *choice;
 
 	for (size_t i = 0; (choice = perf_poke__choice(axis, i)); i++) {
-		explain_list(&names, choice->name);
+		text_list_append(&names, choice->name);
 		if (strcmp(value, choice->name))
 			continue;
 		*to = choice->value;
@@ -174,7 +174,7 @@ static int set_choice_option(const struct option_row *row, const char *value, in
 
 static int set_string_option(struct perf_poke_opts *opts, const char **to, const char *value)
 {
-	char *copy = owned_copy(opts, value, strlen(value));
+	char *copy = opts_own_text(opts, value, strlen(value));
 
 	if (copy)
 		*to = copy;
@@ -185,7 +185,7 @@ static const struct option_row *find_option_row(const char *name)
 {
 	const struct option_row *row;
 
-	for (size_t i = 0; (row = option_row(i)); i++) {
+	for (size_t i = 0; (row = option_table_row(i)); i++) {
 		if (!strcmp(row->option.name, name))
 			return row;
 	}
@@ -224,23 +224,23 @@ int perf_poke__opts_set(struct perf_poke_opts *opts, const char *name, const cha
 	const struct log log = {};
 	int r;
 
-	log_enter();
+	last_error_clear();
 	if (!row)
-		return log_leave(log_error(&log, -ENOENT, "no such option"));
+		return last_error_return(log_error(&log, -ENOENT, "no such option"));
 	if (opts->sz < OPTS_SIZE_MIN || opts->sz < row->offset + row->size)
-		return log_leave(
+		return last_error_return(
 			log_error(&log, -EINVAL, "sz %zu of the options is too small", opts->sz));
 	if (!opts->owned)
 		opts->owned = calloc(1, sizeof(struct owned_opts));
 	r = opts->owned ? set_option(opts, row, value, &why) : -ENOMEM;
 	if (r && why)
 		log_error(&log, r, "%s", why);
-	return log_leave(r);
+	return last_error_return(r);
 }
 
 /* Memory that the options own. */
 
-void *owned_memory(struct perf_poke_opts *opts, size_t size)
+void *opts_own_memory(struct perf_poke_opts *opts, size_t size)
 {
 	struct owned_opts *owned = opts->owned;
 
@@ -250,10 +250,10 @@ void *owned_memory(struct perf_poke_opts *opts, size_t size)
 	return owned->strings[owned->nr_strings] ? owned->strings[owned->nr_strings++] : NULL;
 }
 
-char *owned_copy(struct perf_poke_opts *opts, const char *text, size_t length)
+char *opts_own_text(struct perf_poke_opts *opts, const char *text, size_t length)
 {
 	size_t size = strnlen(text, length);
-	char *copy = owned_memory(opts, size);
+	char *copy = opts_own_memory(opts, size);
 
 	return copy ? memcpy(copy, text, size) : NULL;
 }

@@ -114,7 +114,7 @@ static int config_own_string(struct config *config, const char **text)
 {
 	if (!*text)
 		return 0;
-	*text = owned_copy(&config->opts, *text, strlen(*text));
+	*text = opts_own_text(&config->opts, *text, strlen(*text));
 	return *text ? 0 : -ENOMEM;
 }
 
@@ -140,7 +140,7 @@ static int config_strings(struct config *config)
 	for (size_t i = 0; i < ARRAY_SIZE(strings) && !err; i++)
 		err = config_own_string(config, strings[i]);
 	opts->argc = opts->argv ? opts->argc : 0;
-	argv = owned_memory(opts, opts->argc * sizeof(*argv));
+	argv = opts_own_memory(opts, opts->argc * sizeof(*argv));
 	if (!argv)
 		return -ENOMEM;
 	for (size_t i = 0; i < opts->argc && !err; i++) {
@@ -155,7 +155,7 @@ static int config_strings(struct config *config)
 static int config_own_rows(struct config *config, const char *what, const void **rows, size_t nr,
 			   size_t row_sz, size_t size)
 {
-	char *copy = owned_memory(&config->opts, nr * size);
+	char *copy = opts_own_memory(&config->opts, nr * size);
 
 	if (!copy)
 		return -ENOMEM;
@@ -293,7 +293,7 @@ const char *function_name(const struct config *config)
 	return config_is_timerlat(config) ? TIMERLAT_FUNCTION : NULL;
 }
 
-int function_find(const struct config *config, uint64_t *address)
+int config_find_function(const struct config *config, uint64_t *address)
 {
 	const char *name = function_name(config);
 	char *end;

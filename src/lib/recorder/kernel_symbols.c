@@ -116,7 +116,7 @@ int kernel_symbols_write_vdso(int dirfd)
 	int r;
 
 	/* Without a vDSO the trace has none of its code. */
-	if (vdso_find(&vdso))
+	if (vdso_find_own(&vdso))
 		return 0;
 	make_vdso_path(&vdso.id, path, sizeof(path));
 	r = make_vdso_folders(dirfd, path);

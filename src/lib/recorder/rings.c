@@ -91,7 +91,7 @@ static int ring_open_event(const struct rings *rings, struct ring *ring, struct 
 	perf_evlist__add(ring->evlist, evsel);
 	evsel->cpus = perf_cpu_map__get(ring->cpus);
 	evsel->threads = perf_thread_map__get(rings->threads);
-	err = evsel_open(evsel, ring->cpus);
+	err = evsel_open_on_cpus(evsel, ring->cpus);
 	if ((err == -EACCES || err == -EPERM || pmu_cannot_sample(err, event)) && event->optional &&
 	    decides) {
 		ring_leave_event_out(ring, evsel, event, log);
@@ -195,7 +195,7 @@ int rings_open(struct rings **ret, struct ring_event *events, size_t nr, const i
 
 	if (!rings)
 		return -ENOMEM;
-	evsel_init();
+	evsel_init_libperf();
 	evsel_raise_nofile();
 	rings->events = events;
 	rings->nr_events = nr;
@@ -270,7 +270,7 @@ int rings_join_cpu(struct rings *rings, int cpu)
 	evsel = perf_evsel__new(&rings->events[0].attr);
 	if (!evsel)
 		return -ENOMEM;
-	err = evsel_open(evsel, ring->cpus);
+	err = evsel_open_on_cpus(evsel, ring->cpus);
 	if (!err &&
 	    (ioctl(evsel_fd(evsel, 0), PERF_EVENT_IOC_ID, &id) ||
 	     ioctl(evsel_fd(evsel, 0), PERF_EVENT_IOC_SET_OUTPUT, ring->evlist->mmap_ovw[0].fd)))

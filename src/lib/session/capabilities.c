@@ -13,7 +13,7 @@
 
 static int probe_kernel_btf(struct probe_detail *detail)
 {
-	const struct log log = probe_log(detail);
+	const struct log log = probe_detail_log(detail);
 
 	return trigger_has_btf(&log) ? 0 : -EOPNOTSUPP;
 }
@@ -23,9 +23,9 @@ static int probe_privileges(struct probe_detail *detail)
 	char names[128];
 
 	if (caps_missing(false, names, sizeof(names)))
-		probe_say(detail, "missing: %s", names);
+		probe_set_detail(detail, "missing: %s", names);
 	else if (caps_locked_down())
-		probe_say(detail, "the kernel is locked down (lockdown=confidentiality)");
+		probe_set_detail(detail, "the kernel is locked down (lockdown=confidentiality)");
 	else
 		return 0;
 	return -EPERM;
@@ -41,7 +41,7 @@ static int probe_tracefs_access(struct probe_detail *detail)
 	_cleanup_close_ int fd = tracefs_open();
 
 	if (fd < 0)
-		probe_say(detail, "%s", tracefs_strerror(fd));
+		probe_set_detail(detail, "%s", tracefs_strerror(fd));
 	return fd < 0 ? fd : 0;
 }
 
@@ -51,7 +51,7 @@ static int probe_kallsyms_access(struct probe_detail *detail)
 	int err = kallsyms_find("hrtimer_interrupt", &address);
 
 	if (err)
-		probe_say(detail, "%s", kallsyms_strerror(err));
+		probe_set_detail(detail, "%s", kallsyms_strerror(err));
 	return err;
 }
 
@@ -67,7 +67,7 @@ static int probe_tsc_clock(struct probe_detail *detail)
 	tsc_clock_close(&clock);
 	if (tsc_is_perf_clock(&page))
 		return 0;
-	probe_say(detail, "the kernel does not use TSC as perf's clock");
+	probe_set_detail(detail, "the kernel does not use TSC as perf's clock");
 	return -EOPNOTSUPP;
 }
 
@@ -82,10 +82,10 @@ static int probe_perf_in_path(struct probe_detail *detail)
 		snprintf(file, sizeof(file), "%s/perf", dir);
 		if (access(file, X_OK))
 			continue;
-		probe_say(detail, "%.255s", file);
+		probe_set_detail(detail, "%.255s", file);
 		return 0;
 	}
-	probe_say(detail, "there is no perf in PATH");
+	probe_set_detail(detail, "there is no perf in PATH");
 	return -ENOENT;
 }
 
@@ -132,12 +132,13 @@ static void check_capability(struct check *check, const struct probe *probe, con
 	};
 	int err;
 
-	log_capture(&none);
+	log_capture_libbpf(&none);
 	err = probe->try(&detail);
-	log_release();
+	log_release_libbpf();
 	if (err && !detail.text[0])
-		probe_say(&detail, "%s",
-			  err == -EOPNOTSUPP ? "not supported by this kernel" : strerror(-err));
+		probe_set_detail(&detail, "%s",
+				 err == -EOPNOTSUPP ? "not supported by this kernel"
+						    : strerror(-err));
 	if (err && probe->required)
 		check->ret = -EOPNOTSUPP;
 	capability.have = !err;

@@ -83,7 +83,7 @@ static int mapping_open_pin(struct mapping *mapping, int dirfd, const char *name
 		return -errno;
 	if (info.type != BPF_MAP_TYPE_ARRAY || info.value_size != value_size)
 		return -EINVAL;
-	size = map_memory_pages(info.max_entries * value_size);
+	size = page_aligned_size(info.max_entries * value_size);
 	data = mmap(NULL, size, protection, MAP_SHARED, fd, 0);
 	if (data == MAP_FAILED)
 		return -errno;
@@ -306,7 +306,7 @@ static int check_root_hidden(int nr)
 int perf_poke__sessions(perf_poke_session_fn fn, void *ctx)
 {
 	_cleanup_free_ uid_t *users = NULL;
-	int nr_users = pins_users(&users);
+	int nr_users = pins_list_users(&users);
 	int seen = 0;
 
 	for (int i = 0; i < nr_users; i++) {
@@ -351,7 +351,7 @@ static void session_place_release(struct place *place)
 static int session_find_place(const char *name, struct place *place)
 {
 	_cleanup_free_ uid_t *users = NULL;
-	int nr = name && session_name_valid(name) ? pins_users(&users) : -ENOENT;
+	int nr = name && session_name_valid(name) ? pins_list_users(&users) : -ENOENT;
 	int fd = -ENOENT;
 
 	if (nr < 0)
@@ -394,10 +394,10 @@ int perf_poke__session_stop(const char *name)
 	for (int i = 0; i < REMOVE_TRIES && ret == -EWOULDBLOCK && !pins_is_alive(fd); i++) {
 		if (i)
 			usleep(REMOVE_PAUSE_US);
-		ret = pins_remove(place.dirfd, place.folder, fd);
+		ret = pins_remove_dead(place.dirfd, place.folder, fd);
 	}
 	if (!ret)
-		pins_leave(place.uid);
+		pins_remove_user_dir(place.uid);
 	if (ret != -EWOULDBLOCK)
 		return ret;
 	ret = session_run_program(fd, TRIGGER_PIN_STOP);

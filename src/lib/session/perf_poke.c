@@ -21,16 +21,16 @@ int perf_poke__new(struct perf_poke **pp, const struct perf_poke_opts *opts)
 	_cleanup_free_ struct perf_poke *made = calloc(1, sizeof(*made));
 	int err;
 
-	log_enter();
+	last_error_clear();
 	if (!made)
-		return log_leave(-ENOMEM);
+		return last_error_return(-ENOMEM);
 	made->epoll_fd = made->hotplug_fd = -1;
 	made->output.fd = made->output.work = -1;
 	/* First what depends on nothing else. */
 	err = opts ? config_init(&made->config, opts) : -EINVAL;
 	if (err)
-		return log_leave(err);
-	err = option_check_span(opts, &made->config.log) ?: choices_check(&made->config);
+		return last_error_return(err);
+	err = options_check_span(opts, &made->config.log) ?: choices_check(&made->config);
 	if (!err)
 		err = triggers_check(&made->config);
 	if (!err)
@@ -42,7 +42,7 @@ int perf_poke__new(struct perf_poke **pp, const struct perf_poke_opts *opts)
 		config_destroy(&made->config);
 	else
 		*pp = TAKE_PTR(made);
-	return log_leave(err);
+	return last_error_return(err);
 }
 
 static int session_check_privileges(const struct config *config)
@@ -132,7 +132,7 @@ static int session_open_pins(struct perf_poke *pp)
 	PUT(seen->output, output);
 	if (!config->opts.session)
 		return 0;
-	err = pins_open(&pp->pins, config->opts.session, pp->trigger, &config->log);
+	err = session_pins_open(&pp->pins, config->opts.session, pp->trigger, &config->log);
 	if (err && err != -EEXIST) {
 		log_write(&config->log, PERF_POKE_LOG_WARN,
 			  "session '%s': cannot pin below " PINS_BPFFS
@@ -169,9 +169,9 @@ int perf_poke__start(struct perf_poke *pp)
 	uint64_t function;
 	int err;
 
-	log_enter();
+	last_error_clear();
 	if (pp->started || pp->busy)
-		return log_leave(-EBUSY);
+		return last_error_return(-EBUSY);
 	pp->busy = true;
 	trigger_free(TAKE_PTR(pp->trigger));
 	pp->complete = pp->failed = pp->pending = 0;
@@ -185,7 +185,7 @@ int perf_poke__start(struct perf_poke *pp)
 	err = session_check_privileges(&pp->config);
 	if (!err) {
 		workload_choose(&pp->config);
-		err = function_find(&pp->config, &function);
+		err = config_find_function(&pp->config, &function);
 	}
 	if (!err)
 		err = output_open(&pp->output, pp->config.opts.output, pp->config.opts.output_owner,
@@ -233,14 +233,14 @@ int perf_poke__start(struct perf_poke *pp)
 		trigger_free(TAKE_PTR(pp->trigger));
 	} else {
 		trigger_session(pp->trigger)->armed_ns = clock_ns(CLOCK_BOOTTIME);
-		hardware_arm(pp->hardware, -1);
+		hardware_restart_counts(pp->hardware, -1);
 		pp->reporter = trigger_reporter(pp->trigger);
 		any_thread_admit(&pp->gate);
 		trigger_set_disarmed(pp->trigger, pp->disarmed);
 		trigger_arm(pp->trigger);
 	}
 	pp->busy = false;
-	return log_leave(err);
+	return last_error_return(err);
 }
 
 int perf_poke__fd(const struct perf_poke *pp)
@@ -255,7 +255,7 @@ static void session_rearm(struct perf_poke *pp, int cpu)
 		     pp->complete + pp->pending >= pp->config.opts.max_captures;
 	if (pp->paused)
 		return;
-	hardware_arm(pp->hardware, cpu);
+	hardware_restart_counts(pp->hardware, cpu);
 	trigger_arm(pp->trigger);
 }
 
@@ -298,7 +298,7 @@ static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *s
 		/* The trigger froze the CPU that it ran on. */
 		if (frozen_ns && spike->cpu == spike->ran_cpu)
 			capture->still_ns = frozen_ns;
-		capture->hardware = hardware_take(pp->hardware, spike->cpu);
+		capture->hardware = hardware_read_rise(pp->hardware, spike->cpu);
 	}
 	if (pp->poke)
 		poke_settle(pp->poke, spike->sequence, !spike->poked && !seen->unpoked);
@@ -388,9 +388,9 @@ int perf_poke__poll(struct perf_poke *pp, int timeout_ms)
 	struct epoll_event events[7];
 	int ret = -ENOTCONN, nr, ready;
 
-	log_enter();
+	last_error_clear();
 	if (pp->busy)
-		return log_leave(-EBUSY);
+		return last_error_return(-EBUSY);
 	pp->busy = true;
 	if (!pp->started)
 		goto out;
@@ -428,7 +428,7 @@ int perf_poke__poll(struct perf_poke *pp, int timeout_ms)
 		ret = nr;
 out:
 	pp->busy = false;
-	return log_leave(ret);
+	return last_error_return(ret);
 }
 
 const char *perf_poke__session(const struct perf_poke *pp)
@@ -486,7 +486,7 @@ static void session_stop(struct perf_poke *pp)
 	closep(&pp->hotplug_fd);
 	output_close(&pp->output);
 	/* To observers this is the end of the session. */
-	pins_free(TAKE_PTR(pp->pins));
+	session_pins_free(TAKE_PTR(pp->pins));
 	closep(&pp->epoll_fd);
 	pp->started = false;
 }
@@ -510,7 +510,7 @@ int perf_poke__stop(struct perf_poke *pp)
  * rest when the process ends or executes a program. */
 static void session_abandon(struct perf_poke *pp)
 {
-	pins_abandon(pp->pins);
+	session_pins_abandon(pp->pins);
 	workload_abandon(pp->workload);
 	closep(&pp->output.work);
 	closep(&pp->output.fd);

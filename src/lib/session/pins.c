@@ -18,7 +18,7 @@ struct pins {
 	char folder[SESSION_NAME_MAX + 1];
 	int dirfd;
 	int fd;	      /* of the folder, locked */
-	int64_t rtla; /* result of rtla_offer() */
+	int64_t rtla; /* result of rtla_offer_program() */
 };
 
 static void copy_replacing(char *to, const char *from, char replaced, char by)
@@ -91,7 +91,7 @@ static int is_folder_of_user(const struct dirent *entry)
 	return uid && !strcmp(path.text + strlen(PINS_BPFFS "/"), entry->d_name);
 }
 
-int pins_users(uid_t **ret)
+int pins_list_users(uid_t **ret)
 {
 	struct dirent **names = NULL;
 	int nr = geteuid() ? 0 : scandir(PINS_BPFFS, &names, is_folder_of_user, NULL);
@@ -156,14 +156,14 @@ bool pins_is_alive(int fd)
 }
 
 /* Succeeds for the last session only. */
-void pins_leave(uid_t uid)
+void pins_remove_user_dir(uid_t uid)
 {
 	if (!rmdir(pins_user_path(uid).text))
-		rtla_sweep();
+		rtla_remove_map();
 }
 
 /* Does not wait for the lock: a new session may be about to take it. */
-int pins_remove(int dirfd, const char *folder, int fd)
+int pins_remove_dead(int dirfd, const char *folder, int fd)
 {
 	return tree_remove_unlocked(dirfd, folder, fd);
 }
@@ -192,7 +192,7 @@ static int pins_try_claim_name(struct pins *pins, const struct log *log)
 	pins->dirfd = pins_make_dir(log);
 	if (pins->dirfd < 0)
 		return pins->dirfd;
-	tree_sweep(pins->dirfd, "", false);
+	tree_remove_leftovers(pins->dirfd, "", false);
 	if (mkdirat(pins->dirfd, pins->folder, 0700))
 		return errno == EEXIST || errno == ENOENT ? -EAGAIN : -errno;
 	err = pins_lock_folder(pins);
@@ -222,8 +222,8 @@ static int pins_claim_name(struct pins *pins, const char *name, const struct log
 	return err;
 }
 
-int pins_open(struct pins **ret, const char *name, const struct trigger *trigger,
-	      const struct log *log)
+int session_pins_open(struct pins **ret, const char *name, const struct trigger *trigger,
+		      const struct log *log)
 {
 	char path[sizeof(struct path) + SESSION_NAME_MAX + 1];
 	struct pins *pins = calloc(1, sizeof(*pins));
@@ -241,11 +241,11 @@ int pins_open(struct pins **ret, const char *name, const struct trigger *trigger
 	if (!err)
 		err = trigger_pin(trigger, path);
 	if (err) {
-		pins_free(pins);
+		session_pins_free(pins);
 		return err;
 	}
 	/* Failures are ignored: a session works without it. */
-	pins->rtla = rtla_offer(trigger_rtla_fd(trigger));
+	pins->rtla = rtla_offer_program(trigger_rtla_fd(trigger));
 	if (pins->rtla < 0 && pins->rtla != -ENOENT)
 		log_write(log, PERF_POKE_LOG_WARN,
 			  "cannot use " RTLA_PIN
@@ -255,21 +255,21 @@ int pins_open(struct pins **ret, const char *name, const struct trigger *trigger
 	return 0;
 }
 
-void pins_free(struct pins *pins)
+void session_pins_free(struct pins *pins)
 {
 	if (!pins)
 		return;
-	rtla_withdraw(pins->rtla);
+	rtla_withdraw_program(pins->rtla);
 	if (pins->fd >= 0)
 		tree_remove(pins->dirfd, pins->folder);
 	closep(&pins->fd);
 	if (pins->dirfd >= 0)
-		pins_leave(geteuid());
+		pins_remove_user_dir(geteuid());
 	closep(&pins->dirfd);
 	free(pins);
 }
 
-void pins_abandon(struct pins *pins)
+void session_pins_abandon(struct pins *pins)
 {
 	if (!pins)
 		return;

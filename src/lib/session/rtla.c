@@ -23,7 +23,7 @@ static int rtla_create_map(void)
 	return err ? err : TAKE_FD(fd);
 }
 
-int64_t rtla_offer(int prog_fd)
+int64_t rtla_offer_program(int prog_fd)
 {
 	_cleanup_close_ int fd = -1;
 	struct bpf_prog_info info = {};
@@ -47,7 +47,7 @@ int64_t rtla_offer(int prog_fd)
 	return err ? err : (int64_t)info.id;
 }
 
-void rtla_withdraw(int64_t prog)
+void rtla_withdraw_program(int64_t prog)
 {
 	_cleanup_close_ int fd = prog < 0 ? -1 : bpf_obj_get(RTLA_PIN);
 	uint32_t now;
@@ -58,7 +58,7 @@ void rtla_withdraw(int64_t prog)
 	unlink(RTLA_PIN);
 }
 
-void rtla_sweep(void)
+void rtla_remove_map(void)
 {
 	unlink(RTLA_PIN);
 }

@@ -197,7 +197,7 @@ static int trigger_map_all(struct trigger *trigger, const struct trigger_config 
 	int err = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(maps) && !err; i++)
-		err = map_memory(maps[i].at, maps[i].size, maps[i].map);
+		err = bpf_map_memory(maps[i].at, maps[i].size, maps[i].map);
 	if (err)
 		return err;
 	for (int kind = PERF_POKE_TRIGGER_IRQ; kind < TRIGGER_KINDS; kind++) {
@@ -440,7 +440,7 @@ int trigger_try_delivery(enum perf_poke_delivery way)
 
 int trigger_try_config(const struct trigger_config *config, struct probe_detail *detail)
 {
-	const struct log log = probe_log(detail);
+	const struct log log = probe_detail_log(detail);
 	struct trigger *trigger;
 	int err = trigger_open(&trigger, config, &log);
 
@@ -466,9 +466,9 @@ int trigger_open(struct trigger **ret, const struct trigger_config *config, cons
 
 	if (!trigger)
 		return -ENOMEM;
-	log_capture(log);
+	log_capture_libbpf(log);
 	err = trigger_load(trigger, config, log);
-	log_release();
+	log_release_libbpf();
 	if (err) {
 		trigger_free(trigger);
 		return err;

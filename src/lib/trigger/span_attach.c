@@ -408,6 +408,6 @@ int span_try_kinds(struct probe_detail *detail)
 			 : !access(PMUS "kprobe", F_OK)	     ? "by kprobe"
 							     : "no";
 
-	probe_say(detail, "tp: yes; fn: %s; uprobe, usdt: %s", fn, uprobe ? "yes" : "no");
+	probe_set_detail(detail, "tp: yes; fn: %s; uprobe, usdt: %s", fn, uprobe ? "yes" : "no");
 	return 0;
 }

@@ -24,7 +24,7 @@ static void warn_unknown_name(const struct config *config)
 		return;
 	for (size_t i = 0; i < found.gl_pathc && !exists; i++)
 		exists = sscanf(found.gl_pathv[i], "/proc/%*d/task/%d", &tid) == 1 &&
-			 !task_comm(tid, comm) && !strcmp(comm, config->opts.task);
+			 !task_read_comm(tid, comm) && !strcmp(comm, config->opts.task);
 	globfree(&found);
 	if (!exists)
 		log_write(&config->log, PERF_POKE_LOG_WARN, "task '%s': no task has this name yet",

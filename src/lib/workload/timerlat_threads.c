@@ -40,7 +40,7 @@ static int tracer_thread_cpu(int tid, const char *format)
 	char path[64], comm[TASK_COMM_SIZE];
 	int cpu, end = 0;
 
-	if (task_comm(tid, comm))
+	if (task_read_comm(tid, comm))
 		return -1;
 	if (sscanf(comm, format, &cpu, &end) != 1 || comm[end])
 		return -1;
@@ -286,7 +286,7 @@ static void user_thread_end(struct user_thread *thread)
 
 	if (thread->pidfd >= 0) {
 		pidfd_signal(thread->pidfd, SIGKILL);
-		pidfd_wait(thread->pidfd, &status, 0);
+		pidfd_wait_for_exit(thread->pidfd, &status, 0);
 	}
 	closep(&thread->pidfd);
 	closep(&thread->socket);
@@ -394,7 +394,7 @@ void user_threads_poll(struct user_threads *threads)
 		struct user_thread *thread = &threads->threads[i];
 		int status;
 
-		if (thread->pidfd < 0 || !pidfd_wait(thread->pidfd, &status, WNOHANG))
+		if (thread->pidfd < 0 || !pidfd_wait_for_exit(thread->pidfd, &status, WNOHANG))
 			continue;
 		closep(&thread->pidfd);
 		closep(&thread->socket);

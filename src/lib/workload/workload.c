@@ -197,7 +197,7 @@ static int workload_check_timerlat(const struct config *config)
 
 static int workload_try_cyclic(struct probe_detail *detail)
 {
-	const struct log log = probe_log(detail);
+	const struct log log = probe_detail_log(detail);
 	const int cpu = sched_getcpu();
 	struct cyclic *cyclic;
 	/* Priority 1 needs the same privileges as higher ones and disturbs nobody. */
@@ -214,7 +214,7 @@ static int workload_try_osnoise(struct probe_detail *detail)
 
 	if (tracefs >= 0 && osnoise_available(tracefs))
 		return 0;
-	probe_say(detail, "the kernel is built without CONFIG_OSNOISE_TRACER");
+	probe_set_detail(detail, "the kernel is built without CONFIG_OSNOISE_TRACER");
 	return -EOPNOTSUPP;
 }
 
@@ -224,7 +224,7 @@ static int workload_try_timerlat(struct probe_detail *detail)
 
 	if (tracefs >= 0 && timerlat_state(tracefs) != TIMERLAT_MISSING)
 		return 0;
-	probe_say(detail, "the kernel is built without CONFIG_TIMERLAT_TRACER");
+	probe_set_detail(detail, "the kernel is built without CONFIG_TIMERLAT_TRACER");
 	return -EOPNOTSUPP;
 }
 

@@ -79,11 +79,11 @@ static void *init_all(void *arg)
 	const struct log log = { 0 };
 
 	for (int i = 0; i < 1000; i++) {
-		evsel_init();
-		log_enter();
-		log_capture(&log);
-		log_release();
-		log_leave(-EINVAL);
+		evsel_init_libperf();
+		last_error_clear();
+		log_capture_libbpf(&log);
+		log_release_libbpf();
+		last_error_return(-EINVAL);
 		assert_string_equal(perf_poke__last_error(), strerror(EINVAL));
 	}
 	return NULL;

@@ -40,7 +40,7 @@ static void check_point(const struct trace *trace, size_t from, size_t offset, u
 {
 	struct pt_psb psb = {};
 
-	assert_int_equal(pt_scan_psb(trace->bytes, trace->len, from, &psb), 1);
+	assert_int_equal(pt_psb_find_timed(trace->bytes, trace->len, from, &psb), 1);
 	assert_int_equal(psb.offset, offset);
 	assert_int_equal(psb.tsc, tsc);
 }
@@ -49,15 +49,15 @@ static void check_no_point(const struct trace *trace, size_t from)
 {
 	struct pt_psb psb = { 11, 12 };
 
-	assert_int_equal(pt_scan_psb(trace->bytes, trace->len, from, &psb), 0);
+	assert_int_equal(pt_psb_find_timed(trace->bytes, trace->len, from, &psb), 0);
 	assert_int_equal(psb.offset, 11);
 	assert_int_equal(psb.tsc, 12);
 }
 
 static void check_begin(const struct trace *trace, uint64_t since, size_t begin, uint64_t tsc)
 {
-	assert_int_equal(pt_scan_begin(trace->bytes, trace->len, since), begin);
-	assert_int_equal(pt_scan_tsc(trace->bytes, trace->len, begin), tsc);
+	assert_int_equal(pt_psb_find_begin(trace->bytes, trace->len, since), begin);
+	assert_int_equal(pt_psb_first_tsc(trace->bytes, trace->len, begin), tsc);
 }
 
 TEST(finds_nothing_without_psb)
@@ -224,10 +224,10 @@ TEST(takes_truncated_points)
 
 		assert_non_null(bytes);
 		memcpy(bytes, whole.bytes, len);
-		assert_int_equal(pt_scan_psb(bytes, len, 0, &psb), len >= PSB_LEN);
+		assert_int_equal(pt_psb_find_timed(bytes, len, 0, &psb), len >= PSB_LEN);
 		assert_int_equal(psb.tsc, len == TIMED_PSB_LEN ? 0x01020304050607 : 0);
-		assert_int_equal(pt_scan_begin(bytes, len, 1), len < PSB_LEN ? len : 0);
-		assert_int_equal(pt_scan_tsc(bytes, len, 0), psb.tsc);
+		assert_int_equal(pt_psb_find_begin(bytes, len, 1), len < PSB_LEN ? len : 0);
+		assert_int_equal(pt_psb_first_tsc(bytes, len, 0), psb.tsc);
 	}
 }
 
@@ -302,8 +302,8 @@ TEST(finds_the_time)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct pt_psb psb = { .tsc = 1 };
 
-		assert_int_equal(pt_scan_psb((const uint8_t *)rows[i].bytes, rows[i].len, 0, &psb),
-				 1);
+		assert_int_equal(
+			pt_psb_find_timed((const uint8_t *)rows[i].bytes, rows[i].len, 0, &psb), 1);
 		assert_int_equal(psb.offset, 0);
 		assert_int_equal(psb.tsc, rows[i].tsc);
 	}
@@ -319,7 +319,7 @@ TEST(needs_the_whole)
 
 			assert_non_null(bytes);
 			memcpy(bytes, rows[i].bytes, len);
-			assert_int_equal(pt_scan_psb(bytes, len, 0, &psb), 1);
+			assert_int_equal(pt_psb_find_timed(bytes, len, 0, &psb), 1);
 			assert_int_equal(psb.tsc, 0);
 		}
 	}
@@ -348,12 +348,12 @@ TEST(begins_at_the_first_new_point_of_a_ring)
 	points[1] = PUT(&trace, SKYLAKE_WITHIN TNT PAD3);
 	points[2] = PUT(&trace, UNTIMED TNT);
 	PUT(&trace, PSB MODE OVF FUP TNT);
-	assert_int_equal(pt_scan_begin(trace.bytes, trace.len, 0x1d8cf5ca1e012c), points[0]);
-	assert_int_equal(pt_scan_tsc(trace.bytes, trace.len, points[0]), 0x1d8cf5ca1e012c);
-	assert_int_equal(pt_scan_begin(trace.bytes, trace.len, 0x1d8cf5ca1e012d), points[1]);
+	assert_int_equal(pt_psb_find_begin(trace.bytes, trace.len, 0x1d8cf5ca1e012c), points[0]);
+	assert_int_equal(pt_psb_first_tsc(trace.bytes, trace.len, points[0]), 0x1d8cf5ca1e012c);
+	assert_int_equal(pt_psb_find_begin(trace.bytes, trace.len, 0x1d8cf5ca1e012d), points[1]);
 	/* The rest is not known to be old. */
-	assert_int_equal(pt_scan_begin(trace.bytes, trace.len, 0x1d8cf5ca38942f), points[2]);
-	assert_int_equal(pt_scan_tsc(trace.bytes, trace.len, points[2]), 0);
+	assert_int_equal(pt_psb_find_begin(trace.bytes, trace.len, 0x1d8cf5ca38942f), points[2]);
+	assert_int_equal(pt_psb_first_tsc(trace.bytes, trace.len, points[2]), 0);
 }
 
 /* Xorshift: the same bytes each time. */
@@ -384,8 +384,8 @@ TEST(survives_any_bytes)
 		for (size_t at = round % 7; at + 100 < SIZE; at += 100 + random_next(&seed) % 100)
 			put_timed_psb(&trace, at, round % 5 ? 1 + at : random_next(&seed));
 		memcpy(bytes, trace.bytes, len);
-		begin = pt_scan_begin(bytes, len, random_next(&seed) % (2 * SIZE));
+		begin = pt_psb_find_begin(bytes, len, random_next(&seed) % (2 * SIZE));
 		assert_in_range(begin, 0, len);
-		pt_scan_tsc(bytes, len, begin);
+		pt_psb_first_tsc(bytes, len, begin);
 	}
 }

@@ -79,7 +79,7 @@ TEST(knows_the_time)
 
 		walk_bytes(&walk, rows[i].bytes, rows[i].len);
 		assert_true(walk.synced);
-		assert_int_equal(pt_walk_now(&walk), rows[i].now);
+		assert_int_equal(pt_walk_current_tsc(&walk), rows[i].now);
 	}
 }
 

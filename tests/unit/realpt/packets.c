@@ -154,7 +154,7 @@ static void check_point(struct pt_psb *point, const struct ipt_packet *packet, s
 			const struct realpt_raw *raw, const uint8_t *bytes)
 {
 	if (packet->type == ppt_psb) {
-		assert_int_equal(pt_scan_psb(bytes, raw->size, at, point), 1);
+		assert_int_equal(pt_psb_find_timed(bytes, raw->size, at, point), 1);
 		assert_int_equal(point->offset, at);
 	} else if (packet->type == ppt_tsc && point->tsc) {
 		assert_int_equal(packet->payload.tsc.tsc, point->tsc);

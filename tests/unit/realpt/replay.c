@@ -110,7 +110,7 @@ static size_t find_tsc(const struct replay_trace *trace, size_t at, struct pt_pa
 			if (packet->type == PT_PACKET_TSC)
 				return at;
 			at += packet->len;
-		} else if (pt_scan_psb(trace->bytes, trace->len, at + 1, &psb)) {
+		} else if (pt_psb_find_timed(trace->bytes, trace->len, at + 1, &psb)) {
 			at = psb.offset;
 		} else {
 			break;
@@ -123,7 +123,7 @@ static size_t first_point(const struct replay_trace *trace)
 {
 	struct pt_psb psb;
 
-	return pt_scan_psb(trace->bytes, trace->len, 0, &psb) ? psb.offset : trace->len;
+	return pt_psb_find_timed(trace->bytes, trace->len, 0, &psb) ? psb.offset : trace->len;
 }
 
 static uint64_t last_tsc(const struct replay_trace *trace)
@@ -140,7 +140,8 @@ static uint64_t last_tsc(const struct replay_trace *trace)
 static void repeat_trace(struct replay_trace *trace, unsigned int times)
 {
 	size_t len = trace->len, first = first_point(trace);
-	uint64_t period = last_tsc(trace) - pt_scan_tsc(trace->bytes, len, 0) + BETWEEN_REPEATED;
+	uint64_t period =
+		last_tsc(trace) - pt_psb_first_tsc(trace->bytes, len, 0) + BETWEEN_REPEATED;
 
 	trace->bytes = realloc(trace->bytes, len * times);
 	must(trace->bytes);

@@ -35,7 +35,7 @@ static size_t expected_len(const struct replay *replay, const uint8_t *ring, siz
 
 	if (replay->offline)
 		return 0;
-	for (size_t at = 0; pt_scan_psb(ring, len, at, &psb); at = psb.offset + 1) {
+	for (size_t at = 0; pt_psb_find_timed(ring, len, at, &psb); at = psb.offset + 1) {
 		begin = psb.offset;
 		if (!psb.tsc || psb.tsc >= replay->started_tsc)
 			break;
@@ -101,7 +101,7 @@ TEST_IN_FOLDER(keeps_every_segment_since_the_start)
 
 		open_recording(&replay, recordings[i]);
 		trace = &replay.traces[replay.nr - 1];
-		replay.started_tsc = pt_scan_tsc(trace->bytes, trace->len, trace->len / 2);
+		replay.started_tsc = pt_psb_first_tsc(trace->bytes, trace->len, trace->len / 2);
 		check_rings(&replay, folder->path);
 		replay_close(&replay);
 	}

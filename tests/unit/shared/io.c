@@ -140,7 +140,7 @@ static int make_marked(const char *name)
 
 	assert_int_equal(mkdirat(folder->fd, name, 0700), 0);
 	fd = openat(folder->fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	assert_int_equal(tree_mark(fd), 0);
+	assert_int_equal(tree_mark_own(fd), 0);
 	assert_true(tree_is_marked(fd));
 	put_file(fd, "in/file", "");
 	return fd;
@@ -166,7 +166,7 @@ TEST_IN_FOLDER(sweeps_marked_folders)
 	assert_int_equal(flock(locked, LOCK_EX), 0);
 	closep(&left);
 	closep(&open_to_all);
-	tree_sweep(folder->fd, ".tmp-", true);
+	tree_remove_leftovers(folder->fd, ".tmp-", true);
 	assert_false(exists(".tmp-left"));
 	assert_true(exists(".tmp-locked/in/file"));
 	assert_true(exists(".tmp-open/in/file"));
@@ -174,7 +174,7 @@ TEST_IN_FOLDER(sweeps_marked_folders)
 	assert_true(exists(".tmp-renamed/precious"));
 	assert_true(exists(".tmp-file"));
 	closep(&locked);
-	tree_sweep(folder->fd, ".tmp-", true);
+	tree_remove_leftovers(folder->fd, ".tmp-", true);
 	assert_false(exists(".tmp-locked"));
 }
 

@@ -28,7 +28,7 @@ static struct child start_child(int code)
 	}
 	close(hold[0]);
 	child.hold = hold[1];
-	child.pidfd = pidfd_of(pid);
+	child.pidfd = pidfd_open_process(pid);
 	assert_true(child.pidfd >= 0);
 	return child;
 }
@@ -38,13 +38,13 @@ TEST(says_how_it_ended)
 	struct child child = start_child(7);
 	int status = -1;
 
-	assert_int_equal(pidfd_wait(child.pidfd, &status, WNOHANG), 0);
+	assert_int_equal(pidfd_wait_for_exit(child.pidfd, &status, WNOHANG), 0);
 	assert_int_equal(status, -1);
 	close(child.hold);
-	assert_int_equal(pidfd_wait(child.pidfd, &status, 0), 1);
+	assert_int_equal(pidfd_wait_for_exit(child.pidfd, &status, 0), 1);
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), 7);
-	assert_int_equal(pidfd_wait(child.pidfd, &status, 0), -ECHILD);
+	assert_int_equal(pidfd_wait_for_exit(child.pidfd, &status, 0), -ECHILD);
 	close(child.pidfd);
 }
 
@@ -57,7 +57,7 @@ TEST(says_what_signal_ended_it)
 		int status;
 
 		assert_int_equal(pidfd_signal(child.pidfd, signals[i]), 0);
-		assert_int_equal(pidfd_wait(child.pidfd, &status, 0), 1);
+		assert_int_equal(pidfd_wait_for_exit(child.pidfd, &status, 0), 1);
 		assert_true(WIFSIGNALED(status));
 		assert_int_equal(WTERMSIG(status), signals[i]);
 		/* A process that reuses the PID gets no signal. */
@@ -69,9 +69,9 @@ TEST(says_what_signal_ended_it)
 
 TEST(is_not_for_nobody)
 {
-	assert_int_equal(pidfd_of(-1), -EINVAL);
+	assert_int_equal(pidfd_open_process(-1), -EINVAL);
 	assert_int_equal(pidfd_signal(-1, SIGKILL), -EBADF);
-	assert_int_equal(pidfd_wait(STDERR_FILENO, &(int){ 0 }, 0), -EBADF);
+	assert_int_equal(pidfd_wait_for_exit(STDERR_FILENO, &(int){ 0 }, 0), -EBADF);
 }
 
 static void take_signal(int signal)
@@ -95,9 +95,9 @@ TEST(waits_despite_signals)
 		usleep(50000);
 		_exit(7);
 	}
-	assert_int_equal(pid_wait(pid, &status), 0);
+	assert_int_equal(pid_wait_for_exit(pid, &status), 0);
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), 7);
-	assert_int_equal(pid_wait(pid, NULL), -ECHILD);
+	assert_int_equal(pid_wait_for_exit(pid, NULL), -ECHILD);
 	sigaction(SIGUSR1, &old, NULL);
 }

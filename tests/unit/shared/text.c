@@ -11,7 +11,7 @@ static void check_printable(const char *text, const char *expected)
 	_cleanup_free_ char *copy = strdup(text);
 
 	assert_non_null(copy);
-	assert_ptr_equal(printable(copy), copy);
+	assert_ptr_equal(text_make_printable(copy), copy);
 	assert_string_equal(copy, expected);
 }
 
@@ -44,7 +44,7 @@ TEST(cuts_copies)
 {
 	char buf[4];
 
-	assert_ptr_equal(printable_copy(buf, sizeof(buf), "ab\303\244"), buf);
+	assert_ptr_equal(text_copy_printable(buf, sizeof(buf), "ab\303\244"), buf);
 	assert_string_equal(buf, "ab?");
 	assert_string_equal(CLEAN("a\302\233b"), "a b");
 	assert_string_equal(CLEAN_TO(2, "a\nb"), "a ");
@@ -55,7 +55,7 @@ static void check_repair(const char *text, const char *expected)
 	_cleanup_free_ char *copy = strdup(text);
 
 	assert_non_null(copy);
-	assert_ptr_equal(utf8_repair(copy), copy);
+	assert_ptr_equal(utf8_repair_text(copy), copy);
 	assert_string_equal(copy, expected);
 }
 

@@ -385,7 +385,7 @@ static bool senders_have_calls(const struct events_recorder *events)
 
 static int events_recorder_probe(struct probe_detail *detail)
 {
-	const struct log log = probe_log(detail);
+	const struct log log = probe_detail_log(detail);
 	const int cpu = sched_getcpu();
 	const struct perf_poke_opts opts = { .buffer_size = 1 };
 	const struct recorder_config config = { .opts = &opts, .cpus = &cpu, .nr_cpus = 1 };
@@ -394,15 +394,16 @@ static int events_recorder_probe(struct probe_detail *detail)
 
 	if (err)
 		return err;
-	probe_say(detail, "%s%s",
-		  samples_default(to_events_recorder(recorder))
-			  ? "samples " PMU_EVENT_DEFAULT " by NMI, also with interrupts off, but "
-			    "not on isolated CPUs (--no-samples)"
-			  : "the PMU does not interrupt by NMI: no samples of code with "
-			    "interrupts off",
-		  senders_have_calls(to_events_recorder(recorder))
-			  ? ""
-			  : "; who sends interrupts is not recorded (Linux 6.4)");
+	probe_set_detail(detail, "%s%s",
+			 samples_default(to_events_recorder(recorder))
+				 ? "samples " PMU_EVENT_DEFAULT
+				   " by NMI, also with interrupts off, but "
+				   "not on isolated CPUs (--no-samples)"
+				 : "the PMU does not interrupt by NMI: no samples of code with "
+				   "interrupts off",
+			 senders_have_calls(to_events_recorder(recorder))
+				 ? ""
+				 : "; who sends interrupts is not recorded (Linux 6.4)");
 	events_recorder_free(recorder);
 	return 0;
 }

@@ -312,11 +312,11 @@ static int probe_open_intel_pt(uint32_t aux_action)
 static int probe_explain_fd(struct probe_detail *detail, int fd)
 {
 	if (fd == -ENOENT)
-		probe_say(detail, "there is no PMU intel_pt");
+		probe_set_detail(detail, "there is no PMU intel_pt");
 	else if (fd == -EBUSY)
-		probe_say(detail, "intel_pt is in use by somebody else");
+		probe_set_detail(detail, "intel_pt is in use by somebody else");
 	else if (fd < 0)
-		probe_say(detail, "intel_pt: %s", strerror(-fd));
+		probe_set_detail(detail, "intel_pt: %s", strerror(-fd));
 	return fd < 0 ? fd : 0;
 }
 
@@ -327,7 +327,8 @@ int pt_probe_intel_pt(struct probe_detail *detail)
 
 	if (err || pt_sees_tasks())
 		return err;
-	probe_say(detail, "tasks are unknown in this PID namespace (containers: --pid host)");
+	probe_set_detail(detail,
+			 "tasks are unknown in this PID namespace (containers: --pid host)");
 	return -EPERM;
 }
 

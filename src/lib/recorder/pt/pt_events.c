@@ -127,7 +127,7 @@ static void list_event_holders(char *text, size_t size)
 		if (!isdigit(entry->d_name[0]) || atoi(entry->d_name) == getpid() ||
 		    !has_perf_events(dirfd(proc), entry->d_name))
 			continue;
-		if (task_comm(atoi(entry->d_name), name))
+		if (task_read_comm(atoi(entry->d_name), name))
 			continue;
 		if (len + strlen(name) + strlen(entry->d_name) + 5 >= size)
 			break;
@@ -168,7 +168,7 @@ static int pt_group_open_on_message(struct pt_group *group, struct perf_event_at
 	if (!*ret)
 		return -ENOMEM;
 	(*ret)->leader = group->pt;
-	err = evsel_open(*ret, group->cpus);
+	err = evsel_open_on_cpus(*ret, group->cpus);
 	snprintf(filter, sizeof(filter), "bpf_string ~ \"%s*\"", message);
 	if (!err && ioctl(evsel_fd(*ret, 0), PERF_EVENT_IOC_SET_FILTER, filter))
 		err = -errno;
@@ -233,7 +233,7 @@ static int pt_group_open(struct pt_events *events, struct pt_group *group, const
 	group->pt = perf_evsel__new(&attr);
 	if (!group->pt)
 		return -ENOMEM;
-	err = evsel_open(group->pt, group->cpus);
+	err = evsel_open_on_cpus(group->pt, group->cpus);
 	if (err)
 		return pt_explain_open(err, config, log);
 	fd = evsel_fd(group->pt, 0);
@@ -343,7 +343,7 @@ int pt_events_open(struct pt_events **ret, const struct pt_events_config *config
 
 	if (!events)
 		return -ENOMEM;
-	evsel_init();
+	evsel_init_libperf();
 	events->config = *config;
 	events->nr_cpus = config->nr_cpus;
 	events->aux_size = config->aux_size;

@@ -317,7 +317,7 @@ static int pt_recorder_open(struct recorder **ret, const struct recorder_config 
 
 static int pt_enable_trace(struct pt_recorder *pt, size_t i)
 {
-	pt->cpus[i].started_tsc = tsc_read();
+	pt->cpus[i].started_tsc = tsc_read_counter();
 	return pt_events_enable(pt->events, i);
 }
 

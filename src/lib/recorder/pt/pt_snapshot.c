@@ -160,7 +160,7 @@ static void pt_read_clocks(struct pt_recorder *pt, struct snapshot *snapshot)
 
 	for (int i = 0; i < CLOCK_TRIES; i++) {
 		uint64_t before_ns = clock_ns(CLOCK_MONOTONIC);
-		uint64_t tsc = tsc_read();
+		uint64_t tsc = tsc_read_counter();
 		uint64_t took_ns = clock_ns(CLOCK_MONOTONIC) - before_ns;
 
 		if (took_ns >= best_ns)

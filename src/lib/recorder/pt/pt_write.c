@@ -81,12 +81,12 @@ static size_t pt_trace_find_begin(const struct pt_recorder *pt, const struct sna
 	size_t len, begin;
 	const uint8_t *bytes = pt_trace_bytes(pt, trace, &len);
 
-	begin = pt_scan_begin(bytes, len, trace->started_tsc);
-	*tsc = pt_scan_tsc(bytes, len, begin);
+	begin = pt_psb_find_begin(bytes, len, trace->started_tsc);
+	*tsc = pt_psb_first_tsc(bytes, len, begin);
 	/* The CPU is offline, and an earlier capture has all bytes. New bytes without a PSB need
 	 * the last PSB before them. */
 	if (!trace->sample && !trace->moved && *tsc &&
-	    tsc_extend(*tsc, snapshot->tsc) < trace->started_tsc) {
+	    tsc_extend_56_bits(*tsc, snapshot->tsc) < trace->started_tsc) {
 		*tsc = 0;
 		return len;
 	}
@@ -147,7 +147,7 @@ static int pt_write_traces(const struct pt_recorder *pt, struct perfdata *pd,
 		err = pt_write_trace(pt, pd, snapshot, trace);
 		if (!tsc || !snapshot->perf_ns)
 			continue;
-		perf_ns = tsc_to_perf_ns(&snapshot->clock, tsc_extend(tsc, snapshot->tsc));
+		perf_ns = tsc_to_perf_ns(&snapshot->clock, tsc_extend_56_bits(tsc, snapshot->tsc));
 		if (perf_ns < *first_ns)
 			*first_ns = perf_ns;
 		if (cpu == spike->cpu || (spike->cpu < 0 && !facts->oldest_ns))

@@ -84,7 +84,7 @@ TEST_IN_FOLDER(finds_vdso)
 	write_elf("cache/" PLACE "/vdso", &id, 1001);
 	assert_int_equal(find("[vdso]", &id, "/cache/" PLACE "/vdso"), 1001);
 	assert_int_equal(find("[vdso]", &other_id, "no build id abcdee"), -ENOENT);
-	assert_true(vdso_find(&own) || find("[vdso]", &own.id, "") > 1001);
+	assert_true(vdso_find_own(&own) || find("[vdso]", &own.id, "") > 1001);
 }
 
 TEST_IN_FOLDER(finds_symbols)

@@ -52,9 +52,9 @@ TEST(counts_from_arming_on)
 	struct hardware *hardware = open_on(cpu);
 	struct hardware_counts first, second;
 
-	hardware_arm(hardware, -1);
-	first = hardware_take(hardware, cpu);
-	second = hardware_take(hardware, cpu);
+	hardware_restart_counts(hardware, -1);
+	first = hardware_read_rise(hardware, cpu);
+	second = hardware_read_rise(hardware, cpu);
 	assert_true(first.time_ns > 0);
 	assert_true(second.time_ns > first.time_ns);
 	for (int i = 0; i < HARDWARE_NR; i++)
@@ -69,9 +69,9 @@ TEST(knows_nothing_of_other_cpus)
 	struct hardware *hardware = open_on(cpu);
 	struct hardware_counts counts;
 
-	hardware_arm(hardware, -1);
+	hardware_restart_counts(hardware, -1);
 	for (int other = -1; other < 2; other += 2) {
-		counts = hardware_take(hardware, other < 0 ? -1 : cpu + other);
+		counts = hardware_read_rise(hardware, other < 0 ? -1 : cpu + other);
 		assert_int_equal(counts.time_ns, 0);
 		for (int i = 0; i < HARDWARE_NR; i++)
 			assert_true(counts.counts[i] == UNKNOWN);
@@ -87,11 +87,11 @@ TEST(arms_one_cpu)
 	uint64_t before;
 
 	assert_int_equal(hardware_open(&hardware, cpus, 2), 0);
-	hardware_arm(hardware, -1);
+	hardware_restart_counts(hardware, -1);
 	usleep(1000);
-	before = hardware_take(hardware, 1).time_ns;
-	hardware_arm(hardware, 0);
-	assert_true(hardware_take(hardware, 1).time_ns >= before);
+	before = hardware_read_rise(hardware, 1).time_ns;
+	hardware_restart_counts(hardware, 0);
+	assert_true(hardware_read_rise(hardware, 1).time_ns >= before);
 	hardware_free(hardware);
 }
 
@@ -101,13 +101,13 @@ TEST(is_json)
 	struct json_object *json;
 
 	/* Not known at the spike. */
-	hardware_narrow(&counts, UNKNOWN);
+	hardware_set_late_steal(&counts, UNKNOWN);
 	json = hardware_json(&counts, 100000);
 	assert_string_equal(json_object_to_json_string_ext(json, 0),
 			    "{\"since_ns\":9,\"smis\":2,\"steal_ns\":null,\"nmis\":0,"
 			    "\"throttles\":null,\"late_steal_ns\":null,\"idle_states\":[]}");
 	json_object_put(json);
-	hardware_narrow(&counts, 70);
+	hardware_set_late_steal(&counts, 70);
 	assert_int_equal(counts.late_steal_ns, 30);
 }
 

@@ -92,9 +92,9 @@ TEST(demotes_libbpf)
 	libbpf_print_fn_t before = libbpf_set_print(count_others);
 
 	others = 0;
-	log_capture(&log);
+	log_capture_libbpf(&log);
 	make_libbpf_warn();
-	log_release();
+	log_release_libbpf();
 	assert_int_equal(others, 0);
 	assert_true(messages.nr > 0);
 	assert_int_equal(messages.level, PERF_POKE_LOG_DEBUG);
@@ -115,12 +115,12 @@ static void *capture(void *arg)
 	struct capturer *capturer = arg;
 	const struct log log = { messages_add, &capturer->messages };
 
-	log_capture(&log);
+	log_capture_libbpf(&log);
 	make_libbpf_warn();
 	pthread_barrier_wait(&capturer->captured);
 	pthread_barrier_wait(&capturer->release);
 	make_libbpf_warn();
-	log_release();
+	log_release_libbpf();
 	make_libbpf_warn();
 	return NULL;
 }
@@ -170,8 +170,8 @@ TEST(keeps_what_others_set)
 	const struct log log = { messages_add, &messages };
 	libbpf_print_fn_t before = libbpf_set_print(NULL);
 
-	log_capture(&log);
+	log_capture_libbpf(&log);
 	libbpf_set_print(count_others);
-	log_release();
+	log_release_libbpf();
 	assert_ptr_equal(libbpf_set_print(before), count_others);
 }

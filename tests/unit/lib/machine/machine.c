@@ -238,9 +238,9 @@ TEST(knows_when_tsc_is_no_clock)
 
 TEST(extends)
 {
-	assert_int_equal(tsc_extend(5, 7), 5);
-	assert_int_equal(tsc_extend(5, (3ULL << 56) + 7), (3ULL << 56) + 5);
-	assert_int_equal(tsc_extend(9, (3ULL << 56) + 7), (2ULL << 56) + 9);
+	assert_int_equal(tsc_extend_56_bits(5, 7), 5);
+	assert_int_equal(tsc_extend_56_bits(5, (3ULL << 56) + 7), (3ULL << 56) + 5);
+	assert_int_equal(tsc_extend_56_bits(9, (3ULL << 56) + 7), (2ULL << 56) + 9);
 }
 
 /* The values at the opening of the event may be stale. */

@@ -157,7 +157,7 @@ TEST(finds_functions)
 					       .log = { messages_add, &messages } };
 		uint64_t address;
 
-		assert_int_equal(function_find(&config, &address), rows[i].r);
+		assert_int_equal(config_find_function(&config, &address), rows[i].r);
 		assert_int_equal(messages.nr, rows[i].r != 0);
 		if (rows[i].said)
 			assert_memory_equal(messages.text, rows[i].said, strlen(rows[i].said));
@@ -171,7 +171,7 @@ TEST(needs_the_function_of_timerlat)
 				       .log = { messages_add, &messages } };
 	uint64_t address;
 
-	assert_int_equal(function_find(&config, &address), -ENOENT);
+	assert_int_equal(config_find_function(&config, &address), -ENOENT);
 	assert_int_equal(messages.nr, 1);
 	assert_non_null(strstr(messages.text, "use --workload cyclic"));
 }
@@ -181,10 +181,12 @@ TEST(takes_addresses_of_functions)
 	static const char *const refused[] = { "0x", "0x0", "0x12z", "0x10000000000000000" };
 	uint64_t address = 1;
 
-	assert_int_equal(function_find(&(struct config){ .opts.function = "any" }, &address), 0);
+	assert_int_equal(config_find_function(&(struct config){ .opts.function = "any" }, &address),
+			 0);
 	assert_int_equal(address, 0);
 	assert_int_equal(
-		function_find(&(struct config){ .opts.function = "0xffffffff81abcdef" }, &address),
+		config_find_function(&(struct config){ .opts.function = "0xffffffff81abcdef" },
+				     &address),
 		0);
 	assert_int_equal(address, 0xffffffff81abcdef);
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
@@ -194,7 +196,7 @@ TEST(takes_addresses_of_functions)
 			.log = { messages_add, &messages },
 		};
 
-		assert_int_equal(function_find(&config, &address), -EINVAL);
+		assert_int_equal(config_find_function(&config, &address), -EINVAL);
 		assert_non_null(strstr(messages.text, "': not an address (0x...)"));
 	}
 }

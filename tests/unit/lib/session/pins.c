@@ -57,16 +57,16 @@ TEST_IN_FOLDER(lock_tells_life)
 	third = pins_open_session(folder->fd, "s");
 	assert_int_equal(flock(owner, LOCK_EX), 0);
 	assert_true(pins_is_alive(other));
-	assert_int_equal(pins_remove(folder->fd, "s", other), -EWOULDBLOCK);
+	assert_int_equal(pins_remove_dead(folder->fd, "s", other), -EWOULDBLOCK);
 	assert_true(exists("s"));
 
 	/* The controller is killed while another process looks at the session. */
 	closep(&owner);
 	assert_int_equal(flock(third, LOCK_SH), 0);
 	assert_false(pins_is_alive(other));
-	assert_int_equal(pins_remove(folder->fd, "s", other), -EWOULDBLOCK);
+	assert_int_equal(pins_remove_dead(folder->fd, "s", other), -EWOULDBLOCK);
 	assert_int_equal(flock(third, LOCK_UN), 0);
-	assert_int_equal(pins_remove(folder->fd, "s", other), 0);
+	assert_int_equal(pins_remove_dead(folder->fd, "s", other), 0);
 	assert_false(exists("s"));
 }
 
@@ -78,7 +78,7 @@ TEST_IN_FOLDER(leaves_a_successor_alone)
 	old = pins_open_session(folder->fd, "s");
 	assert_int_equal(unlinkat(folder->fd, "s", AT_REMOVEDIR), 0);
 	assert_int_equal(mkdirat(folder->fd, "s", 0700), 0);
-	assert_int_equal(pins_remove(folder->fd, "s", old), 0);
+	assert_int_equal(pins_remove_dead(folder->fd, "s", old), 0);
 	assert_true(exists("s"));
 }
 
@@ -175,12 +175,12 @@ int __wrap_trigger_rtla_fd(const struct trigger *trigger)
 	return -ENOENT;
 }
 
-int64_t __wrap_rtla_offer(int prog_fd)
+int64_t __wrap_rtla_offer_program(int prog_fd)
 {
 	return prog_fd;
 }
 
-void __wrap_rtla_sweep(void)
+void __wrap_rtla_remove_map(void)
 {
 }
 
@@ -209,13 +209,13 @@ TEST_IN_FOLDER(leaves_nothing_half)
 			nr_calls = 0;
 			failure = failures[i];
 			bpffs = folder->path;
-			err = pins_open(&pins, "s", NULL, &log);
+			err = session_pins_open(&pins, "s", NULL, &log);
 			opening = nr_calls;
 			nr_calls = failing;
 			if (!err)
 				assert_true(exists("perf-poke/s/session"));
 			if (!err)
-				pins_free(pins);
+				session_pins_free(pins);
 			bpffs = NULL;
 			assert_false(exists("perf-poke"));
 			assert_int_equal(highest_fd(), fd);
@@ -236,9 +236,9 @@ TEST_IN_FOLDER(removes_dead_sessions)
 	bpffs = folder->path;
 	assert_int_equal(mkdirat(folder->fd, "perf-poke", 0700), 0);
 	assert_int_equal(mkdirat(folder->fd, "perf-poke/dead", 0700), 0);
-	assert_int_equal(pins_open(&pins, "s", NULL, &log), 0);
+	assert_int_equal(session_pins_open(&pins, "s", NULL, &log), 0);
 	assert_false(exists("perf-poke/dead"));
 	assert_true(exists("perf-poke/s"));
-	pins_free(pins);
+	session_pins_free(pins);
 	bpffs = NULL;
 }

@@ -69,7 +69,7 @@ TEST(finds_a_task)
 	/* It may start later. */
 	assert_string_equal(messages.text, "task '007x': no task has this name yet");
 	assert_int_equal(messages.level, PERF_POKE_LOG_WARN);
-	assert_int_equal(task_comm(getpid(), comm), 0);
+	assert_int_equal(task_read_comm(getpid(), comm), 0);
 	assert_int_equal(configure(comm, &threads, &messages), 0);
 	assert_int_equal(messages.nr, 0);
 	assert_int_equal(configure("2", &threads, &messages), -ESRCH);
