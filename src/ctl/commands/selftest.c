@@ -254,23 +254,32 @@ static void try_each_delivery(struct selftest *s, const struct perf_poke_choice 
 	}
 }
 
+/* Each way to freeze that this CPU and kernel support. */
+static void try_each_freeze(struct selftest *s, const struct perf_poke_choice *recorder)
+{
+	const struct perf_poke_choice *freeze;
+
+	if (!has_capability(s, "", "intel_pt"))
+		return;
+	for (size_t i = 0; (freeze = perf_poke__choice(PERF_POKE_AXIS_FREEZE, i)); i++) {
+		if (is_choice_wanted(s->args->freeze, freeze) &&
+		    (freeze->value == PERF_POKE_FREEZE_SIGNAL ||
+		     has_capability(s, "aux_", freeze->name)))
+			try_each_delivery(s, recorder, freeze);
+	}
+}
+
 static void try_combinations(struct selftest *s)
 {
-	const struct perf_poke_choice *recorder, *freeze;
+	const struct perf_poke_choice *recorder;
 
 	for (size_t i = 0; (recorder = perf_poke__choice(PERF_POKE_AXIS_RECORDER, i)); i++) {
 		if (!is_choice_wanted(s->args->recorder, recorder))
 			continue;
-		if (recorder->value == PERF_POKE_RECORDER_EVENTS && !s->args->freeze)
+		if (recorder->value == PERF_POKE_RECORDER_PT)
+			try_each_freeze(s, recorder);
+		else if (recorder->value == PERF_POKE_RECORDER_EVENTS && !s->args->freeze)
 			try_each_delivery(s, recorder, perf_poke__choice(PERF_POKE_AXIS_FREEZE, 0));
-		if (recorder->value != PERF_POKE_RECORDER_PT || !has_capability(s, "", "intel_pt"))
-			continue;
-		for (size_t k = 0; (freeze = perf_poke__choice(PERF_POKE_AXIS_FREEZE, k)); k++) {
-			if (is_choice_wanted(s->args->freeze, freeze) &&
-			    (freeze->value == PERF_POKE_FREEZE_SIGNAL ||
-			     has_capability(s, "aux_", freeze->name)))
-				try_each_delivery(s, recorder, freeze);
-		}
 	}
 }
 
