@@ -92,7 +92,7 @@ static int add_event_kind(struct perfdata_events *events, const struct perfdata_
 	return r;
 }
 
-static int compare_event_ids(const void *a, const void *b)
+static int compare_kind_ids(const void *a, const void *b)
 {
 	const struct perfdata_event_id *x = a, *y = b;
 
@@ -150,7 +150,7 @@ int perfdata_events_read(struct perfdata_events *ret, const struct perfdata_file
 	int r = read_event_kinds(&events, file);
 
 	if (events.nr_ids)
-		qsort(events.ids, events.nr_ids, sizeof(*events.ids), compare_event_ids);
+		qsort(events.ids, events.nr_ids, sizeof(*events.ids), compare_kind_ids);
 	if (!r)
 		r = read_event_names(&events, file);
 	if (r)

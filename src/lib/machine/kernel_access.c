@@ -83,7 +83,7 @@ static const struct need needed_capabilities[] = {
 	{ CAP_SYS_NICE, CAP_SYS_NICE, "CAP_SYS_NICE", true },
 };
 
-static bool has_capability(cap_t caps, cap_value_t cap)
+static bool has_effective_capability(cap_t caps, cap_value_t cap)
 {
 	cap_flag_value_t value = CAP_CLEAR;
 
@@ -100,8 +100,8 @@ int caps_missing(bool realtime, char *names, size_t size)
 	names[0] = '\0';
 	for (size_t i = 0; i < ARRAY_SIZE(needed_capabilities); i++) {
 		if (needed_capabilities[i].realtime > realtime ||
-		    has_capability(caps, needed_capabilities[i].cap) ||
-		    has_capability(caps, needed_capabilities[i].instead))
+		    has_effective_capability(caps, needed_capabilities[i].cap) ||
+		    has_effective_capability(caps, needed_capabilities[i].instead))
 			continue;
 		len += snprintf(names + len, size - len, "%s%s", len ? ", " : "",
 				needed_capabilities[i].name);

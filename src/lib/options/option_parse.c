@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Parses values other than numbers and words. */
+/* Parses values other than numbers and words, into memory that the options own. */
 #include <limits.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "array.h"
@@ -12,6 +13,42 @@
 #include "units.h"
 
 #define OVERRUN ",overrun"
+
+/* Memory that the options own. */
+
+void *opts_own_memory(struct perf_poke_opts *opts, size_t size)
+{
+	struct owned_opts *owned = opts->owned;
+
+	if (array_grow(&owned->strings, owned->nr_strings, sizeof(*owned->strings)))
+		return NULL;
+	owned->strings[owned->nr_strings] = calloc(1, size + 1);
+	return owned->strings[owned->nr_strings] ? owned->strings[owned->nr_strings++] : NULL;
+}
+
+char *opts_own_text(struct perf_poke_opts *opts, const char *text, size_t length)
+{
+	size_t size = strnlen(text, length);
+	char *copy = opts_own_memory(opts, size);
+
+	return copy ? memcpy(copy, text, size) : NULL;
+}
+
+void perf_poke__opts_release(struct perf_poke_opts *opts)
+{
+	struct owned_opts *owned = opts->owned;
+
+	if (!owned)
+		return;
+	for (size_t i = 0; i < owned->nr_strings; i++)
+		free(owned->strings[i]);
+	free(owned->strings);
+	free(owned->events);
+	free(owned->triggers);
+	free(owned->targets);
+	free(owned);
+	opts->owned = NULL;
+}
 
 static int append_event(struct perf_poke_opts *opts, const char *name, size_t length, char **why)
 {

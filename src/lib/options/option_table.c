@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
 #include "clock.h"
 #include "machine/base.h"
 #include "text.h"
@@ -236,40 +235,4 @@ int perf_poke__opts_set(struct perf_poke_opts *opts, const char *name, const cha
 	if (r && why)
 		log_error(&log, r, "%s", why);
 	return last_error_return(r);
-}
-
-/* Memory that the options own. */
-
-void *opts_own_memory(struct perf_poke_opts *opts, size_t size)
-{
-	struct owned_opts *owned = opts->owned;
-
-	if (array_grow(&owned->strings, owned->nr_strings, sizeof(*owned->strings)))
-		return NULL;
-	owned->strings[owned->nr_strings] = calloc(1, size + 1);
-	return owned->strings[owned->nr_strings] ? owned->strings[owned->nr_strings++] : NULL;
-}
-
-char *opts_own_text(struct perf_poke_opts *opts, const char *text, size_t length)
-{
-	size_t size = strnlen(text, length);
-	char *copy = opts_own_memory(opts, size);
-
-	return copy ? memcpy(copy, text, size) : NULL;
-}
-
-void perf_poke__opts_release(struct perf_poke_opts *opts)
-{
-	struct owned_opts *owned = opts->owned;
-
-	if (!owned)
-		return;
-	for (size_t i = 0; i < owned->nr_strings; i++)
-		free(owned->strings[i]);
-	free(owned->strings);
-	free(owned->events);
-	free(owned->triggers);
-	free(owned->targets);
-	free(owned);
-	opts->owned = NULL;
 }
