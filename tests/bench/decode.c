@@ -87,13 +87,13 @@ static int bare(const struct decode_opts *opts)
 	if (code_new(&code, &code_opts, &why) || code_view_new(&view, code))
 		return -EINVAL;
 	blocks_env_init(&env, sideband, 0);
-	for (size_t i = 0; i < trace_nr(trace); i++) {
+	for (size_t i = 0; i < trace_nr_queues(trace); i++) {
 		const struct trace_queue *queue = trace_queue(trace, i);
 		struct trace_segment segment;
-		bool more = trace_seek(queue, 0, &segment);
+		bool more = trace_seek_segment(queue, 0, &segment);
 
-		for (; more; more = trace_next(queue, &segment)) {
-			int pid = task_at(sideband, trace_cpu(queue), segment.time);
+		for (; more; more = trace_next_segment(queue, &segment)) {
+			int pid = task_at(sideband, trace_queue_cpu(queue), segment.time);
 			uint64_t until;
 
 			walk(&env, &segment, code_view_image(view, pid, segment.time, &until));

@@ -68,7 +68,7 @@ static void check_queue(const struct trace_queue *queue)
 	size_t nr = 0, back = 0;
 	uint8_t sum = 0;
 
-	if (!trace_seek(queue, 0, &segment))
+	if (!trace_seek_segment(queue, 0, &segment))
 		return;
 	do {
 		require(segment.begin < segment.end && segment.end <= segment.limit);
@@ -76,14 +76,14 @@ static void check_queue(const struct trace_queue *queue)
 		for (const uint8_t *at = segment.begin; at < segment.limit && at < segment.end + 64;
 		     at++)
 			sum ^= *at;
-		require(trace_seek(queue, segment.time, &other));
+		require(trace_seek_segment(queue, segment.time, &other));
 		require(++nr <= SEGMENTS_MAX);
-	} while (trace_next(queue, &segment));
-	require(trace_seek(queue, UINT64_MAX, &other) && other.begin == segment.begin);
+	} while (trace_next_segment(queue, &segment));
+	require(trace_seek_segment(queue, UINT64_MAX, &other) && other.begin == segment.begin);
 	do {
 		back++;
-	} while (trace_previous(queue, &segment));
-	require(back == nr && trace_seek(queue, sum, &segment));
+	} while (trace_previous_segment(queue, &segment));
+	require(back == nr && trace_seek_segment(queue, sum, &segment));
 }
 
 static int check(const struct perfdata_file *file, char **why)
@@ -100,7 +100,7 @@ static int check(const struct perfdata_file *file, char **why)
 		check_kernel(sb);
 		r = trace_new(&trace, file, sb, why);
 	}
-	for (size_t i = 0; !r && i < trace_nr(trace); i++)
+	for (size_t i = 0; !r && i < trace_nr_queues(trace); i++)
 		check_queue(trace_queue(trace, i));
 	require(!r || *why);
 	trace_free(trace);

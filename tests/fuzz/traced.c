@@ -35,7 +35,7 @@ int fuzz_one(const uint8_t *data, size_t size)
 	if (r && !why)
 		abort();
 	for (size_t i = 0; i < nr; i++) {
-		files_hex(&files[i].id, hex);
+		files_format_build_id(&files[i].id, hex);
 		if (strlen(hex) != 2 * (size_t)files[i].id.size || !*files[i].name)
 			abort();
 	}

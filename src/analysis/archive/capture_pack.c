@@ -141,7 +141,7 @@ static int format_part_name(const struct traced_file *file, const char *part, ch
 {
 	char hex[FILES_HEX_SIZE];
 
-	files_hex(&file->id, hex);
+	files_format_build_id(&file->id, hex);
 	return snprintf(name, size, LAYOUT_BUILDID "/.build-id/%.2s/%s%s%s", hex, hex + 2,
 			*part ? "/" : "", part);
 }

@@ -153,7 +153,7 @@ int traced_file_open(const struct traced_file *file)
 	const struct files_wanted wanted = files_wanted_of(file);
 	_cleanup_free_ char *path = NULL;
 
-	return files_open(&(struct files_places){ 0 }, &wanted, &path);
+	return files_open_wanted(&(struct files_places){ 0 }, &wanted, &path);
 }
 
 int traced_file_open_debug(const struct traced_file *file, int fd)

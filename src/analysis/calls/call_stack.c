@@ -165,18 +165,18 @@ void stack_push(struct stack *stack, const struct moment *now, const struct symb
 	begin_slice_on_cpu(stack, frame, now->at);
 }
 
-static void end_slice(struct stack *stack, const struct frame *frame, const struct moment *now,
-		      bool unfinished)
+static void pop_last_frame(struct stack *stack, const struct moment *now, bool unfinished)
 {
 	const struct stack_env *env = stack->env;
-	uint64_t insns = stack->counts.insns - frame->counts.insns;
-	uint64_t cycles = stack->counts.cycles - frame->counts.cycles;
+	const struct frame frame = unlink_last_frame(stack);
+	uint64_t insns = stack->counts.insns - frame.counts.insns;
+	uint64_t cycles = stack->counts.cycles - frame.counts.cycles;
 	struct track_arg args[8];
 	size_t nr = 0;
 
 	args[nr++] = (struct track_arg){ .type = TRACK_ARG_SPAN,
 					 .key = env->key.span,
-					 .span = { frame->time, now->time } };
+					 .span = { frame.time, now->time } };
 	args[nr++] = (struct track_arg){ .key = env->key.insns, .u64 = insns };
 	if (cycles) {
 		args[nr++] = (struct track_arg){ .key = env->key.cycles, .u64 = cycles };
@@ -184,7 +184,7 @@ static void end_slice(struct stack *stack, const struct frame *frame, const stru
 						 .key = env->key.ipc,
 						 .number = (double)insns / (double)cycles };
 	}
-	if (frame->before)
+	if (frame.before)
 		args[nr++] = (struct track_arg){ .type = TRACK_ARG_BOOL,
 						 .key = env->key.before,
 						 .boolean = true };
@@ -197,17 +197,10 @@ static void end_slice(struct stack *stack, const struct frame *frame, const stru
 		track_end(stack->cpu, now->at, args, nr);
 }
 
-static void pop_one(struct stack *stack, const struct moment *now, bool unfinished)
-{
-	const struct frame frame = unlink_last_frame(stack);
-
-	end_slice(stack, &frame, now, unfinished);
-}
-
 void stack_pop(struct stack *stack, const struct moment *now, size_t nr)
 {
 	while (stack->nr > nr)
-		pop_one(stack, now, false);
+		pop_last_frame(stack, now, false);
 }
 
 void stack_replace(struct stack *stack, const struct moment *now, const struct symbol *symbol)
@@ -309,5 +302,5 @@ bool stack_is_in_interrupt(const struct stack *stack)
 void stack_finish(struct stack *stack, const struct moment *now)
 {
 	while (stack->nr)
-		pop_one(stack, now, true);
+		pop_last_frame(stack, now, true);
 }

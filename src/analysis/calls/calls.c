@@ -17,7 +17,8 @@ int calls_new(struct calls **ret, const struct calls_opts *opts, struct timeline
 	calls->timeline = timeline;
 	calls->names = names;
 	calls->unknown.name = calls->unknown.base = names_add(names, "[unknown]");
-	r = threads_init(&calls->threads, timeline, names);
+	calls->threads.names = names;
+	r = stack_env_new(&calls->threads.env, timeline, names);
 	if (!r)
 		r = cpu_names_new(&calls->cpu_names, names);
 	if (r)
@@ -41,7 +42,8 @@ void calls_free(struct calls *calls)
 	free(calls);
 }
 
-struct cpu *calls_cpu(struct calls *calls, int number)
+/* NULL if out of memory. */
+static struct cpu *get_calls_cpu(struct calls *calls, int number)
 {
 	struct cpu *cpu = calls->cpu;
 
@@ -77,7 +79,7 @@ static uint64_t position_on_axis(const struct calls *calls, const struct cpu *cp
 	return cpu->now.time;
 }
 
-void calls_move(const struct calls *calls, struct cpu *cpu, uint64_t time)
+static void move_cpu_to_time(const struct calls *calls, struct cpu *cpu, uint64_t time)
 {
 	cpu->now.time = time;
 	cpu->now.at = position_on_axis(calls, cpu);
@@ -115,7 +117,8 @@ static void mark_spike_on_cpu(struct calls *calls, struct cpu *cpu, uint64_t tim
 	advance_timeline(calls, opts->spike);
 	if (!counted)
 		cpu->now.at = opts->spike;
-	cpu_spike(cpu, &calls->cpu_names, calls->expected_at, opts->spike - opts->expected);
+	cpu_add_spike_mark(cpu, &calls->cpu_names, calls->expected_at,
+			   opts->spike - opts->expected);
 	cpu->now = now;
 }
 
@@ -131,17 +134,19 @@ static uint64_t quiet_period_end(const struct calls *calls)
 	return opts->spike && !calls->has_spike && next <= quiet ? (next ?: 1) - 1 : quiet;
 }
 
-void calls_advance(struct calls *calls, struct cpu *cpu, uint64_t time)
+/* Advances the time: the window may open or end, and the spike may pass. */
+static void advance_cpu_time(struct calls *calls, struct cpu *cpu, uint64_t time)
 {
 	if (time > calls->last)
 		calls->last = time;
 	mark_spike_on_cpu(calls, cpu, time);
 	advance_timeline(calls, time);
 	calls->quiet = quiet_period_end(calls);
-	calls_move(calls, cpu, time);
+	move_cpu_to_time(calls, cpu, time);
 }
 
-void calls_count(struct calls *calls, struct cpu *cpu, uint64_t insns, uint64_t cycles)
+static void count_executed_code(struct calls *calls, struct cpu *cpu, uint64_t insns,
+				uint64_t cycles)
 {
 	struct counts *counts = &cpu->thread->stack.counts;
 
@@ -150,15 +155,6 @@ void calls_count(struct calls *calls, struct cpu *cpu, uint64_t insns, uint64_t 
 	cpu->counts.insns += insns;
 	cpu->counts.cycles += cycles;
 	cpu->now.at = position_on_axis(calls, cpu);
-}
-
-void calls_add(struct calls *calls, const struct decode_item *items, size_t nr)
-{
-	for (size_t i = 0; i < nr; i++) {
-		calls->item = &items[i];
-		calls->next = i + 1 < nr ? &items[i + 1] : NULL;
-		calls_add_item(calls);
-	}
 }
 
 uint64_t calls_errors(const struct calls *calls, const struct decode_item **first)
@@ -198,7 +194,7 @@ static const char *item_thread_name(struct calls *calls)
 {
 	const struct decode_item *item = calls->item;
 
-	return decode_comm(calls->opts.decode, item->tid, item->time)
+	return decode_thread_name(calls->opts.decode, item->tid, item->time)
 		       ?: item->tid ? NULL
 				    : "swapper";
 }
@@ -213,12 +209,12 @@ static void switch_cpu_thread(struct calls *calls, struct cpu *cpu, struct threa
 
 	/* perf has no ID for a task that is exiting: the next such task may be another one. */
 	if (previous && previous->tid < 0)
-		calls_pop(calls, cpu, 0);
+		calls_pop_frames(calls, cpu, 0);
 	if (previous)
 		stack_run_on(&previous->stack, &cpu->now, NULL);
 	if (thread->tid < 0)
 		stack_restart(stack, &cpu->now, false);
-	cpu_switch(cpu, &calls->cpu_names, thread);
+	cpu_switch_thread(cpu, &calls->cpu_names, thread);
 	stack_run_on(stack, &cpu->now, cpu->tracks[TRACK_CODE]);
 	if (previous)
 		timeline_switch(calls->timeline, cpu->now.at, cpu->number, previous->stack.track,
@@ -228,7 +224,7 @@ static void switch_cpu_thread(struct calls *calls, struct cpu *cpu, struct threa
 	/* If the thread is not where it was, it has run elsewhere. */
 	symbol = calls_symbol_at(calls, ip);
 	if (!symbol_is_same(stack_top(stack)->symbol, symbol))
-		calls_resync(calls, cpu, symbol);
+		calls_resync_stack(calls, cpu, symbol);
 }
 
 /* Advances to the item's time and thread, at an address. Code after a branch begins at the time of
@@ -240,20 +236,21 @@ static bool advance_to_item(struct calls *calls, struct cpu *cpu, uint64_t ip, b
 	uint64_t before = cpu->now.time;
 	struct thread *thread;
 
-	calls_advance(calls, cpu, item->time);
+	advance_cpu_time(calls, cpu, item->time);
 	if (cpu->thread && cpu->thread->tid == item->tid)
 		return true;
 	if (continues)
-		calls_move(calls, cpu, before);
-	thread = threads_get(&calls->threads, cpu, item->pid, item->tid, item_thread_name(calls));
+		move_cpu_to_time(calls, cpu, before);
+	thread = threads_find_or_add(&calls->threads, cpu, item->pid, item->tid,
+				     item_thread_name(calls));
 	if (!thread) {
 		calls->r = -ENOMEM;
 		return false;
 	}
 	switch_cpu_thread(calls, cpu, thread, ip);
 	if (continues)
-		calls_be_at(calls, cpu, ip, symbol);
-	calls_move(calls, cpu, item->time);
+		calls_arrive_at(calls, cpu, ip, symbol);
+	move_cpu_to_time(calls, cpu, item->time);
 	return true;
 }
 
@@ -261,7 +258,7 @@ static bool advance_to_item(struct calls *calls, struct cpu *cpu, uint64_t ip, b
 static void refresh_thread_name(struct calls *calls, struct cpu *cpu)
 {
 	if (thread_rename(cpu->thread, calls->names, item_thread_name(calls)))
-		cpu_rename(cpu, &calls->cpu_names);
+		cpu_rename_task(cpu, &calls->cpu_names);
 }
 
 static void add_trace_begin(struct calls *calls, struct cpu *cpu)
@@ -290,7 +287,7 @@ static bool add_executed_rows(struct calls *calls, struct cpu *cpu)
 
 	for (uint32_t i = 0; i < code->nr_rows; i++) {
 		const struct code_row *row = &code->rows[i];
-		const struct symbol *symbol = code_named(row->symbol, calls->names);
+		const struct symbol *symbol = code_named_symbol(row->symbol, calls->names);
 		/* A run has one row, of its last block. */
 		bool whole = code->nr_rows == 1;
 		uint64_t first = whole ? item->first : row->first;
@@ -300,9 +297,10 @@ static bool add_executed_rows(struct calls *calls, struct cpu *cpu)
 			return false;
 		if (!continues)
 			calls_begin_trace(calls, cpu, first);
-		symbol = calls_be_at(calls, cpu, first, symbol);
-		calls_count(calls, cpu, whole ? item->insns : row->insns, i ? 0 : item->cycles);
-		calls_irqs(calls, cpu, (enum irq_change)row->irqs, symbol);
+		symbol = calls_arrive_at(calls, cpu, first, symbol);
+		count_executed_code(calls, cpu, whole ? item->insns : row->insns,
+				    i ? 0 : item->cycles);
+		calls_change_irqs(calls, cpu, (enum irq_change)row->irqs, symbol);
 		cpu->ip = row->last;
 		cpu->sequential = true;
 		cpu->ended = cpu->now.at;
@@ -335,7 +333,7 @@ static void add_item_end(struct calls *calls, struct cpu *cpu)
 
 	if (code && !async) {
 		from = code->last;
-		symbol = code_named(code->rows[code->nr_rows - 1].symbol, calls->names);
+		symbol = code_named_symbol(code->rows[code->nr_rows - 1].symbol, calls->names);
 	}
 	continues = cpu->ip && !cpu->off && from >= cpu->ip && from - cpu->ip < STRAIGHT_MAX;
 	if (!from || !advance_to_item(calls, cpu, from, continues, symbol))
@@ -344,9 +342,9 @@ static void add_item_end(struct calls *calls, struct cpu *cpu)
 		refresh_thread_name(calls, cpu);
 	if (!continues)
 		calls_begin_trace(calls, cpu, from);
-	calls_be_at(calls, cpu, from, symbol);
+	calls_arrive_at(calls, cpu, from, symbol);
 	if (cpu->thread->stack.nr) {
-		calls_count(calls, cpu, 0, code ? 0 : item->cycles);
+		count_executed_code(calls, cpu, 0, code ? 0 : item->cycles);
 		if (to)
 			calls_take_branch(calls, cpu, from);
 		else
@@ -360,7 +358,7 @@ static void add_item_end(struct calls *calls, struct cpu *cpu)
 /* Code without symbols has one symbol per file, without addresses. */
 static bool symbol_is_at(const struct symbol *symbol, uint64_t ip, const struct symbol *of_ip)
 {
-	return of_ip == symbol || symbol_has(symbol, ip);
+	return of_ip == symbol || symbol_contains(symbol, ip);
 }
 
 /* A fast path for a run within one function. False: not applicable, and nothing was done. */
@@ -381,7 +379,7 @@ static bool add_run_quickly(struct calls *calls)
 	if (item->time > calls->last)
 		calls->last = item->time;
 	cpu->now.time = cpu->ended = item->time;
-	calls_count(calls, cpu, item->insns, item->cycles);
+	count_executed_code(calls, cpu, item->insns, item->cycles);
 	cpu->ip = item->code->last;
 	cpu->sequential = true;
 	return true;
@@ -414,25 +412,30 @@ static void add_decode_error(struct calls *calls)
 		calls->first_error = *item;
 }
 
-void calls_add_item(struct calls *calls)
+void calls_add(struct calls *calls, const struct decode_item *items, size_t nr)
 {
-	const struct decode_item *item = calls->item;
-	bool branches =
-		item->end != DECODE_ON && item->end != DECODE_OVERFLOW && item->end != DECODE_LOST;
-	bool ran = add_run_quickly(calls);
-	struct cpu *cpu;
+	for (size_t i = 0; i < nr; i++) {
+		const struct decode_item *item = &items[i];
+		bool branches = item->end != DECODE_ON && item->end != DECODE_OVERFLOW &&
+				item->end != DECODE_LOST;
+		struct cpu *cpu;
+		bool ran;
 
-	if (item->kind == DECODE_ERROR)
-		add_decode_error(calls);
-	/* A loss shows when the CPU's trace continues. */
-	if (item->kind == DECODE_ERROR || (ran && stays_in_function(calls)) ||
-	    (item->kind == DECODE_BLOCK && !item->code && !branches))
-		return;
-	cpu = calls_cpu(calls, item->cpu);
-	if (!cpu || calls->r)
-		return;
-	if (item->kind == DECODE_BEGIN)
-		add_trace_begin(calls, cpu);
-	else if ((ran || !item->code || add_executed_rows(calls, cpu)) && branches)
-		add_item_end(calls, cpu);
+		calls->item = item;
+		calls->next = i + 1 < nr ? &items[i + 1] : NULL;
+		ran = add_run_quickly(calls);
+		if (item->kind == DECODE_ERROR)
+			add_decode_error(calls);
+		/* A loss shows when the CPU's trace continues. */
+		if (item->kind == DECODE_ERROR || (ran && stays_in_function(calls)) ||
+		    (item->kind == DECODE_BLOCK && !item->code && !branches))
+			continue;
+		cpu = get_calls_cpu(calls, item->cpu);
+		if (!cpu || calls->r)
+			continue;
+		if (item->kind == DECODE_BEGIN)
+			add_trace_begin(calls, cpu);
+		else if ((ran || !item->code || add_executed_rows(calls, cpu)) && branches)
+			add_item_end(calls, cpu);
+	}
 }

@@ -24,17 +24,17 @@ const struct symbol *calls_symbol_at(struct calls *calls, uint64_t ip)
 	/* Usually the address where execution continued; a lookup takes longer. */
 	if (ip == calls->item->to)
 		symbol = calls_symbol_of_next(calls);
-	return code_named(symbol ?: decode_symbol(calls->opts.decode, calls->item, ip),
-			  calls->names);
+	return code_named_symbol(symbol ?: decode_symbol(calls->opts.decode, calls->item, ip),
+				 calls->names);
 }
 
-void calls_irqs(struct calls *calls, struct cpu *cpu, enum irq_change change,
-		const struct symbol *by)
+void calls_change_irqs(struct calls *calls, struct cpu *cpu, enum irq_change change,
+		       const struct symbol *by)
 {
-	cpu_irqs(cpu, &calls->cpu_names, change, by->name);
+	cpu_change_irqs(cpu, &calls->cpu_names, change, by->name);
 }
 
-void calls_pop(struct calls *calls, struct cpu *cpu, size_t nr)
+void calls_pop_frames(struct calls *calls, struct cpu *cpu, size_t nr)
 {
 	struct stack *stack = &cpu->thread->stack;
 
@@ -43,7 +43,7 @@ void calls_pop(struct calls *calls, struct cpu *cpu, size_t nr)
 
 		stack_pop(stack, &cpu->now, stack->nr - 1);
 		if (interrupt)
-			cpu_interrupt_end(
+			cpu_end_interrupt(
 				cpu, &calls->cpu_names,
 				(stack->nr ? stack_top(stack)->symbol : &calls->unknown)->name);
 	}
@@ -55,32 +55,32 @@ static void restart_thread_stack(struct calls *calls, struct cpu *cpu, const str
 {
 	struct stack *stack = &cpu->thread->stack;
 
-	calls_pop(calls, cpu, 0);
+	calls_pop_frames(calls, cpu, 0);
 	stack_restart(stack, &cpu->now, whole);
 	stack_push(stack, &cpu->now, symbol, FRAME_CALL, 0);
 }
 
-void calls_resync(struct calls *calls, struct cpu *cpu, const struct symbol *symbol)
+void calls_resync_stack(struct calls *calls, struct cpu *cpu, const struct symbol *symbol)
 {
 	struct stack *stack = &cpu->thread->stack;
 
 	for (size_t i = stack->nr; i--;) {
 		if (stack->frames[i].kind != FRAME_UNTRACED &&
 		    symbol_is_same(stack->frames[i].symbol, symbol)) {
-			calls_pop(calls, cpu, i + 1);
+			calls_pop_frames(calls, cpu, i + 1);
 			return;
 		}
 	}
 	restart_thread_stack(calls, cpu, symbol, false);
 }
 
-const struct symbol *calls_be_at(struct calls *calls, struct cpu *cpu, uint64_t ip,
-				 const struct symbol *symbol)
+const struct symbol *calls_arrive_at(struct calls *calls, struct cpu *cpu, uint64_t ip,
+				     const struct symbol *symbol)
 {
 	struct stack *stack = &cpu->thread->stack;
 	struct frame *top = stack_top(stack);
 
-	if (top && symbol_has(top->symbol, ip) && top->kind != FRAME_UNTRACED)
+	if (top && symbol_contains(top->symbol, ip) && top->kind != FRAME_UNTRACED)
 		return top->symbol;
 	if (!symbol)
 		symbol = calls_symbol_at(calls, ip);
@@ -109,12 +109,13 @@ static void enter_kernel(struct calls *calls, struct cpu *cpu, const struct symb
 	struct stack *stack = &cpu->thread->stack;
 
 	if (row && !(row->meaning & INTERRUPTS)) {
-		calls_irqs(calls, cpu, IRQ_OFF, symbol);
+		calls_change_irqs(calls, cpu, IRQ_OFF, symbol);
 		stack_push(stack, &cpu->now, symbol, FRAME_SYSCALL, back);
 		return;
 	}
 	stack_push(stack, &cpu->now, symbol, FRAME_INTERRUPT, back);
-	cpu_interrupt(cpu, &calls->cpu_names, symbol->name, row && row->meaning & KERNEL_INTERRUPT);
+	cpu_begin_interrupt(cpu, &calls->cpu_names, symbol->name,
+			    row && row->meaning & KERNEL_INTERRUPT);
 }
 
 /* Where the CPU continues when it leaves a virtual machine: interrupts are off there, and were on
@@ -127,8 +128,8 @@ static void resume_after_guest(struct calls *calls, struct cpu *cpu, const struc
 	if (stack->nr && ip == symbol->start && stack_find_function(stack, symbol) == stack->nr)
 		stack_replace(&cpu->thread->stack, &cpu->now, symbol);
 	else
-		calls_resync(calls, cpu, symbol);
-	calls_irqs(calls, cpu, IRQ_OFF, symbol);
+		calls_resync_stack(calls, cpu, symbol);
+	calls_change_irqs(calls, cpu, IRQ_OFF, symbol);
 }
 
 /* Whether a function of the kernel begins at the address. */
@@ -149,14 +150,14 @@ void calls_begin_trace(struct calls *calls, struct cpu *cpu, uint64_t ip)
 
 	if (gap) {
 		calls->gaps += lost;
-		cpu_gap(cpu, names, cpu->ended,
-			lost ? names->lost[cpu->loss] : names->untraced[cpu->untraced]);
+		cpu_add_trace_gap(cpu, names, cpu->ended,
+				  lost ? names->lost[cpu->loss] : names->untraced[cpu->untraced]);
 	}
 	cpu->loss = LOSS_OF_TRACE;
 	if (gap ? lost || !(left || guest) : !begins)
 		cpu_irqs_lost(cpu, names, gap ? cpu->ended : cpu->now.at);
 	if (begins) {
-		calls_pop(calls, cpu, 0);
+		calls_pop_frames(calls, cpu, 0);
 		/* If the trace has left the kernel, there is nothing below. */
 		stack_restart(&cpu->thread->stack, &cpu->now, left);
 		enter_kernel(calls, cpu, symbol, 0);
@@ -164,12 +165,12 @@ void calls_begin_trace(struct calls *calls, struct cpu *cpu, uint64_t ip)
 		resume_after_guest(calls, cpu, symbol, ip);
 	} else if (left && !lost) {
 		restart_thread_stack(calls, cpu, symbol, true);
-		calls_irqs(calls, cpu, IRQ_OFF, symbol);
+		calls_change_irqs(calls, cpu, IRQ_OFF, symbol);
 	} else {
-		calls_resync(calls, cpu, symbol);
+		calls_resync_stack(calls, cpu, symbol);
 	}
 	if (!(ip >> 63))
-		calls_irqs(calls, cpu, IRQ_ON, symbol);
+		calls_change_irqs(calls, cpu, IRQ_ON, symbol);
 	cpu->off = cpu->left = false;
 	cpu->ip = ip;
 	cpu->sequential = false;
@@ -178,7 +179,7 @@ void calls_begin_trace(struct calls *calls, struct cpu *cpu, uint64_t ip)
 /* A return to a caller below the known frames: that frame existed since the begin of the stack. */
 static void uncover_caller(struct calls *calls, struct cpu *cpu, const struct symbol *symbol)
 {
-	calls_pop(calls, cpu, 0);
+	calls_pop_frames(calls, cpu, 0);
 	stack_uncover(&cpu->thread->stack, &cpu->now, symbol);
 }
 
@@ -190,7 +191,7 @@ static void on_function_return(struct calls *calls, struct cpu *cpu)
 	const struct symbol *symbol;
 
 	if (i < stack->nr) {
-		calls_pop(calls, cpu, i);
+		calls_pop_frames(calls, cpu, i);
 		return;
 	}
 	symbol = calls_symbol_at(calls, to);
@@ -202,7 +203,7 @@ static void on_function_return(struct calls *calls, struct cpu *cpu)
 	}
 	i = stack_find_function(stack, symbol);
 	if (i < stack->nr)
-		calls_pop(calls, cpu, i + 1);
+		calls_pop_frames(calls, cpu, i + 1);
 	else if (stack_is_in_interrupt(stack))
 		stack_replace(stack, &cpu->now, symbol);
 	else
@@ -228,13 +229,13 @@ static void on_kernel_return(struct calls *calls, struct cpu *cpu, bool iret, ui
 	known = found && (cpu->nesting || stack->frames[i].kind == FRAME_SYSCALL);
 	on |= (row && row->meaning & KERNEL_INTERRUPT) || (found && !known);
 	if (found)
-		calls_pop(calls, cpu, i);
+		calls_pop_frames(calls, cpu, i);
 	else if (to)
 		uncover_caller(calls, cpu, calls_symbol_at(calls, to));
 	else
-		calls_pop(calls, cpu, 0);
+		calls_pop_frames(calls, cpu, 0);
 	if (on)
-		calls_irqs(calls, cpu, IRQ_ON, &calls->unknown);
+		calls_change_irqs(calls, cpu, IRQ_ON, &calls->unknown);
 	else if (!known)
 		cpu_irqs_lost(cpu, &calls->cpu_names, cpu->now.at);
 }
@@ -253,7 +254,7 @@ static void on_function_call(struct calls *calls, struct cpu *cpu)
 	    symbol->base != calls->unknown.base && symbol_is_same(stack_top(stack)->symbol, symbol))
 		return;
 	if (kind == FRAME_SYSCALL)
-		calls_irqs(calls, cpu, IRQ_OFF, symbol);
+		calls_change_irqs(calls, cpu, IRQ_OFF, symbol);
 	/* Limits frames without return. */
 	if (stack->nr >= STACK_DEPTH_MAX)
 		restart_thread_stack(calls, cpu, symbol, false);
@@ -268,7 +269,7 @@ static void on_function_jump(struct calls *calls, struct cpu *cpu)
 	uint64_t to = calls->item->to;
 	const struct symbol *symbol;
 
-	if (symbol_has(top->symbol, to))
+	if (symbol_contains(top->symbol, to))
 		return;
 	symbol = calls_symbol_at(calls, to);
 	if (!symbol_is_same(top->symbol, symbol))
@@ -297,7 +298,7 @@ void calls_end_trace(struct calls *calls, struct cpu *cpu, bool async)
 		cpu->untraced = UNTRACED_GUEST;
 	/* An interrupt makes a virtual machine exit. */
 	if (cpu->untraced == UNTRACED_GUEST)
-		calls_irqs(calls, cpu, IRQ_ON, &calls->unknown);
+		calls_change_irqs(calls, cpu, IRQ_ON, &calls->unknown);
 	if (async || !code)
 		return;
 	switch ((enum code_branch)code->branch) {
@@ -314,7 +315,7 @@ void calls_end_trace(struct calls *calls, struct cpu *cpu, bool async)
 				   code->last + code->length);
 		break;
 	case CODE_RETURN:
-		calls_pop(calls, cpu, stack->nr - 1);
+		calls_pop_frames(calls, cpu, stack->nr - 1);
 		break;
 	case CODE_NO_BRANCH:
 	case CODE_JUMP:

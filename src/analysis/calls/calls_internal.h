@@ -18,7 +18,7 @@ struct calls {
 	const struct decode_item *item, *next;
 	struct symbol unknown;
 	uint64_t last;	/* ns */
-	uint64_t quiet; /* until then calls_advance() changes only the time */
+	uint64_t quiet; /* until then only the time changes */
 	uint64_t gaps;
 	uint64_t errors; /* of the decoder, in the window */
 	struct decode_item first_error;
@@ -27,41 +27,28 @@ struct calls {
 	int r;
 };
 
-/* NULL if out of memory. */
-struct cpu *calls_cpu(struct calls *calls, int number);
-
-/* Advances the time: the window may open or end, and the spike may pass. */
-void calls_advance(struct calls *calls, struct cpu *cpu, uint64_t time);
-void calls_move(const struct calls *calls, struct cpu *cpu, uint64_t time);
-void calls_count(struct calls *calls, struct cpu *cpu, uint64_t insns, uint64_t cycles);
-
 /* ---- calls_flow.c --------------------------------------------------------------------------- */
 
 /* The symbol of the place where execution continues; NULL: unknown. */
 const struct symbol *calls_symbol_of_next(const struct calls *calls);
 const struct symbol *calls_symbol_at(struct calls *calls, uint64_t ip);
-void calls_irqs(struct calls *calls, struct cpu *cpu, enum irq_change change,
-		const struct symbol *by);
+void calls_change_irqs(struct calls *calls, struct cpu *cpu, enum irq_change change,
+		       const struct symbol *by);
 
 /* Interrupts on the CPU's track end with their frames. */
-void calls_pop(struct calls *calls, struct cpu *cpu, size_t nr);
+void calls_pop_frames(struct calls *calls, struct cpu *cpu, size_t nr);
 
 /* Execution continues at an address, for an unknown reason, or begins there. */
-void calls_resync(struct calls *calls, struct cpu *cpu, const struct symbol *symbol);
+void calls_resync_stack(struct calls *calls, struct cpu *cpu, const struct symbol *symbol);
 
 /* Execution is at an address, which should be in the innermost function. If not, execution ran from
  * one function into the next. symbol: of the address; NULL: not looked up yet. */
-const struct symbol *calls_be_at(struct calls *calls, struct cpu *cpu, uint64_t ip,
-				 const struct symbol *symbol);
+const struct symbol *calls_arrive_at(struct calls *calls, struct cpu *cpu, uint64_t ip,
+				     const struct symbol *symbol);
 
 /* The trace begins, or continues after a gap; it ends; the item ends with a branch. */
 void calls_begin_trace(struct calls *calls, struct cpu *cpu, uint64_t ip);
 void calls_end_trace(struct calls *calls, struct cpu *cpu, bool async);
 void calls_take_branch(struct calls *calls, struct cpu *cpu, uint64_t from);
-
-/* ---- calls_items.c -------------------------------------------------------------------------- */
-
-/* Adds the current item. */
-void calls_add_item(struct calls *calls);
 
 #endif

@@ -88,7 +88,8 @@ static void set_interrupt_state(struct cpu *cpu, const struct cpu_names *names, 
 			    irqs == IRQS_OFF ? by : names->irqs_unknown);
 }
 
-void cpu_irqs(struct cpu *cpu, const struct cpu_names *names, enum irq_change change, uint32_t by)
+void cpu_change_irqs(struct cpu *cpu, const struct cpu_names *names, enum irq_change change,
+		     uint32_t by)
 {
 	if (change == IRQ_SAME || (change == IRQ_RESTORED && cpu->irqs == IRQS_UNKNOWN))
 		return;
@@ -101,18 +102,19 @@ void cpu_irqs_lost(struct cpu *cpu, const struct cpu_names *names, uint64_t sinc
 	memset(cpu->saved, IRQS_UNKNOWN, sizeof(cpu->saved));
 }
 
-void cpu_interrupt(struct cpu *cpu, const struct cpu_names *names, uint32_t handler, bool maskable)
+void cpu_begin_interrupt(struct cpu *cpu, const struct cpu_names *names, uint32_t handler,
+			 bool maskable)
 {
 	if (maskable)
-		cpu_irqs(cpu, names, IRQ_ON, 0);
+		cpu_change_irqs(cpu, names, IRQ_ON, 0);
 	if (cpu->nesting < CPU_NESTING_MAX)
 		cpu->saved[cpu->nesting] = cpu->irqs;
 	cpu->nesting++;
-	cpu_irqs(cpu, names, IRQ_OFF, handler);
+	cpu_change_irqs(cpu, names, IRQ_OFF, handler);
 	track_begin(cpu->tracks[TRACK_INTERRUPTS], cpu->now.at, names->category, handler);
 }
 
-void cpu_interrupt_end(struct cpu *cpu, const struct cpu_names *names, uint32_t to)
+void cpu_end_interrupt(struct cpu *cpu, const struct cpu_names *names, uint32_t to)
 {
 	enum irqs irqs;
 
@@ -133,7 +135,7 @@ static void leave_interrupts(struct cpu *cpu)
 	cpu->nesting = 0;
 }
 
-void cpu_switch(struct cpu *cpu, const struct cpu_names *names, struct thread *thread)
+void cpu_switch_thread(struct cpu *cpu, const struct cpu_names *names, struct thread *thread)
 {
 	struct track *track = cpu->tracks[TRACK_TASKS];
 
@@ -145,7 +147,7 @@ void cpu_switch(struct cpu *cpu, const struct cpu_names *names, struct thread *t
 	cpu->thread = thread;
 }
 
-void cpu_rename(struct cpu *cpu, const struct cpu_names *names)
+void cpu_rename_task(struct cpu *cpu, const struct cpu_names *names)
 {
 	struct track *track = cpu->tracks[TRACK_TASKS];
 
@@ -153,7 +155,7 @@ void cpu_rename(struct cpu *cpu, const struct cpu_names *names)
 	track_begin(track, cpu->now.at, names->category, cpu->thread->name);
 }
 
-void cpu_gap(struct cpu *cpu, const struct cpu_names *names, uint64_t since, uint32_t why)
+void cpu_add_trace_gap(struct cpu *cpu, const struct cpu_names *names, uint64_t since, uint32_t why)
 {
 	struct track *track = cpu->tracks[TRACK_TRACE];
 
@@ -161,8 +163,8 @@ void cpu_gap(struct cpu *cpu, const struct cpu_names *names, uint64_t since, uin
 	track_end(track, cpu->now.at, NULL, 0);
 }
 
-void cpu_spike(struct cpu *cpu, const struct cpu_names *names, uint64_t expected_at,
-	       uint64_t latency_ns)
+void cpu_add_spike_mark(struct cpu *cpu, const struct cpu_names *names, uint64_t expected_at,
+			uint64_t latency_ns)
 {
 	struct track *track = cpu->tracks[TRACK_TIMER];
 	const struct track_arg arg = { .key = names->latency, .u64 = latency_ns };
@@ -178,12 +180,6 @@ void cpu_spike(struct cpu *cpu, const struct cpu_names *names, uint64_t expected
 	track_end(track, cpu->now.at, &arg, 1);
 	if (thread != track)
 		track_instant(thread, cpu->now.at, names->category, names->spike, &arg, 1);
-}
-
-int threads_init(struct threads *threads, struct timeline *timeline, struct names *names)
-{
-	threads->names = names;
-	return stack_env_new(&threads->env, timeline, names);
 }
 
 void threads_release(struct threads *threads)
@@ -251,8 +247,8 @@ static struct thread *thread_new_on_cpu(struct threads *threads, const struct cp
 	return thread;
 }
 
-struct thread *threads_get(struct threads *threads, const struct cpu *cpu, int pid, int tid,
-			   const char *comm)
+struct thread *threads_find_or_add(struct threads *threads, const struct cpu *cpu, int pid, int tid,
+				   const char *comm)
 {
 	int number = tid <= 0 ? cpu->number : -1;
 	struct thread *thread = threads->first;

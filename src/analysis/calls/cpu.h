@@ -162,38 +162,39 @@ int cpu_names_new(struct cpu_names *cpu_names, struct names *names) _must_check_
 struct cpu *cpu_new(struct timeline *timeline, struct names *names,
 		    const struct cpu_names *cpu_names, int number);
 
-int threads_init(struct threads *threads, struct timeline *timeline,
-		 struct names *names) _must_check_;
 void threads_release(struct threads *threads);
 
 /* The thread that runs on this CPU. comm: its current name; NULL: unknown. NULL if out of
  * memory. */
-struct thread *threads_get(struct threads *threads, const struct cpu *cpu, int pid, int tid,
-			   const char *comm);
+struct thread *threads_find_or_add(struct threads *threads, const struct cpu *cpu, int pid, int tid,
+				   const char *comm);
 
 /* Returns whether the name has changed. */
 bool thread_rename(struct thread *thread, struct names *names, const char *comm);
 
 /* A slice for interrupts off, named after the function `by` that turned them off, or for a state
  * that nothing shows. */
-void cpu_irqs(struct cpu *cpu, const struct cpu_names *names, enum irq_change change, uint32_t by);
+void cpu_change_irqs(struct cpu *cpu, const struct cpu_names *names, enum irq_change change,
+		     uint32_t by);
 /* The trace does not show the state from `since` on. */
 void cpu_irqs_lost(struct cpu *cpu, const struct cpu_names *names, uint64_t since);
 /* The CPU itself turns interrupts off. maskable: they were on until now. */
-void cpu_interrupt(struct cpu *cpu, const struct cpu_names *names, uint32_t handler, bool maskable);
+void cpu_begin_interrupt(struct cpu *cpu, const struct cpu_names *names, uint32_t handler,
+			 bool maskable);
 /* Restores the interrupt state from before the interrupt. */
-void cpu_interrupt_end(struct cpu *cpu, const struct cpu_names *names, uint32_t to);
+void cpu_end_interrupt(struct cpu *cpu, const struct cpu_names *names, uint32_t to);
 
-void cpu_switch(struct cpu *cpu, const struct cpu_names *names, struct thread *thread);
+void cpu_switch_thread(struct cpu *cpu, const struct cpu_names *names, struct thread *thread);
 
 /* The running task was renamed. */
-void cpu_rename(struct cpu *cpu, const struct cpu_names *names);
+void cpu_rename_task(struct cpu *cpu, const struct cpu_names *names);
 
 /* Adds a gap in the trace from `since` to now, named by its reason. */
-void cpu_gap(struct cpu *cpu, const struct cpu_names *names, uint64_t since, uint32_t why);
+void cpu_add_trace_gap(struct cpu *cpu, const struct cpu_names *names, uint64_t since,
+		       uint32_t why);
 
 /* A timer is late now, after its earlier expected expiry. */
-void cpu_spike(struct cpu *cpu, const struct cpu_names *names, uint64_t expected_at,
-	       uint64_t latency_ns);
+void cpu_add_spike_mark(struct cpu *cpu, const struct cpu_names *names, uint64_t expected_at,
+			uint64_t latency_ns);
 
 #endif

@@ -56,7 +56,7 @@ const struct sideband *code_sideband(const struct code *code)
 	return code->sideband;
 }
 
-uint64_t code_until(const struct code *code, uint64_t time)
+uint64_t code_next_change(const struct code *code, uint64_t time)
 {
 	return patches_until(code->patches, time);
 }
@@ -179,47 +179,53 @@ static int set_missing_reason(struct code_traced *file, char *why)
 	return why ? 0 : -ENOMEM;
 }
 
-static int read_symbols(struct code *code, struct code_traced *file, int fd)
-{
-	_cleanup_close_ int debug = files_open_debug(&code->places, &file->wanted, fd);
-	int r = debug == -ENOMEM ? -ENOMEM : symbols_of_elf(&file->symbols, fd, debug);
-
-	if (r != -ENOEXEC)
-		return r;
-	free(file->path);
-	file->path = NULL;
-	return set_missing_reason(file, strdup("it is no ELF file"));
-}
-
 static int open_traced_file(struct code *code, struct code_traced *file)
 {
-	_cleanup_close_ int fd = -1;
+	_cleanup_close_ int fd = -1, debug = -1;
 	int r;
 
 	if (file->name[0] != '/' && strcmp(file->name, "[vdso]"))
 		return set_missing_reason(file, strdup("it is no file"));
-	fd = files_open(&code->places, &file->wanted, &file->path);
+	fd = files_open_wanted(&code->places, &file->wanted, &file->path);
 	if (fd < 0)
-		return fd == -ENOMEM ? fd
-				     : set_missing_reason(
-					       file, files_why(&code->places, &file->wanted, fd));
-	r = read_symbols(code, file, fd);
+		return fd == -ENOMEM
+			       ? fd
+			       : set_missing_reason(file, files_explain_error(&code->places,
+									      &file->wanted, fd));
+	debug = files_open_debug(&code->places, &file->wanted, fd);
+	r = debug == -ENOMEM ? -ENOMEM : symbols_of_elf(&file->symbols, fd, debug);
+	if (r == -ENOEXEC) {
+		free(TAKE_PTR(file->path));
+		return set_missing_reason(file, strdup("it is no ELF file"));
+	}
 	if (!r && file->path && !strncmp(file->path, "/proc/self/fd/", 14))
 		file->fd = TAKE_FD(fd);
 	return r;
 }
 
-static int add_file(struct code *code, const struct files_wanted *wanted, struct code_traced **ret)
+static int find_traced_file(struct code *code, const struct sideband_map *map,
+			    struct code_traced **ret)
 {
-	struct code_traced *file = calloc(1, sizeof(*file));
+	struct code_traced key = { .wanted.name = map->name }, *file;
+	struct code_traced *const *found;
 	int r = -ENOMEM;
 
+	if (map->build_id && map->build_id_size <= sizeof(key.wanted.id.bytes)) {
+		key.wanted.id.size = map->build_id_size;
+		memcpy(key.wanted.id.bytes, map->build_id, map->build_id_size);
+	}
+	found = tfind(&key, &code->by_name, compare_traced_files);
+	if (found) {
+		*ret = *found;
+		return 0;
+	}
+	file = calloc(1, sizeof(*file));
 	if (!file)
 		return r;
 	file->fd = -1;
-	file->name = strdup(wanted->name);
+	file->name = strdup(map->name);
 	if (file->name) {
-		file->wanted = (struct files_wanted){ file->name, wanted->id };
+		file->wanted = (struct files_wanted){ file->name, key.wanted.id };
 		r = open_traced_file(code, file);
 	}
 	if (!r && !tsearch(file, &code->by_name, compare_traced_files))
@@ -232,23 +238,6 @@ static int add_file(struct code *code, const struct files_wanted *wanted, struct
 	file->next = code->files;
 	code->files = file;
 	*ret = file;
-	return 0;
-}
-
-static int find_traced_file(struct code *code, const struct sideband_map *map,
-			    struct code_traced **ret)
-{
-	struct code_traced key = { .wanted.name = map->name };
-	struct code_traced *const *found;
-
-	if (map->build_id && map->build_id_size <= sizeof(key.wanted.id.bytes)) {
-		key.wanted.id.size = map->build_id_size;
-		memcpy(key.wanted.id.bytes, map->build_id, map->build_id_size);
-	}
-	found = tfind(&key, &code->by_name, compare_traced_files);
-	if (!found)
-		return add_file(code, &key.wanted, ret);
-	*ret = *found;
 	return 0;
 }
 
@@ -285,16 +274,19 @@ static int number_code_section(struct code *code, struct code_section *section)
 	return 0;
 }
 
-/* If a mapping exceeds its file, libipt truncates it, and may return the number of an existing
- * section of that size. */
-static int add_section(struct code *code, const struct code_section *wanted,
-		       const struct code_section **ret)
+static int find_code_section(struct code *code, const struct code_section *wanted,
+			     const struct code_section **ret)
 {
-	struct code_section *section = malloc(sizeof(*section));
-	int r = section ? 0 : -ENOMEM;
+	struct code_section *const *found = tfind(wanted, &code->by_place, compare_sections);
+	struct code_section *section = found ? NULL : malloc(sizeof(*section));
+	int r;
 
-	if (r)
-		return r;
+	if (found) {
+		*ret = *found;
+		return 0;
+	}
+	if (!section)
+		return -ENOMEM;
 	*section = *wanted;
 	r = number_code_section(code, section);
 	if (!r && !tsearch(section, &code->by_place, compare_sections))
@@ -303,20 +295,11 @@ static int add_section(struct code *code, const struct code_section *wanted,
 		free(section);
 		return r;
 	}
+	/* If a mapping exceeds its file, libipt truncates it, and may return the number of an
+	 * existing section of that size. */
 	if (!code->sections[section->isid])
 		code->sections[section->isid] = section;
 	*ret = section;
-	return 0;
-}
-
-static int find_code_section(struct code *code, const struct code_section *wanted,
-			     const struct code_section **ret)
-{
-	struct code_section *const *found = tfind(wanted, &code->by_place, compare_sections);
-
-	if (!found)
-		return add_section(code, wanted, ret);
-	*ret = *found;
 	return 0;
 }
 
@@ -389,8 +372,8 @@ static int find_user_region(struct code *code, const struct sideband_maps *maps,
 	return find_code_section(code, &wanted, &region->section);
 }
 
-int code_region(struct code *code, const struct sideband_maps *maps, uint64_t time, uint64_t ip,
-		struct code_region *region)
+int code_find_region(struct code *code, const struct sideband_maps *maps, uint64_t time,
+		     uint64_t ip, struct code_region *region)
 {
 	int r;
 
@@ -406,7 +389,7 @@ int code_region(struct code *code, const struct sideband_maps *maps, uint64_t ti
 	return r;
 }
 
-const struct code_section *code_section(struct code *code, int isid)
+const struct code_section *code_find_section(struct code *code, int isid)
 {
 	const struct code_section *section = NULL;
 
@@ -451,27 +434,6 @@ static int open_kernel_code(struct code *code, const char *data)
 	return r ?: code->kernel.name ? 0 : -ENOMEM;
 }
 
-static int set_up(struct code *code, const struct code_opts *opts)
-{
-	int r = names_new(&code->symbols.texts);
-
-	r = r ?: open_kernel_code(code, opts->data);
-	if (r)
-		return r;
-	if (opts->buildid_dir) {
-		code->places.buildid_dir = strdup(opts->buildid_dir);
-		if (!code->places.buildid_dir)
-			return -ENOMEM;
-	}
-	if (opts->symfs) {
-		code->places.symfs = strdup(opts->symfs);
-		if (!code->places.symfs)
-			return -ENOMEM;
-	}
-	code->unknown = symbol_table_keep(&code->symbols, "[unknown]", 0, 0, false);
-	return code->unknown ? code_cache_new(&code->cache) : -ENOMEM;
-}
-
 int code_new(struct code **ret, const struct code_opts *opts, char **why)
 {
 	struct code *code = calloc(1, sizeof(*code));
@@ -482,7 +444,19 @@ int code_new(struct code **ret, const struct code_opts *opts, char **why)
 	pthread_mutex_init(&code->lock, NULL);
 	code->sideband = opts->sideband;
 	code->kernel.fd = code->kcore.fd = -1;
-	r = set_up(code, opts);
+	r = names_new(&code->symbols.texts);
+	r = r ?: open_kernel_code(code, opts->data);
+	if (!r) {
+		code->unknown = symbol_table_keep(&code->symbols, "[unknown]", 0, 0, false);
+		if (opts->buildid_dir)
+			code->places.buildid_dir = strdup(opts->buildid_dir);
+		if (opts->symfs)
+			code->places.symfs = strdup(opts->symfs);
+		if (!code->unknown || (opts->buildid_dir && !code->places.buildid_dir) ||
+		    (opts->symfs && !code->places.symfs))
+			r = -ENOMEM;
+	}
+	r = r ?: code_cache_new(&code->cache);
 	if (!r) {
 		*ret = code;
 		return 0;
@@ -491,20 +465,6 @@ int code_new(struct code **ret, const struct code_opts *opts, char **why)
 		*why = strfmt("the patches of the kernel's code: %s", strerror(-r));
 	code_free(code);
 	return r;
-}
-
-static void free_files(struct code *code)
-{
-	struct code_traced *file = code->files;
-
-	while (file) {
-		struct code_traced *next = file->next;
-
-		free_traced_file(file);
-		free(file);
-		file = next;
-	}
-	free_traced_file(&code->kernel);
 }
 
 static void keep_tree_node(void *node)
@@ -518,7 +478,14 @@ void code_free(struct code *code)
 	code_cache_free(code->cache);
 	tdestroy(code->by_place, free);
 	tdestroy(code->by_name, keep_tree_node);
-	free_files(code);
+	while (code->files) {
+		struct code_traced *file = code->files;
+
+		code->files = file->next;
+		free_traced_file(file);
+		free(file);
+	}
+	free_traced_file(&code->kernel);
 	symbol_table_release(&code->symbols);
 	free(code->sections);
 	patches_free(code->patches);

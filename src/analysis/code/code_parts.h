@@ -84,11 +84,11 @@ struct code_region {
 bool code_is_kernel(uint64_t ip);
 
 /* Opens the file on first use. -ENOENT: its code is not here. */
-int code_region(struct code *code, const struct sideband_maps *maps, uint64_t time, uint64_t ip,
-		struct code_region *region);
+int code_find_region(struct code *code, const struct sideband_maps *maps, uint64_t time,
+		     uint64_t ip, struct code_region *region);
 
 /* NULL: unknown number. */
-const struct code_section *code_section(struct code *code, int isid);
+const struct code_section *code_find_section(struct code *code, int isid);
 
 /* For an address in a section, at a time; NULL: in none. */
 const struct symbol *code_symbol_at(struct code *code, const struct code_section *section,
@@ -104,7 +104,7 @@ int code_cache_add(struct pt_image_section_cache *cache,
 struct pt_image_section_cache *code_sections(const struct code *code);
 const struct sideband *code_sideband(const struct code *code);
 /* Time of the next change of kernel code after `time`. */
-uint64_t code_until(const struct code *code, uint64_t time);
+uint64_t code_next_change(const struct code *code, uint64_t time);
 /* Without traced user space, all processes look the same. */
 bool code_kernel_only(const struct code *code);
 

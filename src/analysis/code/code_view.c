@@ -131,7 +131,7 @@ static int read_image_bytes(uint8_t *buffer, size_t size, const struct pt_asid *
 	struct code_region region;
 
 	if (!find_image_region(image, ip)) {
-		int r = code_region(image->view->code, &image->maps, image->time, ip, &region);
+		int r = code_find_region(image->view->code, &image->maps, image->time, ip, &region);
 
 		if (r)
 			return r == -ENOMEM ? -pte_nomem : -pte_nomap;
@@ -246,7 +246,7 @@ static bool image_has_patches(const struct image *image, uint64_t time)
 		struct code_region now;
 
 		if (region->site &&
-		    (code_region(image->view->code, &image->maps, time, region->start, &now) ||
+		    (code_find_region(image->view->code, &image->maps, time, region->start, &now) ||
 		     now.version != region->version))
 			return false;
 	}
@@ -263,7 +263,7 @@ struct pt_image *code_view_image(struct code_view *view, int pid, uint64_t time,
 		return NULL;
 	image->time = time;
 	view->current = image;
-	*until = code_until(view->code, time);
+	*until = code_next_change(view->code, time);
 	if (image->maps.until < *until)
 		*until = image->maps.until;
 	return image->image;
@@ -283,7 +283,7 @@ const struct symbol *code_view_symbol(struct code_view *view, int pid, uint64_t 
 	known = find_image_region(image, ip);
 	if (known)
 		region = *known;
-	else if (code_region(view->code, &image->maps, time, ip, &region) == -ENOMEM)
+	else if (code_find_region(view->code, &image->maps, time, ip, &region) == -ENOMEM)
 		return NULL;
 	return code_symbol_at(view->code, region.section, ip, time);
 }
@@ -321,7 +321,7 @@ static void set_block_branch(struct code_block *block, const struct pt_insn *ins
 {
 	block->length = insn->size;
 	block->iclass = (uint8_t)insn->iclass;
-	block->branch = (uint8_t)insns_branch(insn);
+	block->branch = (uint8_t)insn_code_branch(insn);
 }
 
 /* The common case: one function, no instruction that may change interrupts. */
@@ -332,7 +332,7 @@ static bool is_block_one_row(const struct code_view *view, const struct code_sec
 	uint8_t bytes[SCAN_MAX];
 	int nr;
 
-	if (span > sizeof(bytes) || !section || !symbol_has(symbol, block->end_ip))
+	if (span > sizeof(bytes) || !section || !symbol_contains(symbol, block->end_ip))
 		return false;
 	nr = pt_iscache_read(code_sections(view->code), bytes, span, section->isid, block->ip);
 	for (int i = 0; i < nr; i++) {
@@ -355,7 +355,7 @@ static int walk_block_insns(struct code_view *view, const struct code_section *s
 	while (next <= block->end_ip && insns_next(view->insns, &insn) && insn.ip == next) {
 		const struct symbol *symbol = row.symbol;
 
-		if (!symbol || !symbol_has(symbol, insn.ip))
+		if (!symbol || !symbol_contains(symbol, insn.ip))
 			symbol = code_symbol_at(view->code, section, insn.ip, view->current->time);
 		if (!symbol)
 			return -ENOMEM;
@@ -366,7 +366,7 @@ static int walk_block_insns(struct code_view *view, const struct code_section *s
 		}
 		row.symbol = symbol;
 		row.last = insn.ip;
-		row.irqs = (uint8_t)insns_irqs(&insn);
+		row.irqs = (uint8_t)insn_irq_change(&insn);
 		row.insns++;
 		made->insns++;
 		next = insn.ip + insn.size;
@@ -396,38 +396,10 @@ static int make_whole_block(struct code_view *view, const struct pt_block *block
 	}
 	set_block_branch(made, &insn);
 	if (block->ninsn == 1)
-		row.irqs = (uint8_t)insns_irqs(&insn);
+		row.irqs = (uint8_t)insn_irq_change(&insn);
 	made->insns = block->ninsn;
 	made->nr_rows = 0;
 	return append_code_row(view, &made->nr_rows, &row);
-}
-
-static const struct code_block *make_code_block(struct code_view *view,
-						const struct code_section *section,
-						const struct pt_block *block)
-{
-	const struct symbol *symbol =
-		code_symbol_at(view->code, section, block->ip, view->current->time);
-	struct code_block made = { .first = block->ip, .last = block->end_ip }, *kept;
-	struct code_row *rows;
-	int r = -ENODATA;
-
-	if (!symbol)
-		return NULL;
-	if (!is_block_one_row(view, section, symbol, block))
-		r = walk_block_insns(view, section, block, &made);
-	if (r == -ENODATA)
-		r = make_whole_block(view, block, symbol, &made);
-	kept = r ? NULL : allocate_from_pool(view, sizeof(*kept));
-	rows = kept ? allocate_from_pool(view, made.nr_rows * sizeof(*rows)) : NULL;
-	if (!rows)
-		return NULL;
-	memcpy(rows, view->rows, made.nr_rows * sizeof(*rows));
-	made.rows = rows;
-	if (made.nr_rows == 1 && rows->irqs == IRQ_SAME)
-		made.symbol = rows->symbol;
-	*kept = made;
-	return kept;
 }
 
 /* Neighbouring code is neighbouring in the cache, because it is looked up together. */
@@ -465,19 +437,36 @@ static int grow_block_cache(struct code_view *view)
 static __attribute__((noinline)) const struct code_block *
 add_block_to_cache(struct code_view *view, const struct pt_block *block, struct slot key)
 {
+	const struct code_section *section =
+		code_find_section(view->code, (int)(uint32_t)key.place);
+	const struct symbol *symbol =
+		code_symbol_at(view->code, section, block->ip, view->current->time);
+	struct code_block made = { .first = block->ip, .last = block->end_ip }, *kept;
 	uint32_t i = hash_address(key.ip);
+	struct code_row *rows;
+	int r = -ENODATA;
 
-	if (2 * view->nr_slots > view->mask && grow_block_cache(view))
+	if (!symbol || (2 * view->nr_slots > view->mask && grow_block_cache(view)))
 		return NULL;
-	key.block =
-		make_code_block(view, code_section(view->code, (int)(uint32_t)key.place), block);
-	if (!key.block)
+	if (!is_block_one_row(view, section, symbol, block))
+		r = walk_block_insns(view, section, block, &made);
+	if (r == -ENODATA)
+		r = make_whole_block(view, block, symbol, &made);
+	kept = r ? NULL : allocate_from_pool(view, sizeof(*kept));
+	rows = kept ? allocate_from_pool(view, made.nr_rows * sizeof(*rows)) : NULL;
+	if (!rows)
 		return NULL;
+	memcpy(rows, view->rows, made.nr_rows * sizeof(*rows));
+	made.rows = rows;
+	if (made.nr_rows == 1 && rows->irqs == IRQ_SAME)
+		made.symbol = rows->symbol;
+	*kept = made;
+	key.block = kept;
 	while (view->slots[i & view->mask].block)
 		i++;
 	view->slots[i & view->mask] = key;
 	view->nr_slots++;
-	return key.block;
+	return kept;
 }
 
 /* libipt does not know it yet for the first instruction of a file. */

@@ -158,30 +158,25 @@ static int add_plt_places(struct plt *plt, Elf_Data *relocations)
 	return 0;
 }
 
-static bool find_plt_place(const struct plt *plt, uint64_t address, size_t *symbol)
-{
-	const struct place wanted = { .address = address };
-	const struct place *found =
-		plt->nr ? bsearch(&wanted, plt->places, plt->nr, sizeof(wanted), compare_plt_places)
-			: NULL;
-
-	if (found)
-		*symbol = found->symbol;
-	return found;
-}
-
 /* The first entry of a PLT begins with another push. */
 static bool read_plt_entry(const struct plt *plt, const uint8_t *line, size_t size,
 			   uint64_t address, size_t *symbol)
 {
+	struct place wanted = {};
+	const struct place *found;
 	GElf_Rela relocation;
 	int32_t operand;
 
 	for (size_t i = 0; i + 6 <= size && memcmp(line, "\xff\x35", 2); i++) {
 		if (!memcmp(line + i, "\xff\x25", 2)) {
 			memcpy(&operand, line + i + 2, sizeof(operand));
-			return find_plt_place(plt, address + i + 6 + (uint64_t)(int64_t)operand,
-					      symbol);
+			wanted.address = address + i + 6 + (uint64_t)(int64_t)operand;
+			found = plt->nr ? bsearch(&wanted, plt->places, plt->nr, sizeof(wanted),
+						  compare_plt_places)
+					: NULL;
+			if (found)
+				*symbol = found->symbol;
+			return found;
 		}
 		if (line[i] != 0x68)
 			continue;
@@ -263,20 +258,6 @@ static int add_plt_symbols(const struct reading *reading)
 	return r;
 }
 
-static int add_tables(struct reading *reading, bool has_debug)
-{
-	int r = 0;
-
-	if (elf_getshdrstrndx(reading->elf, &reading->names))
-		return 0;
-	if (!has_debug)
-		r = add_symbol_table(reading, SHT_SYMTAB);
-	r = r ?: add_symbol_table(reading, SHT_DYNSYM);
-	/* As in perf, the PLT does not end the preceding function. */
-	symbols_finish(reading->symbols);
-	return r ?: add_plt_symbols(reading);
-}
-
 static int add_debug_symbols(struct reading *reading, int fd)
 {
 	_cleanup_(elf_endp) Elf *elf = open_elf_symbols(fd);
@@ -299,7 +280,14 @@ int symbols_of_elf(struct symbols *symbols, int fd, int debug)
 		return -ENOEXEC;
 	if (debug >= 0)
 		r = add_debug_symbols(&reading, debug);
-	r = r ?: add_tables(&reading, debug >= 0 && symbols->nr);
+	if (!r && !elf_getshdrstrndx(elf, &reading.names)) {
+		if (debug < 0 || !symbols->nr)
+			r = add_symbol_table(&reading, SHT_SYMTAB);
+		r = r ?: add_symbol_table(&reading, SHT_DYNSYM);
+		/* As in perf, the PLT does not end the preceding function. */
+		symbols_finish(symbols);
+		r = r ?: add_plt_symbols(&reading);
+	}
 	if (r)
 		symbols_release(symbols);
 	else

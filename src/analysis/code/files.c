@@ -15,7 +15,7 @@
 #define DEBUG_FOLDER "/usr/lib/debug"
 #define VDSO_NAME "[vdso]"
 
-void files_hex(const struct build_id *id, char hex[FILES_HEX_SIZE])
+void files_format_build_id(const struct build_id *id, char hex[FILES_HEX_SIZE])
 {
 	hex[0] = '\0';
 	for (size_t i = 0; i < id->size; i++)
@@ -55,7 +55,7 @@ static int open_by_build_id(const char *folder, const struct build_id *id, const
 
 	if (!id->size)
 		return -ENOENT;
-	files_hex(id, hex);
+	files_format_build_id(id, hex);
 	text = strfmt("%s/.build-id/%.2s/%s%s", folder, hex, hex + 2, part);
 	if (!text)
 		return -ENOMEM;
@@ -119,7 +119,8 @@ static int open_own_vdso(const struct files_wanted *wanted, char **path)
 	return *path ? TAKE_FD(fd) : -ENOMEM;
 }
 
-int files_open(const struct files_places *places, const struct files_wanted *wanted, char **path)
+int files_open_wanted(const struct files_places *places, const struct files_wanted *wanted,
+		      char **path)
 {
 	bool is_vdso = !strcmp(wanted->name, VDSO_NAME);
 	int fd = open_from_caches(places, wanted, is_vdso ? "/vdso" : "/elf", path);
@@ -129,13 +130,14 @@ int files_open(const struct files_places *places, const struct files_wanted *wan
 	return is_vdso ? open_own_vdso(wanted, path) : open_by_file_name(places, wanted, path);
 }
 
-char *files_why(const struct files_places *places, const struct files_wanted *wanted, int err)
+char *files_explain_error(const struct files_places *places, const struct files_wanted *wanted,
+			  int err)
 {
 	const char *home = getenv("HOME") ?: "", *folder = places->buildid_dir;
 	const char *there = err == -ESTALE ? "is another one now" : "is not there";
 	char hex[FILES_HEX_SIZE];
 
-	files_hex(&wanted->id, hex);
+	files_format_build_id(&wanted->id, hex);
 	if (!wanted->id.size)
 		return strfmt("%s%s %s", places->symfs ?: "", wanted->name, there);
 	if (wanted->name[0] != '/')

@@ -19,16 +19,17 @@ struct files_wanted {
 };
 
 /* Formats a build ID as hexadecimal text. */
-void files_hex(const struct build_id *id, char hex[FILES_HEX_SIZE]);
+void files_format_build_id(const struct build_id *id, char hex[FILES_HEX_SIZE]);
 
 /* Opens the file; *path is to be freed. Returns a descriptor, -ENOENT if not found, -ESTALE if its
  * path now has another file, or -ENOMEM. A path below /proc/self/fd needs the descriptor to stay
  * open. */
-int files_open(const struct files_places *places, const struct files_wanted *wanted,
-	       char **path) _must_check_;
+int files_open_wanted(const struct files_places *places, const struct files_wanted *wanted,
+		      char **path) _must_check_;
 
-/* Explains an error of files_open() to the user, to be freed. NULL if out of memory. */
-char *files_why(const struct files_places *places, const struct files_wanted *wanted, int err);
+/* Explains an error of files_open_wanted() to the user, to be freed. NULL if out of memory. */
+char *files_explain_error(const struct files_places *places, const struct files_wanted *wanted,
+			  int err);
 
 /* Opens its separate symbol file. Returns as above. */
 int files_open_debug(const struct files_places *places, const struct files_wanted *wanted,

@@ -92,7 +92,7 @@ bool insns_may_change_irqs(uint8_t byte)
 	return byte == OPCODE_POPF || byte == OPCODE_CLI || byte == OPCODE_STI;
 }
 
-enum irq_change insns_irqs(const struct pt_insn *insn)
+enum irq_change insn_irq_change(const struct pt_insn *insn)
 {
 	if (insn->size != 1)
 		return IRQ_SAME;
@@ -168,7 +168,7 @@ static enum code_branch far_return_branch(unsigned int opcode)
 	}
 }
 
-enum code_branch insns_branch(const struct pt_insn *insn)
+enum code_branch insn_code_branch(const struct pt_insn *insn)
 {
 	switch (insn->iclass) {
 	case ptic_call:

@@ -40,10 +40,10 @@ int insns_begin(struct insns *insns, struct pt_image *image, uint64_t ip,
 /* Gets the next instruction; a branch is the last. False: end. */
 bool insns_next(struct insns *insns, struct pt_insn *insn);
 
-enum irq_change insns_irqs(const struct pt_insn *insn);
-enum code_branch insns_branch(const struct pt_insn *insn);
+enum irq_change insn_irq_change(const struct pt_insn *insn);
+enum code_branch insn_code_branch(const struct pt_insn *insn);
 
-/* Whether the byte may begin an instruction known to insns_irqs(). */
+/* Whether the byte may begin an instruction known to insn_irq_change(). */
 bool insns_may_change_irqs(uint8_t byte);
 
 #endif

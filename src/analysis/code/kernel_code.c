@@ -31,25 +31,10 @@ static int add_kcore_segment(struct kcore *kcore, const GElf_Phdr *header)
 	return 0;
 }
 
-/* Drops overlapping segments, which are damaged. */
-static void leave_apart(struct kcore *kcore)
-{
-	size_t kept = 0;
-
-	if (!kcore->nr)
-		return;
-	qsort(kcore->segments, kcore->nr, sizeof(*kcore->segments), compare_segments);
-	for (size_t i = 1; i < kcore->nr; i++) {
-		if (kcore->segments[i].start >= kcore->segments[kept].end)
-			kcore->segments[++kept] = kcore->segments[i];
-	}
-	kcore->nr = kept + 1;
-}
-
 static int read_kcore_segments(struct kcore *kcore)
 {
 	GElf_Phdr header;
-	size_t nr = 0;
+	size_t nr = 0, kept = 0;
 	Elf *elf;
 	int r = 0;
 
@@ -62,20 +47,16 @@ static int read_kcore_segments(struct kcore *kcore)
 			r = add_kcore_segment(kcore, &header);
 	}
 	elf_end(elf);
-	leave_apart(kcore);
-	return r;
-}
-
-static int open_code(struct kcore *kcore, int dir, const char *data)
-{
-	kcore->fd = regular_open(dir, "kcore");
-	if (kcore->fd < 0) {
-		kcore->fd = -1;
-		kcore->why = "it has no kcore_dir/kcore";
-		return 0;
+	if (!kcore->nr)
+		return r;
+	/* Drops overlapping segments, which are damaged. */
+	qsort(kcore->segments, kcore->nr, sizeof(*kcore->segments), compare_segments);
+	for (size_t i = 1; i < kcore->nr; i++) {
+		if (kcore->segments[i].start >= kcore->segments[kept].end)
+			kcore->segments[++kept] = kcore->segments[i];
 	}
-	kcore->path = strfmt("%s/kcore_dir/kcore", data);
-	return kcore->path ? read_kcore_segments(kcore) : -ENOMEM;
+	kcore->nr = kept + 1;
+	return r;
 }
 
 /* Like perf, rejects a copy from another boot. */
@@ -93,17 +74,10 @@ static void reject_other_boot(struct kcore *kcore, const char *text_name, uint64
 		kcore->nr = 0;
 }
 
-static int read_symbols(struct kcore *kcore, int dir)
-{
-	_cleanup_close_ int fd = regular_open(dir, "kallsyms");
-
-	return fd < 0 ? 0 : symbols_of_kallsyms(&kcore->symbols, fd);
-}
-
 int kcore_open(struct kcore *kcore, const char *data, const char *text_name, uint64_t text_start)
 {
 	_cleanup_free_ char *folder = strfmt("%s/kcore_dir", data);
-	_cleanup_close_ int dir = -1;
+	_cleanup_close_ int dir = -1, symbols = -1;
 	int r;
 
 	*kcore = (struct kcore){ .fd = -1 };
@@ -114,8 +88,19 @@ int kcore_open(struct kcore *kcore, const char *data, const char *text_name, uin
 		kcore->why = "it has no kcore_dir: record with perf record --kcore";
 		return 0;
 	}
-	r = open_code(kcore, dir, data);
-	r = r ?: read_symbols(kcore, dir);
+	kcore->fd = regular_open(dir, "kcore");
+	if (kcore->fd < 0) {
+		kcore->fd = -1;
+		kcore->why = "it has no kcore_dir/kcore";
+		r = 0;
+	} else {
+		kcore->path = strfmt("%s/kcore_dir/kcore", data);
+		r = kcore->path ? read_kcore_segments(kcore) : -ENOMEM;
+	}
+	if (!r) {
+		symbols = regular_open(dir, "kallsyms");
+		r = symbols < 0 ? 0 : symbols_of_kallsyms(&kcore->symbols, symbols);
+	}
 	if (r == -EIO)
 		r = 0;
 	reject_other_boot(kcore, text_name, text_start);
@@ -247,21 +232,6 @@ static void list_site_changes(struct patches *patches)
 	}
 }
 
-static int place_versions(struct patches *patches)
-{
-	uint64_t offset = 0;
-
-	for (size_t i = 0; i < patches->nr; i++) {
-		struct patches_site *site = &patches->sites[i];
-
-		site->offset = offset;
-		offset += (site->nr + 1) * (site->end - site->start);
-		if (offset > SIZE_MAX_ALL)
-			return -E2BIG;
-	}
-	return 0;
-}
-
 static const struct sideband_poke *site_change_at(const struct patches *patches,
 						  const struct patches_site *site, size_t i)
 {
@@ -275,35 +245,26 @@ static void copy_patch_bytes(uint8_t *bytes, const uint8_t *change, size_t size)
 		memcpy(bytes, change, size);
 }
 
-/* Undoes all changes. */
-static void make_first(const struct patches *patches, const struct patches_site *site,
-		       const struct kcore *kcore, uint8_t *bytes)
+static int write_site_versions(const struct patches *patches, const struct patches_site *site,
+			       const struct kcore *kcore)
 {
 	const struct kcore_segment *segment = kcore_find(kcore, site->start);
 	size_t size = site->end - site->start;
+	_cleanup_free_ uint8_t *bytes = calloc(1, size);
+	int r;
 
-	memset(bytes, 0, size);
+	if (!bytes)
+		return -ENOMEM;
 	if (segment && pread(kcore->fd, bytes, size,
 			     (off_t)(segment->offset + site->start - segment->start)) < 0)
 		memset(bytes, 0, size);
+	/* The first version is without all changes. */
 	for (size_t i = site->nr; i-- > 0;) {
 		const struct sideband_poke *poke = site_change_at(patches, site, i);
 
 		copy_patch_bytes(bytes + (poke->addr - site->start), poke->old_bytes,
 				 poke->old_len);
 	}
-}
-
-static int write_site_versions(const struct patches *patches, const struct patches_site *site,
-			       const struct kcore *kcore)
-{
-	size_t size = site->end - site->start;
-	_cleanup_free_ uint8_t *bytes = malloc(size);
-	int r;
-
-	if (!bytes)
-		return -ENOMEM;
-	make_first(patches, site, kcore, bytes);
 	r = write_all(patches->fd, bytes, size);
 	for (size_t i = 0; i < site->nr && !r; i++) {
 		const struct sideband_poke *poke = site_change_at(patches, site, i);
@@ -317,10 +278,17 @@ static int write_site_versions(const struct patches *patches, const struct patch
 
 static int write_patched_code(struct patches *patches, const struct kcore *kcore)
 {
-	int r = place_versions(patches);
+	uint64_t offset = 0;
+	int r = 0;
 
-	if (r)
-		return r;
+	for (size_t i = 0; i < patches->nr; i++) {
+		struct patches_site *site = &patches->sites[i];
+
+		site->offset = offset;
+		offset += (site->nr + 1) * (site->end - site->start);
+		if (offset > SIZE_MAX_ALL)
+			return -E2BIG;
+	}
 	patches->fd = memfd_create("patches", MFD_CLOEXEC);
 	if (patches->fd < 0)
 		return -errno;
@@ -330,23 +298,6 @@ static int write_patched_code(struct patches *patches, const struct kcore *kcore
 	if (!r && !patches->path)
 		r = -ENOMEM;
 	return r;
-}
-
-static int make_sites(struct patches *patches, const struct kcore *kcore)
-{
-	patches->sites = calloc(patches->nr_pokes, sizeof(*patches->sites));
-	patches->changes = calloc(patches->nr_pokes, sizeof(*patches->changes));
-	if (!patches->sites || !patches->changes)
-		return -ENOMEM;
-	for (size_t i = 0; i < patches->nr_pokes; i++) {
-		if (poke_changes_code(&patches->pokes[i]))
-			patches->sites[patches->nr++] = make_patch_site(&patches->pokes[i], kcore);
-	}
-	if (!patches->nr)
-		return 0;
-	merge_patch_sites(patches);
-	list_site_changes(patches);
-	return write_patched_code(patches, kcore);
 }
 
 int patches_new(struct patches **ret, const struct sideband_kernel *kernel,
@@ -360,8 +311,20 @@ int patches_new(struct patches **ret, const struct sideband_kernel *kernel,
 	patches->fd = -1;
 	patches->pokes = kernel->pokes;
 	patches->nr_pokes = kernel->nr_pokes;
-	if (kernel->nr_pokes)
-		r = make_sites(patches, kcore);
+	if (kernel->nr_pokes) {
+		patches->sites = calloc(patches->nr_pokes, sizeof(*patches->sites));
+		patches->changes = calloc(patches->nr_pokes, sizeof(*patches->changes));
+		r = patches->sites && patches->changes ? 0 : -ENOMEM;
+	}
+	for (size_t i = 0; !r && i < patches->nr_pokes; i++) {
+		if (poke_changes_code(&patches->pokes[i]))
+			patches->sites[patches->nr++] = make_patch_site(&patches->pokes[i], kcore);
+	}
+	if (patches->nr) {
+		merge_patch_sites(patches);
+		list_site_changes(patches);
+		r = write_patched_code(patches, kcore);
+	}
 	if (r) {
 		patches_free(patches);
 		return r;

@@ -48,7 +48,8 @@ enum irq_change {
 
 /* Numbers the names; call in the one thread that uses symbols. */
 void code_number_names(struct symbol *symbol, struct names *names);
-static inline const struct symbol *code_named(const struct symbol *symbol, struct names *names)
+static inline const struct symbol *code_named_symbol(const struct symbol *symbol,
+						     struct names *names)
 {
 	if (!symbol->name)
 		code_number_names((struct symbol *)symbol, names);
@@ -61,7 +62,7 @@ static inline bool symbol_is_same(const struct symbol *a, const struct symbol *b
 	return a == b || a->base == b->base;
 }
 
-static inline bool symbol_has(const struct symbol *symbol, uint64_t ip)
+static inline bool symbol_contains(const struct symbol *symbol, uint64_t ip)
 {
 	return ip >= symbol->start && ip < symbol->end;
 }

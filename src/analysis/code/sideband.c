@@ -175,7 +175,7 @@ static void make_trace_clock(struct sideband_pt *pt)
 	pt->clock.zero = fields[PERFDATA_PT_TIME_ZERO];
 }
 
-static int compare_event_ids(const void *a, const void *b)
+static int compare_sideband_ids(const void *a, const void *b)
 {
 	const struct sideband_id *one = a, *other = b;
 
@@ -195,7 +195,7 @@ static void finish_pt_facts(struct sideband *sb)
 	pt->max_nonturbo_ratio = (uint32_t)pt->fields[PERFDATA_PT_MAX_NONTURBO_RATIO];
 	read_cpu_model(sb);
 	if (sb->nr_ids)
-		qsort(sb->ids, sb->nr_ids, sizeof(*sb->ids), compare_event_ids);
+		qsort(sb->ids, sb->nr_ids, sizeof(*sb->ids), compare_sideband_ids);
 }
 
 const struct sideband_pt *sideband_pt(const struct sideband *sb)
@@ -203,12 +203,13 @@ const struct sideband_pt *sideband_pt(const struct sideband *sb)
 	return &sb->pt;
 }
 
-const struct sideband_id *sideband_id(const struct sideband *sb, uint64_t id)
+const struct sideband_id *sideband_find_id(const struct sideband *sb, uint64_t id)
 {
 	struct sideband_id wanted = { .id = id };
 
-	return sb->nr_ids ? bsearch(&wanted, sb->ids, sb->nr_ids, sizeof(wanted), compare_event_ids)
-			  : NULL;
+	return sb->nr_ids
+		       ? bsearch(&wanted, sb->ids, sb->nr_ids, sizeof(wanted), compare_sideband_ids)
+		       : NULL;
 }
 
 /* Offsets of fields in <linux/perf_event.h>. */
@@ -339,7 +340,8 @@ static int compare_pokes(const void *a, const void *b)
 		       ?: array_compare((uintptr_t)one->old_bytes, (uintptr_t)other->old_bytes);
 }
 
-static void sort(void *array, size_t nr, size_t size, int (*compare)(const void *, const void *))
+static void sort_records(void *array, size_t nr, size_t size,
+			 int (*compare)(const void *, const void *))
 {
 	if (nr)
 		qsort(array, nr, size, compare);
@@ -347,8 +349,8 @@ static void sort(void *array, size_t nr, size_t size, int (*compare)(const void 
 
 static void finish_kernel_records(struct sideband *sb)
 {
-	sort(sb->ksymbols, sb->kernel.nr_ksymbols, sizeof(*sb->ksymbols), compare_ksymbols);
-	sort(sb->pokes, sb->kernel.nr_pokes, sizeof(*sb->pokes), compare_pokes);
+	sort_records(sb->ksymbols, sb->kernel.nr_ksymbols, sizeof(*sb->ksymbols), compare_ksymbols);
+	sort_records(sb->pokes, sb->kernel.nr_pokes, sizeof(*sb->pokes), compare_pokes);
 	sb->kernel.maps = sb->kernel_maps;
 	sb->kernel.nr_maps = sb->kernel_refs.nr;
 	sb->kernel.ksymbols = sb->ksymbols;

@@ -153,6 +153,6 @@ struct sideband_id {
 	int32_t cpu; /* -1: none */
 };
 /* NULL: unknown. */
-const struct sideband_id *sideband_id(const struct sideband *sb, uint64_t id);
+const struct sideband_id *sideband_find_id(const struct sideband *sb, uint64_t id);
 
 #endif

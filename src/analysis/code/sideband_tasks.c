@@ -207,11 +207,6 @@ const struct sideband_task *sideband_tasks(const struct sideband *sb, int cpu, s
 	return is_known ? sb->cpus[cpu].tasks : NULL;
 }
 
-static bool is_comm(const struct sideband_ref *ref)
-{
-	return sideband_u32(ref->record, 0) == PERF_RECORD_COMM;
-}
-
 /* A forked task has the name that its parent had then. Each step goes to an older record. */
 const char *sideband_comm(const struct sideband *sb, int tid, uint64_t time)
 {
@@ -219,7 +214,7 @@ const char *sideband_comm(const struct sideband *sb, int tid, uint64_t time)
 	const struct sideband_ref *ref;
 
 	while ((ref = sideband_last_ref(&sb->names, tid, time, before))) {
-		if (is_comm(ref))
+		if (sideband_u32(ref->record, 0) == PERF_RECORD_COMM)
 			return (const char *)ref->record + COMM_NAME;
 		tid = (int32_t)sideband_u32(ref->record, FORK_PTID);
 		time = ref->time;

@@ -54,7 +54,7 @@ int symbols_add(struct symbols *symbols, const struct symbols_entry *entry, cons
 	return 0;
 }
 
-static int compare_entries(const void *a, const void *b)
+static int compare_symbol_entries(const void *a, const void *b)
 {
 	const struct symbols_entry *one = a, *other = b;
 
@@ -131,7 +131,7 @@ void symbols_finish(struct symbols *symbols)
 {
 	if (!symbols->nr)
 		return;
-	qsort(symbols->entries, symbols->nr, sizeof(*symbols->entries), compare_entries);
+	qsort(symbols->entries, symbols->nr, sizeof(*symbols->entries), compare_symbol_entries);
 	set_symbol_ends(symbols);
 	keep_best_symbols(symbols);
 }

@@ -34,28 +34,20 @@ static const char *take_tracing_string(struct perfdata_cursor *reader)
 	return (const char *)perfdata_take(reader, (uint64_t)(end - reader->at) + 1).data;
 }
 
-/* The number after the first line that begins with `ID: `. */
-static bool find_id(const struct perfdata_bytes *text, uint64_t *id)
-{
-	static const char key[] = "\nID: ";
-	const uint8_t *end = text->data + text->size;
-	const uint8_t *at = memmem(text->data, text->size, key, sizeof(key) - 1);
-
-	if (!at)
-		return false;
-	*id = 0;
-	for (at += sizeof(key) - 1; at < end && *at >= '0' && *at <= '9' && *id < UINT32_MAX; at++)
-		*id = 10 * *id + (uint64_t)(*at - '0');
-	return true;
-}
-
 static int add_event_format(struct tracing_data *data, const char *system,
 			    struct perfdata_bytes text)
 {
+	static const char key[] = "\nID: ";
 	struct tracing_format format = { .system = system, .text = text };
+	const uint8_t *end = text.data + text.size;
+	const uint8_t *at = memmem(text.data, text.size, key, sizeof(key) - 1);
 
-	if (!find_id(&text, &format.id))
+	/* The number after the first line that begins with `ID: `. */
+	if (!at)
 		return 0;
+	for (at += sizeof(key) - 1; at < end && *at >= '0' && *at <= '9' && format.id < UINT32_MAX;
+	     at++)
+		format.id = 10 * format.id + (uint64_t)(*at - '0');
 	if (data->nr == FORMATS_MAX)
 		return -EINVAL;
 	if (array_grow(&data->formats, data->nr, sizeof(format)))
@@ -76,16 +68,6 @@ static int read_system_formats(struct tracing_data *data, struct perfdata_cursor
 		if (text.data)
 			r = add_event_format(data, system, text);
 	}
-	return r;
-}
-
-static int read_formats(struct tracing_data *data, struct perfdata_cursor *reader)
-{
-	int r = read_system_formats(data, reader, "ftrace");
-	uint64_t nr = perfdata_take_u32(reader);
-
-	for (uint64_t i = 0; i < nr && !r && !reader->short_of; i++)
-		r = read_system_formats(data, reader, take_tracing_string(reader));
 	return r;
 }
 
@@ -122,14 +104,19 @@ int tracing_data_read(struct tracing_data *ret, const struct perfdata_file *file
 	struct tracing_data data = {};
 	struct perfdata_section section;
 	struct perfdata_cursor reader;
+	uint64_t nr = 0;
 	int r = perfdata_feature(file, PERFDATA_FEATURE_TRACING_DATA, &section);
 
 	if (r)
 		return r;
 	reader = (struct perfdata_cursor){ file->bytes + section.offset, section.size, false };
 	r = read_tracing_header(&data, &reader);
-	if (!r)
-		r = read_formats(&data, &reader);
+	if (!r) {
+		r = read_system_formats(&data, &reader, "ftrace");
+		nr = perfdata_take_u32(&reader);
+	}
+	for (uint64_t i = 0; i < nr && !r && !reader.short_of; i++)
+		r = read_system_formats(&data, &reader, take_tracing_string(&reader));
 	/* The kernel's symbols and strings, for print formats. */
 	perfdata_take(&reader, perfdata_take_u32(&reader));
 	perfdata_take(&reader, perfdata_take_u32(&reader));
@@ -263,12 +250,6 @@ static bool has_plain_layout(const char *bytes, size_t size)
 	return true;
 }
 
-static bool field_is_possible(const struct tep_format_field *field)
-{
-	return field->offset >= 0 && field->size >= 0 && field->offset < RAW_MAX &&
-	       field->size < RAW_MAX - field->offset;
-}
-
 static bool fields_are_possible(const struct tep_event *event)
 {
 	const struct tep_format_field *lists[] = { event->format.common_fields,
@@ -276,7 +257,8 @@ static bool fields_are_possible(const struct tep_event *event)
 
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
 		for (const struct tep_format_field *field = lists[i]; field; field = field->next) {
-			if (!field_is_possible(field))
+			if (field->offset < 0 || field->size < 0 || field->offset >= RAW_MAX ||
+			    field->size >= RAW_MAX - field->offset)
 				return false;
 		}
 	}
@@ -293,50 +275,45 @@ static size_t find_print_format(const struct perfdata_bytes *text)
 	return print && text->size <= FORMAT_MAX ? (size_t)(print - text->data) + 1 : 0;
 }
 
-/* libtraceevent trusts print formats, which nobody needs: it gets an empty one. Returns 0, -EINVAL
- * or -ENOMEM. */
-static int parse(struct event_format *format, const struct tracing_data *data,
-		 const struct tracing_format *text)
-{
-	const char *bytes = (const char *)text->text.data;
-	size_t head = find_print_format(&text->text);
-	_cleanup_free_ char *copy = NULL;
-	int r;
-
-	if (!head || !has_plain_layout(bytes, head))
-		return -EINVAL;
-	copy = strfmt("%.*s" PRINT " \"\"\n", (int)head, bytes);
-	format->tep = tep_alloc();
-	if (!copy || !format->tep)
-		return -ENOMEM;
-	tep_set_long_size(format->tep, data->long_size);
-	tep_set_page_size(format->tep, 4096);
-	r = tep_parse_event(format->tep, copy, strlen(copy), text->system);
-	if (r)
-		return r == TEP_ERRNO__MEM_ALLOC_FAILED ? -ENOMEM : -EINVAL;
-	format->event = tep_get_first_event(format->tep);
-	if (!format->event || format->event->flags & TEP_EVENT_FL_FAILED || !format->event->name ||
-	    format->event->id < 0 || (uint64_t)format->event->id != text->id ||
-	    !fields_are_possible(format->event))
-		return -EINVAL;
-	return 0;
-}
-
 int event_format_new(struct event_format **ret, const struct tracing_data *data,
 		     const struct tracing_format *text)
 {
 	struct event_format *format = calloc(1, sizeof(*format));
-	int r;
+	const char *bytes = (const char *)text->text.data;
+	size_t head = find_print_format(&text->text);
+	_cleanup_free_ char *copy = NULL;
+	int r = -ENOMEM;
 
 	if (!format)
-		return -ENOMEM;
+		return r;
 	/* Otherwise libtraceevent prints warnings on stderr. */
 	tep_set_loglevel(TEP_LOG_NONE);
-	r = parse(format, data, text);
-	if (r)
-		event_format_free(format);
-	else
-		*ret = format;
+	if (!head || !has_plain_layout(bytes, head)) {
+		r = -EINVAL;
+		goto fail;
+	}
+	/* libtraceevent trusts print formats, which nobody needs: it gets an empty one. */
+	copy = strfmt("%.*s" PRINT " \"\"\n", (int)head, bytes);
+	format->tep = tep_alloc();
+	if (!copy || !format->tep)
+		goto fail;
+	tep_set_long_size(format->tep, data->long_size);
+	tep_set_page_size(format->tep, 4096);
+	r = tep_parse_event(format->tep, copy, strlen(copy), text->system);
+	if (r) {
+		r = r == TEP_ERRNO__MEM_ALLOC_FAILED ? -ENOMEM : -EINVAL;
+		goto fail;
+	}
+	format->event = tep_get_first_event(format->tep);
+	r = -EINVAL;
+	if (!format->event || format->event->flags & TEP_EVENT_FL_FAILED || !format->event->name ||
+	    format->event->id < 0 || (uint64_t)format->event->id != text->id ||
+	    !fields_are_possible(format->event))
+		goto fail;
+	*ret = format;
+	return 0;
+fail:
+	event_format_free(format);
 	return r;
 }
 

@@ -45,18 +45,6 @@ void tracepoints_free(struct tracepoints *tracepoints)
 	free(tracepoints);
 }
 
-/* The name in the format, which matches its fields. */
-static int name_kind(struct tracepoint_kind *kind, const struct perfdata_kind *event,
-		     const struct tracing_format *text)
-{
-	kind->name = kind->format ? strfmt("%s:%s", text->system, event_format_name(kind->format))
-				  : strdup(event->name ?: "unknown");
-	if (!kind->name)
-		return -ENOMEM;
-	text_make_printable(kind->name);
-	return 0;
-}
-
 static uint64_t sample_clock_period(const struct perf_event_attr *attr)
 {
 	if (attr->type != PERF_TYPE_SOFTWARE ||
@@ -80,19 +68,13 @@ static int read_event_kind(struct tracepoints *tracepoints, size_t i)
 		r = event_format_new(&kind->format, &tracepoints->data, text);
 	if (r && r != -EINVAL)
 		return r;
-	return name_kind(kind, event, text);
-}
-
-static int read_kinds(struct tracepoints *tracepoints)
-{
-	int r = 0;
-
-	tracepoints->kinds = calloc(tracepoints->events.nr + 1, sizeof(*tracepoints->kinds));
-	if (!tracepoints->kinds)
+	/* The name in the format, which matches its fields. */
+	kind->name = kind->format ? strfmt("%s:%s", text->system, event_format_name(kind->format))
+				  : strdup(event->name ?: "unknown");
+	if (!kind->name)
 		return -ENOMEM;
-	for (size_t i = 0; i < tracepoints->events.nr && !r; i++)
-		r = read_event_kind(tracepoints, i);
-	return r;
+	text_make_printable(kind->name);
+	return 0;
 }
 
 /* Reads the record at an offset, and moves to the next one. False: no record, or no sample. */
@@ -134,32 +116,27 @@ static int find_window_samples(struct tracepoints *tracepoints, const struct sam
 	return 0;
 }
 
-static int read_all(struct tracepoints *tracepoints, const struct sample_window *window,
-		    const char **why)
-{
-	int r;
-
-	*why = "the table of its events is damaged";
-	r = perfdata_events_read(&tracepoints->events, tracepoints->file);
-	if (r)
-		return r;
-	*why = "the formats of its tracepoints are damaged";
-	r = tracing_data_read(&tracepoints->data, tracepoints->file);
-	if (r && r != -ENOENT)
-		return r;
-	r = read_kinds(tracepoints);
-	if (r)
-		return r;
-	return find_window_samples(tracepoints, window);
-}
-
 /* Frees `tracepoints` on failure. */
-static int finish(struct tracepoints *tracepoints, const struct sample_window *window,
-		  struct tracepoints **ret, char **why)
+static int read_tracepoints(struct tracepoints *tracepoints, const struct sample_window *window,
+			    struct tracepoints **ret, char **why)
 {
-	const char *text;
-	int r = read_all(tracepoints, window, &text);
+	const char *text = "the table of its events is damaged";
+	int r = perfdata_events_read(&tracepoints->events, tracepoints->file);
 
+	if (!r) {
+		text = "the formats of its tracepoints are damaged";
+		r = tracing_data_read(&tracepoints->data, tracepoints->file);
+		if (r == -ENOENT)
+			r = 0;
+	}
+	if (!r) {
+		tracepoints->kinds =
+			calloc(tracepoints->events.nr + 1, sizeof(*tracepoints->kinds));
+		r = tracepoints->kinds ? 0 : -ENOMEM;
+	}
+	for (size_t i = 0; i < tracepoints->events.nr && !r; i++)
+		r = read_event_kind(tracepoints, i);
+	r = r ?: find_window_samples(tracepoints, window);
 	if (!r) {
 		*ret = tracepoints;
 		return 0;
@@ -177,7 +154,7 @@ int tracepoints_new(struct tracepoints **ret, const struct perfdata_file *file,
 	if (!tracepoints)
 		return -ENOMEM;
 	tracepoints->file = file;
-	return finish(tracepoints, window, ret, why);
+	return read_tracepoints(tracepoints, window, ret, why);
 }
 
 /* Reads the symbols on first use. Without symbols there are no names. */
@@ -238,7 +215,7 @@ int tracepoints_open(struct tracepoints **ret, const char *folder,
 		return r;
 	}
 	tracepoints->file = &tracepoints->own;
-	return finish(tracepoints, window, ret, why);
+	return read_tracepoints(tracepoints, window, ret, why);
 }
 
 bool tracepoints_have_fields(const struct tracepoints *tracepoints)

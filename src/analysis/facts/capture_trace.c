@@ -251,7 +251,7 @@ static void read_file_symbols(struct user_file *file, const struct perf_poke_fra
 	symbols_release(&file->symbols);
 	file->symbols = (struct symbols){ 0 };
 	file->id = wanted.id;
-	fd = files_open(file->places, &wanted, &path);
+	fd = files_open_wanted(file->places, &wanted, &path);
 	if (fd < 0)
 		return;
 	debug = files_open_debug(file->places, &wanted, fd);
@@ -281,7 +281,7 @@ static void name_user_frame(struct user_file *file, const struct perf_poke_frame
 	name = symbols_name(&file->symbols, entry);
 	plain = demangle(name);
 	text_copy_printable(to->name, sizeof(to->name), plain ?: name);
-	files_hex(&id, hex);
+	files_format_build_id(&id, hex);
 	/* The process has ended. The first digits will do, as for a commit. */
 	if (frame->file)
 		text_copy_printable(to->module, sizeof(to->module), basename(frame->file));

@@ -243,7 +243,7 @@ int decoding_find_executed(const struct decoding *decoding, struct build_id **id
 	begin_showing_progress(&showing, decoding);
 	r = decode_to_end(decode, decoding->facts, NULL, &showing, NULL);
 	if (!r)
-		r = decode_files(decode, &files, &nr_files);
+		r = decode_code_files(decode, &files, &nr_files);
 	if (!r) {
 		*ids = calloc(nr_files + 1, sizeof(**ids));
 		r = *ids ? 0 : -ENOMEM;

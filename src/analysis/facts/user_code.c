@@ -53,7 +53,7 @@ uint32_t user_code_name(void *context, struct names *names, const struct tracepo
 	if (!user->tried)
 		user_code_open(user);
 	maps = user->code ? user_code_maps_of(user, event->pid, event->time) : NULL;
-	if (!maps || code_region(user->code, maps, event->time, address, &region))
+	if (!maps || code_find_region(user->code, maps, event->time, address, &region))
 		return 0;
 	symbol = code_symbol_at(user->code, region.section, address, event->time);
 	return symbol ? names_add(names, symbol->text) : 0;

@@ -169,14 +169,14 @@ static int apply_task_switch(struct blocks *blocks)
 	return blocks_update_image(blocks);
 }
 
-bool blocks_move(struct blocks *blocks)
+bool blocks_move_timing(struct blocks *blocks)
 {
 	bool branched;
 
 	blocks->position = blocks_position(blocks);
 	branched = timing_move(blocks->timing, blocks->position);
 	if (READS_AHEAD)
-		timing_pass(blocks->timing);
+		timing_pass_next(blocks->timing);
 	return branched;
 }
 
@@ -247,7 +247,7 @@ int blocks_arrive(struct blocks *blocks, uint64_t ip)
 	if (blocks->open)
 		return close_open_item(blocks, ip);
 	if (!blocks->flowing)
-		blocks_add(blocks, DECODE_BEGIN)->to = ip;
+		blocks_add_item(blocks, DECODE_BEGIN)->to = ip;
 	blocks->flowing = true;
 	blocks->lost = false;
 	return 0;
@@ -259,10 +259,10 @@ struct decode_item *blocks_interrupted(struct blocks *blocks, enum decode_end en
 
 	blocks->open = NULL;
 	if (!item)
-		item = blocks_add(blocks, DECODE_BLOCK);
+		item = blocks_add_item(blocks, DECODE_BLOCK);
 	item->time = blocks->now;
 	item->end = end;
-	item_add_cycles(item, timing_rest(blocks->timing));
+	item_add_cycles(item, timing_rest_cycles(blocks->timing));
 	if (end == DECODE_DISABLED || end == DECODE_ASYNC_DISABLED)
 		item->untraced = (int16_t)timing_untraced(blocks->timing);
 	return item;

@@ -94,7 +94,7 @@ int blocks_new(struct blocks **ret, const struct blocks_env *env, const struct t
 {
 	struct blocks *blocks = calloc(1, sizeof(*blocks));
 	const struct sideband_task *tasks;
-	int cpu = trace_cpu(queue), r;
+	int cpu = trace_queue_cpu(queue), r;
 	size_t nr;
 
 	if (!blocks)
@@ -140,21 +140,21 @@ const struct blocks_counts *blocks_counts(const struct blocks *blocks)
 /* The time of the open item's block, and its cycles. */
 static int time_open_block(struct blocks *blocks)
 {
-	uint64_t tsc = timing_last(blocks->timing, TIMING_BRANCH);
+	uint64_t tsc = timing_last_tsc(blocks->timing, TIMING_BRANCH);
 	uint8_t branch = blocks->open->code->branch;
 
 	if (!READS_AHEAD) {
-		if (!blocks_move(blocks))
+		if (!blocks_move_timing(blocks))
 			return 0;
-		blocks->open->cycles = timing_take(blocks->timing);
-		return blocks_set_time(blocks, timing_first(blocks->timing));
+		blocks->open->cycles = timing_take_cycles(blocks->timing);
+		return blocks_set_time(blocks, timing_first_tsc(blocks->timing));
 	}
 	/* The block may have used the last branch packet that was passed. */
 	if (blocks_position(blocks) == blocks->position && branch != CODE_COND &&
 	    branch != CODE_RETURN)
 		return 0;
-	blocks->open->cycles = timing_rest(blocks->timing);
-	blocks_move(blocks);
+	blocks->open->cycles = timing_rest_cycles(blocks->timing);
+	blocks_move_timing(blocks);
 	return blocks_set_time(blocks, tsc);
 }
 
@@ -172,7 +172,7 @@ static int add_block_item(struct blocks *blocks, const struct pt_block *block)
 		return r;
 	blocks->passed = blocks->position;
 	blocks->ran = true;
-	item = blocks->open = blocks_add(blocks, DECODE_BLOCK);
+	item = blocks->open = blocks_add_item(blocks, DECODE_BLOCK);
 	item->code = code;
 	item->first = code->first;
 	item->insns = code->insns;
@@ -239,7 +239,7 @@ static int add_decoding_error(struct blocks *blocks, const struct pt_block *bloc
 	/* libipt does not know that an overflow may end at the next PSB. */
 	if (blocks->lost)
 		return 0;
-	item = blocks_add(blocks, DECODE_ERROR);
+	item = blocks_add_item(blocks, DECODE_ERROR);
 	item->from = blocks->missing = at.ip;
 	item->offset = blocks->segment.offset + blocks_position(blocks);
 	item->error = (int16_t)error;
@@ -281,9 +281,9 @@ static int take_overflow_event(struct blocks *blocks, const struct pt_event *eve
 	blocks->lost = event->ip_suppressed;
 	if (!blocks->flowing)
 		return 0;
-	r = blocks_set_time(blocks, timing_resume(blocks->timing));
+	r = blocks_set_time(blocks, timing_resume_tsc(blocks->timing));
 	if (!r)
-		blocks_add(blocks, DECODE_BEGIN)->to = event->variant.overflow.ip;
+		blocks_add_item(blocks, DECODE_BEGIN)->to = event->variant.overflow.ip;
 	return r;
 }
 
@@ -312,7 +312,7 @@ static int take_status_update(struct blocks *blocks, const struct pt_event *even
 		return r;
 	}
 	blocks->counts.joined = blocks->flowing;
-	blocks->counts.cycles = timing_rest(blocks->timing);
+	blocks->counts.cycles = timing_rest_cycles(blocks->timing);
 	blocks->done = true;
 	return r;
 }
@@ -357,7 +357,7 @@ static int take_branch_event(struct blocks *blocks, const struct pt_event *event
 
 /* The event that the decoder has. Only some kinds have a place in the code; other events precede
  * the code that was executed until their time. */
-static int take_event(struct blocks *blocks)
+static int take_decoder_event(struct blocks *blocks)
 {
 	/* Kinds of packets for events at an address. */
 	static const uint8_t kinds[] = {
@@ -370,22 +370,22 @@ static int take_event(struct blocks *blocks)
 
 	blocks->status = pt_blk_event(blocks->decoder, &event, sizeof(event));
 	if (!READS_AHEAD)
-		blocks_move(blocks);
+		blocks_move_timing(blocks);
 	if (blocks->status < 0) {
 		r = 0;
 	} else if (event.status_update) {
 		r = take_status_update(blocks, &event);
 	} else if (event.type == ptev_paging && event.variant.paging.non_root) {
 		blocks->passed = blocks_position(blocks);
-		r = blocks_set_time(blocks, timing_now(blocks->timing));
+		r = blocks_set_time(blocks, timing_now_tsc(blocks->timing));
 		enter_virtual_machine(blocks);
 	} else if ((size_t)event.type < ARRAY_SIZE(kinds) && kinds[event.type]) {
 		blocks->passed = blocks_position(blocks);
-		r = blocks_set_time(blocks, timing_last(blocks->timing, kinds[event.type] - 1));
+		r = blocks_set_time(blocks, timing_last_tsc(blocks->timing, kinds[event.type] - 1));
 		r = r ?: take_branch_event(blocks, &event);
 	}
 	if (READS_AHEAD)
-		blocks_move(blocks);
+		blocks_move_timing(blocks);
 	return r;
 }
 
@@ -421,7 +421,7 @@ static int resume_decoding(struct blocks *blocks)
 	blocks->broken = blocks->ran = blocks->flowing = blocks->aborted = false;
 	blocks->counts.overflows += point.overflowed;
 	timing_move(blocks->timing, point.offset);
-	r = blocks_set_time(blocks, timing_now(blocks->timing));
+	r = blocks_set_time(blocks, timing_now_tsc(blocks->timing));
 	r = r ?: blocks_go_on(blocks, point.ip);
 	blocks->modes = 1;
 	blocks->status = pt_blk_sync_set(blocks->decoder, resume_write(blocks->resume, &point));
@@ -460,7 +460,7 @@ int blocks_read(struct blocks *blocks, struct code_view *view, struct decode_ite
 		}
 		/* Below 0, the decoder could not begin there. */
 		if (blocks->status >= 0 && blocks->status & pts_event_pending) {
-			r = take_event(blocks);
+			r = take_decoder_event(blocks);
 		} else if (blocks->status >= 0) {
 			blocks->status = pt_blk_next(blocks->decoder, &block, sizeof(block));
 			r = take_libipt_block(blocks, &block);

@@ -100,7 +100,7 @@ struct blocks {
 	struct blocks_counts counts;
 };
 
-static inline struct decode_item *blocks_add(struct blocks *blocks, enum decode_kind kind)
+static inline struct decode_item *blocks_add_item(struct blocks *blocks, enum decode_kind kind)
 {
 	struct decode_item *item = &blocks->items[blocks->nr++];
 
@@ -123,7 +123,7 @@ static inline uint64_t blocks_position(const struct blocks *blocks)
 }
 
 /* Passes the packets up to the decoder's position. Returns as timing_move(). */
-bool blocks_move(struct blocks *blocks);
+bool blocks_move_timing(struct blocks *blocks);
 
 /* tsc 0: unknown. */
 int blocks_set_time(struct blocks *blocks, uint64_t tsc);

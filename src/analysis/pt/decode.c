@@ -73,17 +73,6 @@ static int open_traced_code(struct decode *decode, char **why)
 	return code_view_new(&decode->view, decode->code);
 }
 
-static int open_all(struct decode *decode, char **why)
-{
-	int r = map_data_file(decode, why);
-
-	if (!r)
-		r = sideband_new(&decode->sideband, &decode->file, why);
-	if (!r)
-		r = trace_new(&decode->trace, &decode->file, decode->sideband, why);
-	return r ? r : open_traced_code(decode, why);
-}
-
 static int open_item_streams(struct decode *decode)
 {
 	const struct jobs_opts opts = {
@@ -126,9 +115,11 @@ int decode_new(struct decode **ret, const struct decode_opts *opts, char **why)
 	if (!decode)
 		return -ENOMEM;
 	decode->opts = *opts;
-	r = open_all(decode, why);
-	if (!r)
-		r = open_item_streams(decode);
+	r = map_data_file(decode, why);
+	r = r ?: sideband_new(&decode->sideband, &decode->file, why);
+	r = r ?: trace_new(&decode->trace, &decode->file, decode->sideband, why);
+	r = r ?: open_traced_code(decode, why);
+	r = r ?: open_item_streams(decode);
 	if (r) {
 		decode_free(decode);
 		return r;
@@ -222,9 +213,9 @@ static int load_next_chunk(struct decode *decode, size_t i)
 		int r;
 
 		if (stream->chunk)
-			jobs_give(decode->jobs, stream->chunk);
+			jobs_return_chunk(decode->jobs, stream->chunk);
 		stream->chunk = NULL;
-		r = jobs_take(decode->jobs, i, &stream->chunk);
+		r = jobs_take_chunk(decode->jobs, i, &stream->chunk);
 		if (r)
 			return r;
 		stream->ended = !stream->chunk;
@@ -266,19 +257,6 @@ static size_t first_stream(const struct decode *decode, uint64_t *until)
 	return first;
 }
 
-/* Items of the chunk from `at` up to this time. */
-static size_t run_length(const struct stream *stream, uint64_t until)
-{
-	const struct decode_item *items = &stream->chunk->items[stream->at];
-
-	return ARRAY_COUNT_BEFORE(stream->chunk->nr - stream->at, i, items[i].time <= until);
-}
-
-static bool is_over(const struct decode *decode, const struct stream *stream)
-{
-	return decode->opts.end && next_item_time(stream) > decode->opts.end;
-}
-
 int decode_next(struct decode *decode, const struct decode_item **items, size_t *nr)
 {
 	struct stream *stream;
@@ -291,9 +269,11 @@ int decode_next(struct decode *decode, const struct decode_item **items, size_t 
 
 		if (decode->opts.stop && *decode->opts.stop)
 			return -ECANCELED;
-		if (first == SIZE_MAX || is_over(decode, &decode->streams[first]))
+		if (first == SIZE_MAX)
 			return 0;
 		stream = &decode->streams[first];
+		if (decode->opts.end && next_item_time(stream) > decode->opts.end)
+			return 0;
 		if (stream_is_loaded(stream))
 			break;
 		r = load_next_chunk(decode, first);
@@ -303,13 +283,13 @@ int decode_next(struct decode *decode, const struct decode_item **items, size_t 
 	if (decode->opts.end && decode->opts.end < until)
 		until = decode->opts.end;
 	*items = &stream->chunk->items[stream->at];
-	*nr = run_length(stream, until);
+	*nr = ARRAY_COUNT_BEFORE(stream->chunk->nr - stream->at, i, (*items)[i].time <= until);
 	stream->at += *nr;
 	stream->last = (*items)[*nr - 1].time;
 	return 0;
 }
 
-const char *decode_comm(struct decode *decode, int tid, uint64_t time)
+const char *decode_thread_name(struct decode *decode, int tid, uint64_t time)
 {
 	return sideband_comm(decode->sideband, tid, time);
 }
@@ -320,7 +300,7 @@ const struct symbol *decode_symbol(struct decode *decode, const struct decode_it
 	return code_view_symbol(decode->view, item->pid, item->time, ip);
 }
 
-int decode_files(struct decode *decode, struct code_file **files, size_t *nr)
+int decode_code_files(struct decode *decode, struct code_file **files, size_t *nr)
 {
 	return code_files(decode->code, files, nr);
 }

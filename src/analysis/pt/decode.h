@@ -62,7 +62,7 @@ void decode_free(struct decode *decode);
 int decode_next(struct decode *decode, const struct decode_item **items, size_t *nr);
 
 /* The name of a thread at a time, valid until the next call. NULL: unknown. */
-const char *decode_comm(struct decode *decode, int tid, uint64_t time);
+const char *decode_thread_name(struct decode *decode, int tid, uint64_t time);
 
 /* The symbol of an address in the item's process, named as by perf; never NULL. Stays valid. */
 const struct symbol *decode_symbol(struct decode *decode, const struct decode_item *item,
@@ -71,7 +71,7 @@ const struct symbol *decode_symbol(struct decode *decode, const struct decode_it
 struct code_file;
 
 /* As code_files(). Call at the end. */
-int decode_files(struct decode *decode, struct code_file **files, size_t *nr);
+int decode_code_files(struct decode *decode, struct code_file **files, size_t *nr);
 
 void decode_stats(const struct decode *decode, struct decode_stats *stats);
 

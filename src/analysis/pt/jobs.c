@@ -82,37 +82,10 @@ static struct chunk *take_spare_chunk(struct jobs *jobs)
 static void find_segment_behind(struct source *source, uint64_t end)
 {
 	source->behind = source->segment;
-	source->has_behind = source->has_segment && trace_next(source->queue, &source->behind);
+	source->has_behind =
+		source->has_segment && trace_next_segment(source->queue, &source->behind);
 	if (end && source->has_segment && source->segment.time > end)
 		source->has_segment = source->has_behind = false;
-}
-
-static void find_tail_segment(struct source *source, uint64_t bytes)
-{
-	uint64_t size = trace_size(source->queue);
-
-	source->has_segment = trace_seek(source->queue, UINT64_MAX, &source->segment);
-	while (source->has_segment && size - source->segment.offset < bytes) {
-		if (!trace_previous(source->queue, &source->segment))
-			break;
-	}
-	find_segment_behind(source, 0);
-}
-
-static void find_first_segment(struct jobs *jobs, struct source *source)
-{
-	uint64_t begin = jobs->opts.begin;
-
-	if (jobs->opts.tail) {
-		find_tail_segment(source, jobs->opts.tail);
-		return;
-	}
-	source->has_segment = trace_seek(source->queue, begin, &source->segment);
-	for (size_t i = 0; begin && i < LEAD_SEGMENTS && source->has_segment; i++) {
-		if (!trace_previous(source->queue, &source->segment))
-			break;
-	}
-	find_segment_behind(source, jobs->opts.end);
 }
 
 /* Appends a job for the source's next segment. */
@@ -137,21 +110,6 @@ static int append_segment_job(struct jobs *jobs, struct source *source)
 	source->segment = source->behind;
 	find_segment_behind(source, jobs->opts.end);
 	return 0;
-}
-
-/* Decodes one chunk. Nobody else has the job meanwhile. */
-static int fill(struct chunk *chunk, struct job *job, struct code_view *view)
-{
-	int r = blocks_read(job->blocks, view, chunk->items, CHUNK_ITEMS, &chunk->nr);
-
-	chunk->next = NULL;
-	chunk->segment = job->segment;
-	chunk->first = !job->started;
-	job->started = true;
-	chunk->last = !r && blocks_done(job->blocks);
-	if (chunk->last)
-		chunk->counts = *blocks_counts(job->blocks);
-	return r;
 }
 
 static void append_job_chunk(struct jobs *jobs, struct source *source, struct job *job,
@@ -215,7 +173,15 @@ static void decode_job_chunk(struct jobs *jobs, struct source *source, struct jo
 	}
 	job->busy = true;
 	pthread_mutex_unlock(&jobs->lock);
-	r = fill(chunk, job, view);
+	/* Nobody else has the job meanwhile. */
+	r = blocks_read(job->blocks, view, chunk->items, CHUNK_ITEMS, &chunk->nr);
+	chunk->next = NULL;
+	chunk->segment = job->segment;
+	chunk->first = !job->started;
+	job->started = true;
+	chunk->last = !r && blocks_done(job->blocks);
+	if (chunk->last)
+		chunk->counts = *blocks_counts(job->blocks);
 	pthread_mutex_lock(&jobs->lock);
 	job->busy = false;
 	if (r) {
@@ -250,55 +216,37 @@ static void *decode_in_thread(void *arg)
 static int add_trace_sources(struct jobs *jobs)
 {
 	const struct trace *trace = jobs->opts.trace;
+	uint64_t begin = jobs->opts.begin, tail = jobs->opts.tail;
 
-	jobs->sources = calloc(trace_nr(trace) + 1, sizeof(*jobs->sources));
+	jobs->sources = calloc(trace_nr_queues(trace) + 1, sizeof(*jobs->sources));
 	if (!jobs->sources)
 		return -ENOMEM;
-	for (size_t i = 0; i < trace_nr(trace); i++) {
+	for (size_t i = 0; i < trace_nr_queues(trace); i++) {
 		struct source *source = &jobs->sources[jobs->nr];
 
-		if (jobs->opts.cpu >= 0 && trace_cpu(trace_queue(trace, i)) != jobs->opts.cpu)
+		if (jobs->opts.cpu >= 0 && trace_queue_cpu(trace_queue(trace, i)) != jobs->opts.cpu)
 			continue;
 		source->queue = trace_queue(trace, i);
 		source->end = &source->jobs;
-		find_first_segment(jobs, source);
+		source->has_segment = trace_seek_segment(source->queue, tail ? UINT64_MAX : begin,
+							 &source->segment);
+		for (size_t j = 0; source->has_segment; j++) {
+			uint64_t rest = trace_size(source->queue) - source->segment.offset;
+
+			if (tail ? rest >= tail : !begin || j == LEAD_SEGMENTS)
+				break;
+			if (!trace_previous_segment(source->queue, &source->segment))
+				break;
+		}
+		find_segment_behind(source, tail ? 0 : jobs->opts.end);
 		jobs->nr++;
 	}
 	return 0;
 }
 
-static int add_worker(struct jobs *jobs)
-{
-	struct worker *worker = &jobs->workers[jobs->nr_workers];
-	int r = code_view_new(&worker->view, jobs->opts.code);
-
-	if (r)
-		return r;
-	worker->jobs = jobs;
-	jobs->nr_workers++;
-	return 0;
-}
-
-static int start_job_workers(struct jobs *jobs)
-{
-	size_t nr = jobs->opts.threads ? jobs->opts.threads : 1;
-	int r = add_trace_sources(jobs);
-
-	jobs->workers = calloc(nr, sizeof(*jobs->workers));
-	if (!jobs->workers)
-		return -ENOMEM;
-	while (!r && jobs->nr_workers < nr)
-		r = add_worker(jobs);
-	for (size_t i = 0; !r && nr > 1 && i < nr; i++) {
-		r = -pthread_create(&jobs->workers[i].thread, NULL, decode_in_thread,
-				    &jobs->workers[i]);
-		jobs->workers[i].runs = !r;
-	}
-	return r;
-}
-
 int jobs_new(struct jobs **ret, const struct jobs_opts *opts)
 {
+	size_t nr = opts->threads ? opts->threads : 1;
 	struct jobs *jobs = calloc(1, sizeof(*jobs));
 	int r;
 
@@ -307,7 +255,22 @@ int jobs_new(struct jobs **ret, const struct jobs_opts *opts)
 	jobs->opts = *opts;
 	pthread_mutex_init(&jobs->lock, NULL);
 	pthread_cond_init(&jobs->changed, NULL);
-	r = start_job_workers(jobs);
+	r = add_trace_sources(jobs);
+	jobs->workers = calloc(nr, sizeof(*jobs->workers));
+	if (!jobs->workers)
+		r = -ENOMEM;
+	while (!r && jobs->nr_workers < nr) {
+		struct worker *worker = &jobs->workers[jobs->nr_workers];
+
+		r = code_view_new(&worker->view, opts->code);
+		worker->jobs = jobs;
+		jobs->nr_workers += !r;
+	}
+	for (size_t i = 0; !r && nr > 1 && i < nr; i++) {
+		r = -pthread_create(&jobs->workers[i].thread, NULL, decode_in_thread,
+				    &jobs->workers[i]);
+		jobs->workers[i].runs = !r;
+	}
 	if (r) {
 		jobs_free(jobs);
 		return r;
@@ -372,19 +335,6 @@ bool jobs_next_time(struct jobs *jobs, size_t i, uint64_t *time)
 	return found;
 }
 
-/* The first job ends. The waiting chunks of the following job become those of the next segment. */
-static void end_job(struct jobs *jobs, struct source *source)
-{
-	struct job *job = source->jobs;
-
-	source->jobs = job->next;
-	if (source->jobs)
-		jobs->ahead -= source->jobs->nr;
-	else
-		source->end = &source->jobs;
-	free_segment_job(job);
-}
-
 static struct chunk *take_first_chunk(struct jobs *jobs, struct source *source)
 {
 	struct job *job = source->jobs;
@@ -394,8 +344,16 @@ static struct chunk *take_first_chunk(struct jobs *jobs, struct source *source)
 	if (!job->first)
 		job->end = &job->first;
 	job->nr--;
-	if (chunk->last)
-		end_job(jobs, source);
+	if (!chunk->last)
+		return chunk;
+	/* The job ends. The waiting chunks of the following job become those of the next segment.
+	 */
+	source->jobs = job->next;
+	if (source->jobs)
+		jobs->ahead -= source->jobs->nr;
+	else
+		source->end = &source->jobs;
+	free_segment_job(job);
 	return chunk;
 }
 
@@ -414,7 +372,7 @@ static void wait_for_chunk(struct jobs *jobs, struct source *source)
 	}
 }
 
-int jobs_take(struct jobs *jobs, size_t i, struct chunk **ret)
+int jobs_take_chunk(struct jobs *jobs, size_t i, struct chunk **ret)
 {
 	struct source *source = &jobs->sources[i];
 	int r;
@@ -428,7 +386,7 @@ int jobs_take(struct jobs *jobs, size_t i, struct chunk **ret)
 	return r;
 }
 
-void jobs_give(struct jobs *jobs, struct chunk *chunk)
+void jobs_return_chunk(struct jobs *jobs, struct chunk *chunk)
 {
 	pthread_mutex_lock(&jobs->lock);
 	chunk->next = jobs->spare;

@@ -40,9 +40,9 @@ size_t jobs_nr_sources(const struct jobs *jobs);
 /* A lower bound of the next chunk's time. False: no chunk. */
 bool jobs_next_time(struct jobs *jobs, size_t source, uint64_t *time);
 
-/* Waits for the next chunk of a source, or decodes it. Return it by jobs_give(). NULL: end. Returns
- * 0 or a negative errno. */
-int jobs_take(struct jobs *jobs, size_t source, struct chunk **ret) _must_check_;
-void jobs_give(struct jobs *jobs, struct chunk *chunk);
+/* Waits for the next chunk of a source, or decodes it. Return it by jobs_return_chunk(). NULL: end.
+ * Returns 0 or a negative errno. */
+int jobs_take_chunk(struct jobs *jobs, size_t source, struct chunk **ret) _must_check_;
+void jobs_return_chunk(struct jobs *jobs, struct chunk *chunk);
 
 #endif

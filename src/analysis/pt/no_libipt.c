@@ -27,7 +27,7 @@ int decode_next(struct decode *decode, const struct decode_item **items, size_t 
 	return -ENOTSUP;
 }
 
-const char *decode_comm(struct decode *decode, int tid, uint64_t time)
+const char *decode_thread_name(struct decode *decode, int tid, uint64_t time)
 {
 	return NULL;
 }
@@ -38,7 +38,7 @@ const struct symbol *decode_symbol(struct decode *decode, const struct decode_it
 	return NULL;
 }
 
-int decode_files(struct decode *decode, struct code_file **files, size_t *nr)
+int decode_code_files(struct decode *decode, struct code_file **files, size_t *nr)
 {
 	return -ENOTSUP;
 }

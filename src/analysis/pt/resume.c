@@ -106,19 +106,12 @@ static bool fup_begins_event(const struct resume *resume)
 	return packet.type == ppt_tip || packet.type == ppt_tip_pgd;
 }
 
-static bool take_fup(struct resume *resume)
-{
-	bool told = !resume->in_state &&
-		    (resume->overflowed || (!resume->bound && fup_begins_event(resume)));
-
-	resume->bound = false;
-	return told;
-}
-
 /* Whether decoding of the host's code can continue after the packet, or at one that begins an
  * event. */
 static bool can_resume_after(struct resume *resume, const struct pt_packet *packet)
 {
+	bool bound;
+
 	resume->bound |= binds_next_fup(packet);
 	switch (packet->type) {
 	case ppt_psb:
@@ -144,8 +137,12 @@ static bool can_resume_after(struct resume *resume, const struct pt_packet *pack
 		(void)update_last_ip(resume, &packet->payload.ip);
 		return false;
 	case ppt_fup:
-		return update_last_ip(resume, &packet->payload.ip) && !resume->guest &&
-		       take_fup(resume);
+		if (!update_last_ip(resume, &packet->payload.ip) || resume->guest)
+			return false;
+		bound = resume->bound;
+		resume->bound = false;
+		return !resume->in_state &&
+		       (resume->overflowed || (!bound && fup_begins_event(resume)));
 	default:
 		return false;
 	}

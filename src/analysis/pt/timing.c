@@ -98,7 +98,7 @@ static void look_ahead_to_time(struct timing *timing)
 		timing->span_cycles = cycles;
 }
 
-uint64_t timing_now(const struct timing *timing)
+uint64_t timing_now_tsc(const struct timing *timing)
 {
 	uint64_t tsc = pt_walk_current_tsc(&timing->walk);
 
@@ -145,7 +145,7 @@ static void note_overflow_state(struct timing *timing, const struct pt_packet *p
 		timing->lost = true;
 	} else if (timing->lost && (*timing->at & TIP_MASK) == FUP) {
 		timing->lost = false;
-		timing->resumed = timing_now(timing);
+		timing->resumed = timing_now_tsc(timing);
 	}
 }
 
@@ -174,7 +174,7 @@ static void pass_one_packet(struct timing *timing, const struct pt_packet *packe
 	unsigned int told = timing->walk.told;
 
 	if (packet->type == PT_PACKET_BRANCH || packet->type == PT_PACKET_OVF)
-		timing->last[packet_timing_kind(timing->at, packet)] = timing_now(timing);
+		timing->last[packet_timing_kind(timing->at, packet)] = timing_now_tsc(timing);
 	note_overflow_state(timing, packet);
 	note_event_trace(timing, packet);
 	note_tracing_state(timing);
@@ -209,14 +209,14 @@ bool timing_move(struct timing *timing, uint64_t offset)
 	timing->before += timing->passed + timing->enabled;
 	timing->passed = timing->enabled = 0;
 	timing->is_enabled = false;
-	timing->first = timing_now(timing);
+	timing->first = timing_now_tsc(timing);
 	while (timing->at < to &&
 	       read_next_packet(timing->at, timing->limit, &timing->walk, &packet))
 		pass_one_packet(timing, &packet);
 	return branched;
 }
 
-void timing_pass(struct timing *timing)
+void timing_pass_next(struct timing *timing)
 {
 	struct pt_packet packet;
 
@@ -226,7 +226,7 @@ void timing_pass(struct timing *timing)
 		pass_one_packet(timing, &packet);
 }
 
-uint64_t timing_resume(struct timing *timing)
+uint64_t timing_resume_tsc(struct timing *timing)
 {
 	struct pt_packet packet;
 
@@ -248,12 +248,12 @@ enum untraced timing_untraced(const struct timing *timing)
 	return timing->untraced;
 }
 
-uint64_t timing_first(const struct timing *timing)
+uint64_t timing_first_tsc(const struct timing *timing)
 {
 	return timing->first;
 }
 
-uint64_t timing_last(const struct timing *timing, enum timing_kind kind)
+uint64_t timing_last_tsc(const struct timing *timing, enum timing_kind kind)
 {
 	return timing->last[kind];
 }
@@ -263,7 +263,7 @@ static uint32_t clamp_cycles(uint64_t cycles)
 	return cycles < UINT32_MAX ? (uint32_t)cycles : UINT32_MAX;
 }
 
-uint32_t timing_take(struct timing *timing)
+uint32_t timing_take_cycles(struct timing *timing)
 {
 	uint64_t taken = timing->before;
 
@@ -271,7 +271,7 @@ uint32_t timing_take(struct timing *timing)
 	return clamp_cycles(taken);
 }
 
-uint32_t timing_rest(struct timing *timing)
+uint32_t timing_rest_cycles(struct timing *timing)
 {
 	uint64_t taken = timing->before + timing->passed;
 

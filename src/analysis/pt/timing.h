@@ -23,7 +23,7 @@ void timing_free(struct timing *timing);
 bool timing_move(struct timing *timing, uint64_t offset);
 
 /* Counts the packet at this position with the last move if it is a branch or an overflow. */
-void timing_pass(struct timing *timing);
+void timing_pass_next(struct timing *timing);
 
 /* Kinds of packets. */
 enum timing_kind {
@@ -35,16 +35,16 @@ enum timing_kind {
 };
 
 /* The current TSC. 0: unknown. */
-uint64_t timing_now(const struct timing *timing);
+uint64_t timing_now_tsc(const struct timing *timing);
 
 /* The TSC at the begin of the last move, and at the last packet passed of a kind: one move may pass
  * both the packet that disables tracing and the one that enables it again. 0: unknown. */
-uint64_t timing_first(const struct timing *timing);
-uint64_t timing_last(const struct timing *timing, enum timing_kind kind);
+uint64_t timing_first_tsc(const struct timing *timing);
+uint64_t timing_last_tsc(const struct timing *timing, enum timing_kind kind);
 
 /* After an overflow: passes the FUP with the address where the trace continues, and returns its
  * TSC. */
-uint64_t timing_resume(struct timing *timing);
+uint64_t timing_resume_tsc(struct timing *timing);
 
 /* The size of a packet, for code that uses libipt's names of packets; 0: unknown or truncated. */
 size_t timing_packet_size(const uint8_t *at, const uint8_t *end);
@@ -53,7 +53,7 @@ size_t timing_packet_size(const uint8_t *at, const uint8_t *end);
 enum untraced timing_untraced(const struct timing *timing);
 
 /* Takes the cycles up to the begin of the last move, or up to where it enabled tracing. */
-uint32_t timing_take(struct timing *timing);
-uint32_t timing_rest(struct timing *timing);
+uint32_t timing_take_cycles(struct timing *timing);
+uint32_t timing_rest_cycles(struct timing *timing);
 
 #endif

@@ -47,7 +47,7 @@ static int add_sample_queue(struct trace *trace, const struct sideband *sb,
 
 	if (!perfdata_sample(sideband_events(sb), record, &sample) || !sample.aux.size)
 		return 0;
-	id = sideband_id(sb, sample.id);
+	id = sideband_find_id(sb, sample.id);
 	return add_trace_queue(trace, (struct trace_queue){
 					      .bytes = sample.aux.data,
 					      .size = sample.aux.size,
@@ -129,7 +129,7 @@ void trace_free(struct trace *trace)
 	free(trace);
 }
 
-size_t trace_nr(const struct trace *trace)
+size_t trace_nr_queues(const struct trace *trace)
 {
 	return trace->nr;
 }
@@ -139,7 +139,7 @@ const struct trace_queue *trace_queue(const struct trace *trace, size_t i)
 	return &trace->queues[i];
 }
 
-int trace_cpu(const struct trace_queue *queue)
+int trace_queue_cpu(const struct trace_queue *queue)
 {
 	return queue->cpu;
 }
@@ -223,7 +223,8 @@ static uint64_t last_tick_of_time(const struct trace_clock *clock, uint64_t time
 	return tsc;
 }
 
-bool trace_seek(const struct trace_queue *queue, uint64_t time, struct trace_segment *segment)
+bool trace_seek_segment(const struct trace_queue *queue, uint64_t time,
+			struct trace_segment *segment)
 {
 	uint64_t tsc = time == UINT64_MAX ? UINT64_MAX : last_tick_of_time(queue->clock, time);
 	struct trace_point point;
@@ -236,7 +237,7 @@ bool trace_seek(const struct trace_queue *queue, uint64_t time, struct trace_seg
 	return true;
 }
 
-bool trace_next(const struct trace_queue *queue, struct trace_segment *segment)
+bool trace_next_segment(const struct trace_queue *queue, struct trace_segment *segment)
 {
 	struct trace_point point;
 
@@ -246,7 +247,7 @@ bool trace_next(const struct trace_queue *queue, struct trace_segment *segment)
 	return true;
 }
 
-bool trace_previous(const struct trace_queue *queue, struct trace_segment *segment)
+bool trace_previous_segment(const struct trace_queue *queue, struct trace_segment *segment)
 {
 	struct trace_point point;
 

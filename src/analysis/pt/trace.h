@@ -3,8 +3,8 @@
  *
  *	trace_new(&trace, file, sb, &why);
  *	queue = trace_queue(trace, i);
- *	for (ok = trace_seek(queue, from, &segment); ok && segment.time < until;
- *	     ok = trace_next(queue, &segment))
+ *	for (ok = trace_seek_segment(queue, from, &segment); ok && segment.time < until;
+ *	     ok = trace_next_segment(queue, &segment))
  *		...
  *
  * Segments are found on demand: 1 GiB costs nothing if only its end is used.
@@ -41,21 +41,22 @@ int trace_new(struct trace **ret, const struct perfdata_file *file, const struct
 void trace_free(struct trace *trace);
 
 /* Queues, sorted by CPU. */
-size_t trace_nr(const struct trace *trace);
+size_t trace_nr_queues(const struct trace *trace);
 const struct trace_queue *trace_queue(const struct trace *trace, size_t i);
 
-int trace_cpu(const struct trace_queue *queue);
+int trace_queue_cpu(const struct trace_queue *queue);
 
 /* In bytes. */
 uint64_t trace_size(const struct trace_queue *queue);
 
 /* Finds the last segment that begins at or before `time`, else the first. Segments without a time
  * have that of the previous one. 0: the first; UINT64_MAX: the last. False: none. */
-bool trace_seek(const struct trace_queue *queue, uint64_t time, struct trace_segment *segment);
+bool trace_seek_segment(const struct trace_queue *queue, uint64_t time,
+			struct trace_segment *segment);
 
 /* Moves to the next or the previous segment. False: none; *segment is unchanged. */
-bool trace_next(const struct trace_queue *queue, struct trace_segment *segment);
-bool trace_previous(const struct trace_queue *queue, struct trace_segment *segment);
+bool trace_next_segment(const struct trace_queue *queue, struct trace_segment *segment);
+bool trace_previous_segment(const struct trace_queue *queue, struct trace_segment *segment);
 
 struct psb {
 	size_t size;	    /* including PSBEND; 0: no PSBEND */

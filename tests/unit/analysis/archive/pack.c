@@ -193,7 +193,7 @@ TEST(finds_what_was_traced)
 	closep(&found);
 	/* Its symbols are in the file itself. */
 	assert_int_equal(traced_file_open_debug(&file, fd), -ENOENT);
-	files_hex(&file.id, hex);
+	files_format_build_id(&file.id, hex);
 	assert_int_equal(strlen(hex), 2 * file.id.size);
 	file.id.bytes[0] ^= 1;
 	assert_int_equal(traced_file_open(&file), -ESTALE);

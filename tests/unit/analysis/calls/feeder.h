@@ -64,13 +64,13 @@ const struct symbol *decode_symbol(struct decode *decode, const struct decode_it
 				   uint64_t ip)
 {
 	for (size_t i = 0; i < decode->nr; i++) {
-		if (symbol_has(&decode->symbols[i], ip))
+		if (symbol_contains(&decode->symbols[i], ip))
 			return &decode->symbols[i];
 	}
 	return &decode->unknown;
 }
 
-const char *decode_comm(struct decode *decode, int tid, uint64_t time)
+const char *decode_thread_name(struct decode *decode, int tid, uint64_t time)
 {
 	for (size_t i = decode->nr_comms; i--;) {
 		const struct feeder_comm *comm = &decode->comms[i];

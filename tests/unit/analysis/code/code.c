@@ -183,7 +183,7 @@ TEST_WITH(numbers_names, set_up, tear_down)
 	write_kernel("\x90", 1);
 	begin(NULL);
 	assert_int_equal(names_new(&names), 0);
-	symbol = code_named(code_view_symbol(view, 1, 0, KERNEL + 8), names);
+	symbol = code_named_symbol(code_view_symbol(view, 1, 0, KERNEL + 8), names);
 	assert_string_equal(names_get(names, symbol->name), "g.cold");
 	assert_string_equal(names_get(names, symbol->base), "g");
 	assert_ptr_equal(code_view_symbol(view, 1, 0, KERNEL + 9), symbol);
@@ -414,7 +414,7 @@ TEST_WITH(finds_code_in_large_file, set_up, tear_down)
 	begin(folder->path);
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
 		assert_int_equal(first_byte(image_at(0, UINT64_MAX), USER + places[i]), 0xcb);
-		assert_int_equal(code_region(code, &maps, 0, USER + places[i], &region), 0);
+		assert_int_equal(code_find_region(code, &maps, 0, USER + places[i], &region), 0);
 		assert_in_range(region.end - region.start, PAGE, 64 << 20);
 		assert_in_range(USER + places[i], region.start, region.end - 1);
 	}

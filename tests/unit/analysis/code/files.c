@@ -37,12 +37,12 @@ static long find(const char *name, const struct build_id *wanted_id, const char 
 	const struct files_places at = places();
 	const struct files_wanted wanted = { name, *wanted_id };
 	_cleanup_free_ char *path = NULL, *why = NULL;
-	_cleanup_close_ int fd = files_open(&at, &wanted, &path);
+	_cleanup_close_ int fd = files_open_wanted(&at, &wanted, &path);
 	struct stat st;
 
 	if (fd < 0) {
 		assert_null(path);
-		why = files_why(&at, &wanted, fd);
+		why = files_explain_error(&at, &wanted, fd);
 		assert_non_null(strstr(why, end));
 		return fd;
 	}

@@ -304,8 +304,8 @@ TEST(reads_what_pt_is_like)
 	assert_int_equal(pt->clock.mult, 1000000);
 	assert_int_equal(pt->clock.zero, 77);
 	assert_int_equal(pt->mtc_period, 3);
-	assert_int_equal(sideband_id(opened.sb, 103)->cpu, 3);
-	assert_null(sideband_id(opened.sb, 101));
+	assert_int_equal(sideband_find_id(opened.sb, 103)->cpu, 3);
+	assert_null(sideband_find_id(opened.sb, 101));
 	made_close(&opened);
 }
 

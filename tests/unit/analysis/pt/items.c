@@ -127,14 +127,14 @@ static int print_whole(const struct decode_opts *opts)
 	struct parts parts = { 0 };
 	int r = open_parts(&parts, opts);
 
-	for (size_t i = 0; !r && i < trace_nr(parts.trace); i++) {
+	for (size_t i = 0; !r && i < trace_nr_queues(parts.trace); i++) {
 		const struct trace_queue *queue = trace_queue(parts.trace, i);
 		struct trace_segment first, next;
-		bool more = trace_seek(queue, 0, &first);
+		bool more = trace_seek_segment(queue, 0, &first);
 
 		while (!r && more) {
 			next = first;
-			while ((more = trace_next(queue, &next)) && next.joined &&
+			while ((more = trace_next_segment(queue, &next)) && next.joined &&
 			       next.begin == first.end)
 				first.end = next.end;
 			r = print_segment(&parts, queue, &first);

@@ -89,7 +89,7 @@ const struct sideband_task *sideband_tasks(const struct sideband *sb, int cpu, s
 	return tasks;
 }
 
-int trace_cpu(const struct trace_queue *queue)
+int trace_queue_cpu(const struct trace_queue *queue)
 {
 	return 3;
 }

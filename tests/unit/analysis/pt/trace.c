@@ -107,7 +107,7 @@ static void check_segments(const struct trace_queue *queue, size_t first, size_t
 	struct trace_segment segment, back;
 	size_t i = first;
 
-	assert_true(trace_seek(queue, 0, &segment));
+	assert_true(trace_seek_segment(queue, 0, &segment));
 	assert_false(segment.joined);
 	do {
 		size_t at = FIRST + i * PERIOD, len = i < last ? PERIOD : end - at;
@@ -118,14 +118,14 @@ static void check_segments(const struct trace_queue *queue, size_t first, size_t
 		assert_memory_equal(segment.begin, stream + at, len);
 		assert_true(segment.limit - segment.end >= (i < last ? POINT_LEN : 0));
 		assert_int_equal(segment.joined, i > first);
-		assert_true(trace_seek(queue, segment.time + TSC_STEP - 1, &back));
+		assert_true(trace_seek_segment(queue, segment.time + TSC_STEP - 1, &back));
 		assert_ptr_equal(back.begin, segment.begin);
 		i++;
-	} while (trace_next(queue, &segment));
+	} while (trace_next_segment(queue, &segment));
 	assert_int_equal(i, last + 1);
-	assert_true(trace_seek(queue, UINT64_MAX, &back));
+	assert_true(trace_seek_segment(queue, UINT64_MAX, &back));
 	assert_ptr_equal(back.begin, segment.begin);
-	while (trace_previous(queue, &back)) {
+	while (trace_previous_segment(queue, &back)) {
 		assert_int_equal(back.tsc, tsc_of(--i - 1));
 		assert_true(back.offset < segment.offset);
 	}
@@ -145,15 +145,15 @@ TEST(finds_segments)
 	add_trace(&made, 1, 10 * PERIOD, 20 * PERIOD);
 	made_trace(&made, 3, 0, NULL, 0);
 	opened = open_made(&made);
-	assert_int_equal(trace_nr(opened.trace), 2);
+	assert_int_equal(trace_nr_queues(opened.trace), 2);
 	queue = trace_queue(opened.trace, 0);
-	assert_int_equal(trace_cpu(queue), 1);
+	assert_int_equal(trace_queue_cpu(queue), 1);
 	assert_int_equal(trace_size(queue), 10 * PERIOD);
 	check_segments(queue, 10, 19, 20 * PERIOD);
 	queue = trace_queue(opened.trace, 1);
-	assert_int_equal(trace_cpu(queue), 2);
+	assert_int_equal(trace_queue_cpu(queue), 2);
 	check_segments(queue, 0, 255, STREAM_LEN);
-	assert_true(trace_seek(queue, 1, &segment));
+	assert_true(trace_seek_segment(queue, 1, &segment));
 	assert_int_equal(segment.offset, FIRST);
 	close_made(&opened);
 }
@@ -196,15 +196,16 @@ TEST(bears_points_without_times)
 	made_trace(&made, 0, TSC_BASE + 1, bytes, sizeof(bytes));
 	opened = open_made(&made);
 	queue = trace_queue(opened.trace, 0);
-	for (bool ok = trace_seek(queue, 0, &segment); ok; ok = trace_next(queue, &segment)) {
+	for (bool ok = trace_seek_segment(queue, 0, &segment); ok;
+	     ok = trace_next_segment(queue, &segment)) {
 		assert_int_equal(segment.offset, nr * PERIOD);
 		assert_int_equal(segment.time, nr == 4 || nr == 12 ? TSC_STEP * (nr + 1) : 0);
 		nr++;
 	}
 	assert_int_equal(nr, 16);
-	assert_true(trace_seek(queue, TSC_STEP * 12, &segment));
+	assert_true(trace_seek_segment(queue, TSC_STEP * 12, &segment));
 	assert_int_equal(segment.offset, 11 * PERIOD);
-	assert_true(trace_seek(queue, TSC_STEP * 13, &segment));
+	assert_true(trace_seek_segment(queue, TSC_STEP * 13, &segment));
 	assert_int_equal(segment.offset, 15 * PERIOD);
 	close_made(&opened);
 }
@@ -244,8 +245,8 @@ TEST(reads_samples)
 	add_sample(&made, 3, 0);
 	add_sample(&made, 1, 2 * PERIOD);
 	opened = open_made(&made);
-	assert_int_equal(trace_nr(opened.trace), 2);
-	assert_int_equal(trace_cpu(trace_queue(opened.trace, 0)), 1);
+	assert_int_equal(trace_nr_queues(opened.trace), 2);
+	assert_int_equal(trace_queue_cpu(trace_queue(opened.trace, 0)), 1);
 	check_segments(trace_queue(opened.trace, 0), 2, 5, 6 * PERIOD);
 	check_segments(trace_queue(opened.trace, 1), 0, 3, 4 * PERIOD);
 	close_made(&opened);
@@ -269,18 +270,19 @@ TEST(begins_where_mode_is_told)
 	made_trace(&made, 0, TSC_BASE + 1, bytes, sizeof(bytes));
 	opened = open_made(&made);
 	queue = trace_queue(opened.trace, 0);
-	assert_true(trace_seek(queue, 0, &segment));
+	assert_true(trace_seek_segment(queue, 0, &segment));
 	assert_int_equal(segment.end - segment.begin, 3 * PERIOD);
-	assert_true(trace_next(queue, &segment));
+	assert_true(trace_next_segment(queue, &segment));
 	assert_int_equal(segment.offset, 3 * PERIOD);
 	assert_int_equal(segment.end - segment.begin, 2 * PERIOD);
-	assert_true(trace_seek(queue, TSC_STEP * 5, &segment));
+	assert_true(trace_seek_segment(queue, TSC_STEP * 5, &segment));
 	assert_int_equal(segment.offset, 3 * PERIOD);
-	assert_true(trace_seek(queue, UINT64_MAX, &segment));
+	assert_true(trace_seek_segment(queue, UINT64_MAX, &segment));
 	assert_int_equal(segment.offset, 5 * PERIOD);
-	assert_true(trace_previous(queue, &segment) && trace_previous(queue, &segment));
+	assert_true(trace_previous_segment(queue, &segment) &&
+		    trace_previous_segment(queue, &segment));
 	assert_int_equal(segment.offset, 0);
-	assert_false(trace_previous(queue, &segment));
+	assert_false(trace_previous_segment(queue, &segment));
 	close_made(&opened);
 }
 
@@ -306,9 +308,9 @@ TEST(bears_traces_without_points)
 	make_info(&made);
 	made_trace(&made, 0, 1, zeros, sizeof(zeros));
 	opened = open_made(&made);
-	assert_false(trace_seek(trace_queue(opened.trace, 0), 0, &segment));
-	assert_false(trace_seek(trace_queue(opened.trace, 0), 5, &segment));
-	assert_false(trace_seek(trace_queue(opened.trace, 0), UINT64_MAX, &segment));
+	assert_false(trace_seek_segment(trace_queue(opened.trace, 0), 0, &segment));
+	assert_false(trace_seek_segment(trace_queue(opened.trace, 0), 5, &segment));
+	assert_false(trace_seek_segment(trace_queue(opened.trace, 0), UINT64_MAX, &segment));
 	close_made(&opened);
 }
 
