@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """However a session ends, complete captures stay, incomplete ones go, and nothing else is left
 behind."""
-import contextlib
 import glob
 import os
 import shutil
@@ -12,15 +11,6 @@ import subprocess
 import common
 
 NO_SPIKE = 3
-
-
-def closing():
-    """Whether a process still closes tracepoints."""
-    for path in glob.glob("/proc/[0-9]*/comm"):
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-            if common.read(path) == "perf-poke-close\n":
-                return True
-    return False
 
 
 class EndingTest(common.HostTest):
@@ -64,7 +54,7 @@ class Signals(EndingTest):
             with common.Session([self.cpu], self.output, "--threshold", "1h", *common.ALL_EVENTS,
                                 "--workload", "none", "--session", "again") as session:
                 self.assertEqual(session.finish(signal.SIGINT), NO_SPIKE)
-        common.wait_for(lambda: not closing(), "tracepoints are closed")
+        common.wait_for(lambda: not common.tracepoints_are_closing(), "tracepoints are closed")
 
     def test_human_summary(self):
         with common.late(self.cpu):

@@ -117,14 +117,13 @@ static void load_run_late_timers(const struct load *load)
 
 /* An idle CPU would run the program without an interrupt. Two tasks that keep switching also fill
  * the rings. */
-static void load_run_busy_task(const struct load *load, int load_kill_process)
+static void load_run_busy_task(const struct load *load, int side)
 {
 	char byte = 0;
 
 	if (affinity_set(&load->cpu, 1))
 		return;
-	while (read(load->ball[load_kill_process], &byte, 1) == 1 &&
-	       write(load->ball[load_kill_process], &byte, 1) == 1)
+	while (read(load->ball[side], &byte, 1) == 1 && write(load->ball[side], &byte, 1) == 1)
 		;
 }
 
@@ -171,7 +170,7 @@ int load_start_processes(struct load *load)
 		else if (i == 1)
 			load_run_late_timers(load);
 		else
-			load_run_busy_task(load, load->ball[i - 2]);
+			load_run_busy_task(load, i - 2);
 		_exit(0);
 	}
 	for (int i = 0; i < READY_MS && !load->shared->ready; i++)
