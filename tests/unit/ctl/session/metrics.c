@@ -83,11 +83,12 @@ TEST_WITH(writes_all_or_nothing, enter_folder, remove_folder)
 
 TEST(promtool_finds_nothing)
 {
-	_cleanup_free_ char *text = print_hostile();
+	_cleanup_free_ char *text = NULL;
 	FILE *promtool;
 
 	if (system("command -v promtool >/dev/null"))
 		skip();
+	text = print_hostile();
 	promtool = popen("promtool check metrics", "w");
 	assert_non_null(promtool);
 	fputs(text, promtool);
