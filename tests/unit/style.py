@@ -134,7 +134,7 @@ def layout_problems(tree, paths):
     if result.returncode and not seen:
         yield f"clang-format: {result.stderr.strip()}"
     for path in dict.fromkeys(seen):
-        yield f"{pathlib.Path(path).relative_to(tree)}: not as clang-format lays it out"
+        yield f"{pathlib.Path(path).relative_to(tree)}: not laid out: run clang-format -i on it"
 
 
 def main():

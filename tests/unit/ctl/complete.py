@@ -67,8 +67,9 @@ def check_all():
     equal(offered(""), commands)
     for command in commands:
         text = help_of(command)
-        assert text.startswith(
-            f"Usage: perf-poke-ctl {command} ") and "\nExit codes: " in text, text
+        assert text.startswith(f"Usage: perf-poke-ctl {command} "), text
+        assert "\nExit codes: " in text, \
+            f"{command} --help: add a line 'Exit codes: ...' to .notes of its struct command"
         options = re.findall(r"^  (?:-\w, |    )(--[\w-]+)", text, re.MULTILINE)
         assert options, command
         equal(offered(command, "--"), options)

@@ -85,7 +85,8 @@ def check_values(tool, command, page):
                 value for value in values
                 if not re.search(rf"(?<![\w-]){re.escape(value)}(?![\w-])", text)
             }
-            assert not lacking, f"{command}: -{option} {lacking}: not in the page"
+            assert not lacking, \
+                f"src/ctl/man/perf-poke-ctl-{command}.1: add {lacking} to -{option}"
 
 
 def check_docs(tree, helps):
@@ -123,8 +124,11 @@ def main():
     check_help(helps)
     pages = {pathlib.Path(path).stem: pathlib.Path(path).read_text() for path in paths}
     for command in commands:
-        assert f".It Xr perf-poke-ctl-{command} 1\n" in pages["perf-poke-ctl"], command
-        check_options(tool, command, pages[f"perf-poke-ctl-{command}"])
+        page = f"perf-poke-ctl-{command}"
+        assert page in pages, f"write src/ctl/man/{page}.1 and name it in src/ctl/man/meson.build"
+        assert f".It Xr {page} 1\n" in pages["perf-poke-ctl"], \
+            f"src/ctl/man/perf-poke-ctl.1: add `.It Xr {page} 1`"
+        check_options(tool, command, pages[page])
     check_values(tool, "start", pages["perf-poke-ctl-start"])
     missing = [name for name in ("mandoc", "man", "lexgrog") if not shutil.which(name)]
     if missing:

@@ -211,7 +211,7 @@ class Signals(ReaderTest):
                     for path in self.folder.glob("**/.partial-*") if process.returncode != -number
                 ], [])
                 for path in self.folder.glob("out*"):
-                    self.assertEqual(process.returncode, 0)
+                    self.assertEqual(process.returncode, 0, (words, number, path))
                     shutil.rmtree(path) if path.is_dir() else path.unlink()
                 # A signal before it is prepared for leaves what the next one sweeps.
                 for path in self.folder.glob("**/.partial-*"):
