@@ -436,9 +436,8 @@ static void fingerprint_of_armed_past(struct fingerprint *to, const struct cause
 	fingerprint_add_function(to, facts->function);
 }
 
-static void (*const make_causes[CAUSE_NR])(struct fingerprint *to, const struct cause *cause,
-					   const struct findings *findings,
-					   const struct facts *facts) = {
+static void (*const make_causes[])(struct fingerprint *to, const struct cause *cause,
+				   const struct findings *findings, const struct facts *facts) = {
 	[CAUSE_NONE] = fingerprint_of_none,
 	[CAUSE_POKED] = fingerprint_of_none,
 	[CAUSE_IRQS_OFF] = fingerprint_of_irqs_off,
@@ -458,6 +457,7 @@ static void (*const make_causes[CAUSE_NR])(struct fingerprint *to, const struct 
 	[CAUSE_ARMED_PAST] = fingerprint_of_armed_past,
 	[CAUSE_REARMED_LATE] = fingerprint_of_kind,
 };
+_Static_assert(ARRAY_SIZE(make_causes) == CAUSE_NR, "each has a row");
 
 void fingerprint_make(struct fingerprint *fingerprint, const struct cause *cause,
 		      const struct findings *findings, const struct facts *facts)

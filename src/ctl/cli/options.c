@@ -388,7 +388,8 @@ int command_options(const struct command *cmd, struct console *con, int argc, ch
 		fprintf(con->out, "Usage: perf-poke-ctl %s %s\n\n%s\n\nOptions:\n", cmd->name,
 			cmd->arguments, cmd->summary);
 		options_print_help(con->out, options, nr);
-		fprintf(con->out, "\n%s", cmd->notes);
+		if (cmd->notes)
+			fprintf(con->out, "\n%s", cmd->notes);
 	} else if (r < 0) {
 		console_error(con, "%s", error ?: strerror(-r));
 	}

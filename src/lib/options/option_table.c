@@ -57,9 +57,7 @@ static const struct option_row option_rows[] = {
 	    "r:PRIORITY, o:NICE, d:RUNTIME:PERIOD (f:95)",
 	    NO_AXIS },
 	  MEMBER(OPTION_STRING, scheduler) },
-	{ { "cgroup", 0, "NAME",
-	    "cgroup of timerlat's threads, below /sys/fs/cgroup; . for\n"
-	    "perf-poke's own",
+	{ { "cgroup", 0, "NAME", "timerlat's cgroup below /sys/fs/cgroup; . for perf-poke's",
 	    NO_AXIS },
 	  MEMBER(OPTION_STRING, cgroup) },
 	{ { "dma-latency", 0, "US", "write US, at most 10000, to /dev/cpu_dma_latency (none)",
