@@ -197,7 +197,7 @@ static int add_mapping(struct perfdata_build_ids *ids, void **names,
 	struct build_id id = {};
 	struct vdso vdso = {};
 	struct stat st;
-	int r;
+	int err;
 
 	if (!is_vdso && (map->name[0] != '/' || map->name[1] == '/'))
 		return 0;
@@ -226,10 +226,10 @@ static int add_mapping(struct perfdata_build_ids *ids, void **names,
 	name->inode = map->inode;
 	if (name->id.size && !name->ours)
 		return 0;
-	r = file_build_id(ids, map, &id);
+	err = file_build_id(ids, map, &id);
 	if (id.size)
 		name->id = id;
-	return r;
+	return err;
 }
 
 static void put_name_id(const void *node, VISIT visit, void *body)
@@ -246,10 +246,10 @@ int perfdata_put_build_ids(struct perfdata *pd, struct perfdata_build_ids *ids,
 	struct perfdata_buf *body = perfdata_own_build_ids(pd);
 	struct perf_event_header header;
 	void *names = NULL;
-	int r = 0;
+	int err = 0;
 
 	for (size_t i = 0; i < nr; i++) {
-		for (size_t at = 0; records[i].len - at >= sizeof(header) && !r;
+		for (size_t at = 0; records[i].len - at >= sizeof(header) && !err;
 		     at += header.size) {
 			const uint8_t *record = (const uint8_t *)records[i].data + at;
 			struct perfdata_mapping map;
@@ -259,11 +259,11 @@ int perfdata_put_build_ids(struct perfdata *pd, struct perfdata_build_ids *ids,
 				break;
 			if (header.type == PERF_RECORD_MMAP2 && perfdata_mapping(record, &map) &&
 			    !map.is_data)
-				r = add_mapping(ids, &names, &map);
+				err = add_mapping(ids, &names, &map);
 		}
 	}
-	if (!r)
+	if (!err)
 		twalk_r(names, put_name_id, body);
 	tdestroy(names, free);
-	return r ? r : body->error;
+	return err ? err : body->error;
 }

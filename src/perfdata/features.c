@@ -255,10 +255,10 @@ static void name_known_function(struct perfdata_buf *format)
 static int put_tracefs_file(struct perfdata_buf *body, int dirfd, const char *path)
 {
 	_cleanup_buf_ struct perfdata_buf file = {};
-	int r = perfdata_buf_read_file(&file, dirfd, path);
+	int err = perfdata_buf_read_file(&file, dirfd, path);
 
-	if (r < 0)
-		return r;
+	if (err < 0)
+		return err;
 	name_known_function(&file);
 	perfdata_buf_u64(body, file.len);
 	perfdata_buf_append(body, &file);
@@ -279,12 +279,12 @@ static void put_trace_dat_head(struct perfdata_buf *body)
 
 static int put_page_formats(struct perfdata_buf *body, int tracefs_fd)
 {
-	int r;
+	int err;
 
 	perfdata_buf_add(body, "header_page", sizeof("header_page"));
-	r = put_tracefs_file(body, tracefs_fd, "events/header_page");
-	if (r < 0)
-		return r;
+	err = put_tracefs_file(body, tracefs_fd, "events/header_page");
+	if (err < 0)
+		return err;
 	perfdata_buf_add(body, "header_event", sizeof("header_event"));
 	return put_tracefs_file(body, tracefs_fd, "events/header_event");
 }
@@ -338,14 +338,14 @@ static int put_system_formats(struct perfdata_buf *body, int tracefs_fd, const c
 {
 	_cleanup_buf_ struct perfdata_buf formats = {};
 	uint32_t nr_formats = 0;
-	int r;
+	int err;
 
 	for (size_t i = first; i < nr; i++) {
 		if (!is_same_system(names[i], names[first]) || is_repeated_name(names, i))
 			continue;
-		r = put_event_format(&formats, tracefs_fd, names[i]);
-		if (r < 0)
-			return r;
+		err = put_event_format(&formats, tracefs_fd, names[i]);
+		if (err < 0)
+			return err;
 		nr_formats++;
 	}
 	perfdata_buf_add(body, names[first], strcspn(names[first], ":"));
@@ -359,7 +359,7 @@ static int put_event_formats(struct perfdata_buf *body, int tracefs_fd, const ch
 			     size_t nr)
 {
 	uint32_t nr_systems = 0;
-	int r;
+	int err;
 
 	for (size_t i = 0; i < nr; i++) {
 		if (!is_tracepoint_name(names[i]))
@@ -372,9 +372,9 @@ static int put_event_formats(struct perfdata_buf *body, int tracefs_fd, const ch
 	for (size_t i = 0; i < nr; i++) {
 		if (!opens_system(names, i))
 			continue;
-		r = put_system_formats(body, tracefs_fd, names, nr, i);
-		if (r < 0)
-			return r;
+		err = put_system_formats(body, tracefs_fd, names, nr, i);
+		if (err < 0)
+			return err;
 	}
 	return 0;
 }
@@ -400,15 +400,15 @@ int perfdata_features_add_tracing(struct perfdata_features *features, int tracef
 				  const char *const *names, size_t nr)
 {
 	_cleanup_buf_ struct perfdata_buf body = {};
-	int r;
+	int err;
 
 	put_trace_dat_head(&body);
-	r = put_page_formats(&body, tracefs_fd);
-	if (r < 0)
-		return r;
-	r = put_event_formats(&body, tracefs_fd, names, nr);
-	if (r < 0)
-		return r;
+	err = put_page_formats(&body, tracefs_fd);
+	if (err < 0)
+		return err;
+	err = put_event_formats(&body, tracefs_fd, names, nr);
+	if (err < 0)
+		return err;
 	put_optional_files(&body, tracefs_fd);
 	if (body.error)
 		return body.error;

@@ -34,17 +34,17 @@ static int copy_proc_file(int from_fd, int to_fd, const char *name)
 {
 	_cleanup_buf_ struct perfdata_buf content = {};
 	_cleanup_close_ int fd = -1;
-	int r;
+	int err;
 
-	r = perfdata_buf_read_file(&content, from_fd, name);
-	if (r < 0 && r != -ENOENT)
-		return r;
+	err = perfdata_buf_read_file(&content, from_fd, name);
+	if (err < 0 && err != -ENOENT)
+		return err;
 	fd = openat(to_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
 	if (fd < 0)
 		return -errno;
-	r = write_all(fd, content.data, content.len);
-	if (r < 0)
-		return r;
+	err = write_all(fd, content.data, content.len);
+	if (err < 0)
+		return err;
 	if (close(TAKE_FD(fd)) < 0)
 		return -errno;
 	return 0;
@@ -54,17 +54,17 @@ int perfdata_kcore_dir(int dirfd, int rootfd)
 {
 	_cleanup_close_ int from_fd = openat(rootfd, "proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_close_ int to_fd = -1;
-	int r;
+	int err;
 
 	if (from_fd < 0)
 		return -errno;
-	r = make_kcore_dir(&to_fd, dirfd);
-	if (r < 0)
-		return r;
+	err = make_kcore_dir(&to_fd, dirfd);
+	if (err < 0)
+		return err;
 	for (size_t i = 0; i < ARRAY_SIZE(copied_files); i++) {
-		r = copy_proc_file(from_fd, to_fd, copied_files[i]);
-		if (r < 0)
-			return r;
+		err = copy_proc_file(from_fd, to_fd, copied_files[i]);
+		if (err < 0)
+			return err;
 	}
 	return 0;
 }
@@ -96,19 +96,19 @@ int perfdata_kcore_dir_link(int from_dirfd, int to_dirfd)
 	_cleanup_close_ int from_fd =
 		openat(from_dirfd, "kcore_dir", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_close_ int to_fd = -1;
-	int r;
+	int err;
 
 	if (from_fd < 0)
 		return -errno;
-	r = make_kcore_dir(&to_fd, to_dirfd);
-	if (r < 0)
-		return r;
+	err = make_kcore_dir(&to_fd, to_dirfd);
+	if (err < 0)
+		return err;
 	for (size_t i = 0; i < ARRAY_SIZE(copied_files); i++) {
 		if (linkat(from_fd, copied_files[i], to_fd, copied_files[i], 0) == 0)
 			continue;
-		r = copy_proc_file(from_fd, to_fd, copied_files[i]);
-		if (r < 0)
-			return r;
+		err = copy_proc_file(from_fd, to_fd, copied_files[i]);
+		if (err < 0)
+			return err;
 	}
 	return link_kcore(from_fd, to_fd);
 }
@@ -171,11 +171,11 @@ static int each_proc_line(int dirfd, const char *path, void (*add)(struct code *
 {
 	_cleanup_buf_ struct perfdata_buf text = {};
 	char *rest, *line;
-	int r;
+	int err;
 
-	r = perfdata_buf_read_text(&text, dirfd, path);
-	if (r < 0)
-		return r;
+	err = perfdata_buf_read_text(&text, dirfd, path);
+	if (err < 0)
+		return err;
 	for (rest = (char *)text.data; (line = strsep(&rest, "\n"));)
 		add(code, line);
 	return 0;
@@ -183,13 +183,13 @@ static int each_proc_line(int dirfd, const char *path, void (*add)(struct code *
 
 static int find_kernel_code(struct code *code, int dirfd)
 {
-	int r;
+	int err;
 
-	r = each_proc_line(dirfd, "kcore_dir/kallsyms", code_add_symbol, code);
-	if (!r)
-		r = each_proc_line(dirfd, "kcore_dir/modules", code_add_module, code);
-	if (r)
-		return r;
+	err = each_proc_line(dirfd, "kcore_dir/kallsyms", code_add_symbol, code);
+	if (!err)
+		err = each_proc_line(dirfd, "kcore_dir/modules", code_add_module, code);
+	if (err)
+		return err;
 	if (code->kernel.end <= code->kernel.start)
 		return -EPERM;
 	if (code->modules.end) {
@@ -273,7 +273,7 @@ static int write_kcore_image(const struct image *image, int fd, int kcore_fd)
 {
 	Elf64_Ehdr header = image->header;
 	size_t size = image->nr * sizeof(image->segments[0]);
-	int r = 0;
+	int err = 0;
 
 	header.e_phoff = sizeof(header);
 	header.e_phnum = image->nr;
@@ -281,10 +281,10 @@ static int write_kcore_image(const struct image *image, int fd, int kcore_fd)
 	if (pwrite(fd, &header, sizeof(header), 0) != sizeof(header) ||
 	    pwrite(fd, image->segments, size, sizeof(header)) != (ssize_t)size)
 		return errno ? -errno : -ENOSPC;
-	for (size_t i = 0; i < image->nr && !r; i++)
-		r = copy_kcore_bytes(fd, image->segments[i].p_offset, kcore_fd, image->sources[i],
-				     image->segments[i].p_filesz);
-	return r;
+	for (size_t i = 0; i < image->nr && !err; i++)
+		err = copy_kcore_bytes(fd, image->segments[i].p_offset, kcore_fd, image->sources[i],
+				       image->segments[i].p_filesz);
+	return err;
 }
 
 int perfdata_kcore(int dirfd, int rootfd)
@@ -293,31 +293,31 @@ int perfdata_kcore(int dirfd, int rootfd)
 	_cleanup_close_ int fd = -1;
 	struct image image = {};
 	struct code code = {};
-	int r;
+	int err;
 
 	if (kcore_fd < 0)
 		return -errno;
-	r = find_kernel_code(&code, dirfd);
-	if (r)
-		return r;
+	err = find_kernel_code(&code, dirfd);
+	if (err)
+		return err;
 	if (pread(kcore_fd, &image.header, sizeof(image.header), 0) != sizeof(image.header))
 		return -EPERM; /* empty under lockdown */
 	if (image.header.e_ident[EI_CLASS] != ELFCLASS64)
 		return -EOPNOTSUPP;
-	r = image_add_segment(&image, kcore_fd, code.kernel);
-	if (!r && !image.nr)
-		r = -ENODATA;
-	if (!r)
-		r = image_add_segment(&image, kcore_fd, code.modules);
-	if (r)
-		return r;
+	err = image_add_segment(&image, kcore_fd, code.kernel);
+	if (!err && !image.nr)
+		err = -ENODATA;
+	if (!err)
+		err = image_add_segment(&image, kcore_fd, code.modules);
+	if (err)
+		return err;
 	fd = openat(dirfd, "kcore_dir/kcore", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
 	if (fd < 0)
 		return -errno;
-	r = write_kcore_image(&image, fd, kcore_fd);
-	if (!r && close(TAKE_FD(fd)))
-		r = -errno;
-	if (r)
+	err = write_kcore_image(&image, fd, kcore_fd);
+	if (!err && close(TAKE_FD(fd)))
+		err = -errno;
+	if (err)
 		unlinkat(dirfd, "kcore_dir/kcore", 0);
-	return r;
+	return err;
 }

@@ -107,7 +107,7 @@ int perfdata_create(struct perfdata **ret, int dirfd, const char *dirname,
 		    const struct perfdata_event *events, size_t nr)
 {
 	_cleanup_(perfdata_freep) struct perfdata *pd = calloc(1, sizeof(*pd));
-	int r;
+	int err;
 
 	if (!pd)
 		return -ENOMEM;
@@ -117,9 +117,9 @@ int perfdata_create(struct perfdata **ret, int dirfd, const char *dirname,
 		pd->clockid = events[i].attr.clockid;
 	}
 	buf_add_event_desc(&pd->own.body[PERFDATA_FEATURE_EVENT_DESC], events, nr);
-	r = write_file_head(pd, events, nr);
-	if (r < 0)
-		return r;
+	err = write_file_head(pd, events, nr);
+	if (err < 0)
+		return err;
 	if (mkdirat(dirfd, dirname, 0700) < 0)
 		return -errno;
 	pd->dirfd = openat(dirfd, dirname, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -252,7 +252,7 @@ int perfdata_finish(struct perfdata *pd, const struct perfdata_features *feature
 {
 	_cleanup_buf_ struct perfdata_buf header = {};
 	uint64_t bits = 0;
-	int r;
+	int err;
 
 	pd->data.size = pd->size - pd->data.offset;
 	if (pd->auxtraces.len) {
@@ -267,17 +267,17 @@ int perfdata_finish(struct perfdata *pd, const struct perfdata_features *feature
 	}
 	if (pd->use_clockid)
 		read_clock_offset(pd);
-	r = write_features(pd, features, &bits);
-	if (r < 0)
-		return r;
+	err = write_features(pd, features, &bits);
+	if (err < 0)
+		return err;
 	buf_add_file_header(&header, pd, bits);
 	if (header.error)
 		return header.error;
 	if (lseek(pd->fd, 0, SEEK_SET) < 0)
 		return -errno;
-	r = write_all(pd->fd, header.data, header.len);
-	if (r < 0)
-		return r;
+	err = write_all(pd->fd, header.data, header.len);
+	if (err < 0)
+		return err;
 	if (close(TAKE_FD(pd->fd)) < 0)
 		return -errno;
 	return 0;
@@ -379,7 +379,7 @@ int perfdata_write_auxtrace(struct perfdata *pd, const struct perfdata_auxtrace 
 	static const uint64_t zeros;
 	_cleanup_buf_ struct perfdata_buf head = {};
 	uint64_t size = 0, padded;
-	int r;
+	int err;
 
 	for (size_t i = 0; i < ARRAY_SIZE(trace->parts); i++)
 		size += trace->parts[i].len;
@@ -397,10 +397,10 @@ int perfdata_write_auxtrace(struct perfdata *pd, const struct perfdata_auxtrace 
 		return head.error;
 	perfdata_buf_u64(&pd->auxtraces, pd->size);
 	perfdata_buf_u64(&pd->auxtraces, AUXTRACE_SIZE);
-	r = perfdata_write(pd, head.data, head.len);
-	for (size_t i = 0; !r && i < ARRAY_SIZE(trace->parts); i++)
-		r = perfdata_write(pd, trace->parts[i].data, trace->parts[i].len);
-	return r ? r : perfdata_write(pd, &zeros, padded - size);
+	err = perfdata_write(pd, head.data, head.len);
+	for (size_t i = 0; !err && i < ARRAY_SIZE(trace->parts); i++)
+		err = perfdata_write(pd, trace->parts[i].data, trace->parts[i].len);
+	return err ? err : perfdata_write(pd, &zeros, padded - size);
 }
 
 #define STRING_ALIGN 64
@@ -512,10 +512,10 @@ int perfdata_buf_read_file(struct perfdata_buf *buf, int dirfd, const char *path
 
 int perfdata_buf_read_text(struct perfdata_buf *buf, int dirfd, const char *path)
 {
-	int r = perfdata_buf_read_file(buf, dirfd, path);
+	int err = perfdata_buf_read_file(buf, dirfd, path);
 
-	if (r < 0)
-		return r;
+	if (err < 0)
+		return err;
 	perfdata_buf_zero(buf, 1);
 	return buf->error;
 }

@@ -74,7 +74,7 @@ static int add_event_kind(struct perfdata_events *events, const struct perfdata_
 	struct perfdata_section section;
 	struct perfdata_bytes attr, ids;
 	uint32_t size;
-	int r;
+	int err;
 
 	perfdata_take_u32(&head);
 	size = perfdata_take_u32(&head) ?: ATTR_SIZE_MIN;
@@ -87,9 +87,9 @@ static int add_event_kind(struct perfdata_events *events, const struct perfdata_
 	if (attrs->short_of)
 		return -EINVAL;
 	memcpy(&section, ids.data, sizeof(section));
-	r = add_kind_ids(events, file, section);
-	events->nr += !r;
-	return r;
+	err = add_kind_ids(events, file, section);
+	events->nr += !err;
+	return err;
 }
 
 static int compare_kind_ids(const void *a, const void *b)
@@ -103,7 +103,7 @@ static int read_event_kinds(struct perfdata_events *events, const struct perfdat
 {
 	uint64_t nr = file->attr_size ? file->attrs.size / file->attr_size : 0;
 	struct perfdata_cursor attrs;
-	int r = 0;
+	int err = 0;
 
 	if (!section_cursor(file, file->attrs, &attrs) || file->attr_size < ENTRY_SIZE_MIN ||
 	    nr > UINT32_MAX)
@@ -111,9 +111,9 @@ static int read_event_kinds(struct perfdata_events *events, const struct perfdat
 	events->kinds = calloc(nr + 1, sizeof(*events->kinds));
 	if (!events->kinds)
 		return -ENOMEM;
-	while (events->nr < nr && !r)
-		r = add_event_kind(events, file, &attrs);
-	return r;
+	while (events->nr < nr && !err)
+		err = add_event_kind(events, file, &attrs);
+	return err;
 }
 
 /* EVENT_DESC has the kinds in the same order. Malformed names are ignored. */
@@ -147,17 +147,17 @@ static int read_event_names(struct perfdata_events *events, const struct perfdat
 int perfdata_events_read(struct perfdata_events *ret, const struct perfdata_file *file)
 {
 	struct perfdata_events events = {};
-	int r = read_event_kinds(&events, file);
+	int err = read_event_kinds(&events, file);
 
 	if (events.nr_ids)
 		qsort(events.ids, events.nr_ids, sizeof(*events.ids), compare_kind_ids);
-	if (!r)
-		r = read_event_names(&events, file);
-	if (r)
+	if (!err)
+		err = read_event_names(&events, file);
+	if (err)
 		perfdata_events_release(&events);
 	else
 		*ret = events;
-	return r;
+	return err;
 }
 
 void perfdata_events_release(struct perfdata_events *events)

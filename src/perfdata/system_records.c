@@ -112,10 +112,10 @@ static void put_module_maps(struct perfdata_buf *buf, const struct perf_event_at
 /* A missing file, such as modules of a kernel without modules, is empty. */
 static int read_proc_text(struct perfdata_buf *text, int rootfd, const char *path)
 {
-	int r = perfdata_buf_read_text(text, rootfd, path);
+	int err = perfdata_buf_read_text(text, rootfd, path);
 
-	if (r != -ENOENT)
-		return r;
+	if (err != -ENOENT)
+		return err;
 	perfdata_buf_zero(text, 1);
 	return text->error;
 }
@@ -124,14 +124,14 @@ int perfdata_put_kernel(struct perfdata_buf *buf, const struct perf_event_attr *
 {
 	_cleanup_buf_ struct perfdata_buf kallsyms = {};
 	_cleanup_buf_ struct perfdata_buf modules = {};
-	int r;
+	int err;
 
-	r = read_proc_text(&kallsyms, rootfd, "proc/kallsyms");
-	if (r < 0)
-		return r;
-	r = read_proc_text(&modules, rootfd, "proc/modules");
-	if (r < 0)
-		return r;
+	err = read_proc_text(&kallsyms, rootfd, "proc/kallsyms");
+	if (err < 0)
+		return err;
+	err = read_proc_text(&modules, rootfd, "proc/modules");
+	if (err < 0)
+		return err;
 	put_kernel_map(buf, attr, (const char *)kallsyms.data);
 	put_module_maps(buf, attr, (char *)modules.data);
 	return buf->error;
@@ -196,12 +196,12 @@ static int put_process_maps(struct perfdata_buf *buf, const struct perf_event_at
 	char path[sizeof(((struct dirent *)0)->d_name) + sizeof("/maps")];
 	_cleanup_buf_ struct perfdata_buf maps = {};
 	char *rest, *line;
-	int r;
+	int err;
 
 	snprintf(path, sizeof(path), "%s/maps", pid);
-	r = perfdata_buf_read_text(&maps, proc_fd, path);
-	if (r < 0)
-		return is_task_hidden(r) ? 0 : r;
+	err = perfdata_buf_read_text(&maps, proc_fd, path);
+	if (err < 0)
+		return is_task_hidden(err) ? 0 : err;
 	for (rest = (char *)maps.data; (line = strsep(&rest, "\n"));)
 		put_maps_line(buf, attr, strtoul(pid, NULL, 10), line);
 	return 0;
@@ -214,18 +214,18 @@ static int put_process_comms(struct perfdata_buf *buf, const struct perf_event_a
 	char path[sizeof(((struct dirent *)0)->d_name) + sizeof("/task")];
 	_cleanup_closedir_ DIR *tasks = NULL;
 	const struct dirent *entry;
-	int r;
+	int err;
 
 	snprintf(path, sizeof(path), "%s/task", pid);
-	r = opendir_at(&tasks, proc_fd, path);
-	if (r < 0)
-		return is_task_hidden(r) ? 0 : r;
+	err = opendir_at(&tasks, proc_fd, path);
+	if (err < 0)
+		return is_task_hidden(err) ? 0 : err;
 	while ((entry = readdir(tasks))) {
 		if (!isdigit(entry->d_name[0]))
 			continue;
-		r = put_thread_comm(buf, attr, dirfd(tasks), pid, entry->d_name);
-		if (r < 0)
-			return r;
+		err = put_thread_comm(buf, attr, dirfd(tasks), pid, entry->d_name);
+		if (err < 0)
+			return err;
 	}
 	return 0;
 }
@@ -236,17 +236,17 @@ static int each_process(struct perfdata_buf *buf, const struct perf_event_attr *
 {
 	_cleanup_closedir_ DIR *proc = NULL;
 	const struct dirent *entry;
-	int r;
+	int err;
 
-	r = opendir_at(&proc, rootfd, "proc");
-	if (r < 0)
-		return r;
+	err = opendir_at(&proc, rootfd, "proc");
+	if (err < 0)
+		return err;
 	while ((entry = readdir(proc))) {
 		if (!isdigit(entry->d_name[0]))
 			continue;
-		r = put(buf, attr, dirfd(proc), entry->d_name);
-		if (r < 0)
-			return r;
+		err = put(buf, attr, dirfd(proc), entry->d_name);
+		if (err < 0)
+			return err;
 	}
 	return buf->error;
 }

@@ -25,17 +25,17 @@ static int parse_cpu_number(const char **s, int *cpu)
 static int mark_listed_cpus(const char *s, bool set[static CPULIST_MAX_CPUS + 1])
 {
 	for (;; s++) {
-		int first, last, r;
+		int first, last, err;
 
-		r = parse_cpu_number(&s, &first);
-		if (r)
-			return r;
+		err = parse_cpu_number(&s, &first);
+		if (err)
+			return err;
 		last = first;
 		if (*s == '-') {
 			s++;
-			r = parse_cpu_number(&s, &last);
-			if (r)
-				return r;
+			err = parse_cpu_number(&s, &last);
+			if (err)
+				return err;
 		}
 		if (last < first || (*s && *s != ','))
 			return -EINVAL;
@@ -50,11 +50,11 @@ int cpulist_parse(const char *s, int **cpus, size_t *nr)
 	bool set[CPULIST_MAX_CPUS + 1] = { false };
 	size_t count = 0, at = 0;
 	int *array;
-	int r;
+	int err;
 
-	r = mark_listed_cpus(s, set);
-	if (r)
-		return r;
+	err = mark_listed_cpus(s, set);
+	if (err)
+		return err;
 	for (int cpu = 0; cpu < CPULIST_MAX_CPUS; cpu++)
 		count += set[cpu];
 	array = malloc(count * sizeof(*array));

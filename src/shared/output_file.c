@@ -22,7 +22,7 @@ const char *output_file_strerror(int err)
 
 int output_file_open(struct output_file *file, const char *path, bool force)
 {
-	int r;
+	int err;
 
 	*file = (struct output_file){
 		.path = path,
@@ -32,9 +32,9 @@ int output_file_open(struct output_file *file, const char *path, bool force)
 	};
 	if (!force && output_file_exists(path))
 		return -EEXIST;
-	r = temporary_file_new(&file->temporary, path);
+	err = temporary_file_new(&file->temporary, path);
 	file->fd = TAKE_FD(file->temporary.fd);
-	return r;
+	return err;
 }
 
 int output_file_publish(struct output_file *file)
@@ -160,23 +160,23 @@ static int make_hidden_folder(struct temporary *temporary, const char *beside)
 
 static int make_temporary(struct temporary *temporary, const char *beside, bool is_folder)
 {
-	int r;
+	int err;
 
 	/* Whoever ends the process finds all or nothing. */
 	pthread_mutex_lock(&living_lock);
-	r = make_hidden_folder(temporary, beside);
+	err = make_hidden_folder(temporary, beside);
 	temporary->is_folder = is_folder;
-	if (!r && is_folder && mkdirat(temporary->work, CONTENT, 0700))
-		r = -errno;
-	if (!r) {
+	if (!err && is_folder && mkdirat(temporary->work, CONTENT, 0700))
+		err = -errno;
+	if (!err) {
 		temporary->fd = openat(temporary->work, CONTENT,
 				       O_CLOEXEC | (is_folder ? O_RDONLY | O_DIRECTORY
 							      : O_RDWR | O_CREAT | O_EXCL),
 				       0600);
-		r = temporary->fd < 0 ? -errno : 0;
+		err = temporary->fd < 0 ? -errno : 0;
 	}
 	pthread_mutex_unlock(&living_lock);
-	return r;
+	return err;
 }
 
 int temporary_file_new(struct temporary *temporary, const char *beside)
@@ -218,16 +218,16 @@ static int rename_temporary(const struct temporary *temporary, const char *path,
 
 int temporary_publish(struct temporary *temporary, const char *path, bool force)
 {
-	int r;
+	int err;
 
 	/* Whoever ends the process must not say that nothing was written. */
 	pthread_mutex_lock(&living_lock);
-	r = rename_temporary(temporary, path, force);
-	has_published |= !r;
+	err = rename_temporary(temporary, path, force);
+	has_published |= !err;
 	pthread_mutex_unlock(&living_lock);
-	if (!r)
+	if (!err)
 		temporary_remove(temporary);
-	return r;
+	return err;
 }
 
 void output_file_close(struct output_file *file)

@@ -100,19 +100,19 @@ char *utf8_repair_text(char *s)
 	return s;
 }
 
-int say_why(char **why, int r, const char *format, ...)
+int say_why(char **why, int err, const char *format, ...)
 {
 	va_list args;
 
 	va_start(args, format);
 	if (vasprintf(why, format, args) < 0) {
 		*why = NULL;
-		r = -ENOMEM;
+		err = -ENOMEM;
 	} else {
 		text_make_printable(*why);
 	}
 	va_end(args);
-	return r;
+	return err;
 }
 
 void text_list_append(char **list, const char *item)

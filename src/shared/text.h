@@ -48,9 +48,9 @@ const char *text_copy_printable(char *buf, size_t size, const char *text);
 #define CLEAN(text) text_copy_printable((char[256]){ 0 }, 256, text)
 #define CLEAN_TO(size, text) text_copy_printable((char[(size) + 1]){ 0 }, (size) + 1, text)
 
-/* Sets *why to the reason of a failure, allocated and text_make_printable. Returns r, or -ENOMEM
+/* Sets *why to the reason of a failure, allocated and printable. Returns err, or -ENOMEM
  * without *why. */
-int say_why(char **why, int r, const char *format, ...) _printf_(3, 4);
+int say_why(char **why, int err, const char *format, ...) _printf_(3, 4);
 
 /* Appends to a list such as "one, two"; NULL is empty. Out of memory, the list becomes NULL. */
 void text_list_append(char **list, const char *item);

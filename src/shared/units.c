@@ -18,17 +18,17 @@ static bool is_decimal_digit(char c)
 static int parse_digits(const char **s, uint64_t *value)
 {
 	uint64_t sum = 0;
-	int r = 0;
+	int err = 0;
 
 	if (!is_decimal_digit(**s))
 		return -EINVAL;
 	for (; is_decimal_digit(**s); (*s)++) {
 		if (__builtin_mul_overflow(sum, 10, &sum) ||
 		    __builtin_add_overflow(sum, (uint64_t)(**s - '0'), &sum))
-			r = -ERANGE;
+			err = -ERANGE;
 	}
 	*value = sum;
-	return r;
+	return err;
 }
 
 /* Leaves *unit unchanged if the name is empty. */
@@ -63,7 +63,7 @@ static int parse_time_in_unit(const char *s, uint64_t unit, uint64_t *ns)
 {
 	const char *fraction = NULL;
 	uint64_t whole, value;
-	int range, r;
+	int range, err;
 
 	range = parse_digits(&s, &whole);
 	if (range == -EINVAL)
@@ -75,9 +75,9 @@ static int parse_time_in_unit(const char *s, uint64_t unit, uint64_t *ns)
 		while (is_decimal_digit(*s))
 			s++;
 	}
-	r = find_time_unit(s, &unit);
-	if (r)
-		return r;
+	err = find_time_unit(s, &unit);
+	if (err)
+		return err;
 	if (range || __builtin_mul_overflow(whole, unit, &value))
 		return -ERANGE;
 	for (; fraction && is_decimal_digit(*fraction); fraction++) {
@@ -104,11 +104,11 @@ int units_parse_size(const char *s, uint64_t *bytes)
 	static const char suffixes[] = "KkMmGg";
 	unsigned int shift = 0;
 	uint64_t value;
-	int r;
+	int err;
 
-	r = parse_digits(&s, &value);
-	if (r == -EINVAL)
-		return r;
+	err = parse_digits(&s, &value);
+	if (err == -EINVAL)
+		return err;
 	if (*s) {
 		const char *suffix = strchr(suffixes, *s);
 
@@ -116,7 +116,7 @@ int units_parse_size(const char *s, uint64_t *bytes)
 			return -EINVAL;
 		shift = 10 * ((suffix - suffixes) / 2 + 1);
 	}
-	if (r || value > UINT64_MAX >> shift)
+	if (err || value > UINT64_MAX >> shift)
 		return -ERANGE;
 	*bytes = value << shift;
 	return 0;
@@ -125,13 +125,13 @@ int units_parse_size(const char *s, uint64_t *bytes)
 int units_parse_count(const char *s, uint64_t *count)
 {
 	uint64_t value;
-	int r;
+	int err;
 
-	r = parse_digits(&s, &value);
-	if (r == -EINVAL || *s)
+	err = parse_digits(&s, &value);
+	if (err == -EINVAL || *s)
 		return -EINVAL;
-	if (r)
-		return r;
+	if (err)
+		return err;
 	*count = value;
 	return 0;
 }
@@ -248,35 +248,35 @@ int option_number(enum option_kind kind, const char *value, uint64_t min, uint64
 		  uint64_t *number, char **why)
 {
 	const char *want;
-	int r;
+	int err;
 
 	if (kind == OPTION_TIME) {
-		r = units_parse_time(value, number);
+		err = units_parse_time(value, number);
 		want = "not a time (use 30us, 1.5ms, 2s; a bare number is microseconds)";
 	} else if (kind == OPTION_DURATION) {
-		r = units_parse_duration(value, number);
+		err = units_parse_duration(value, number);
 		want = "not a duration (use 90s, 30m, 3h, 2d; a bare number is seconds)";
 	} else if (kind == OPTION_SIZE) {
-		r = units_parse_size(value, number);
+		err = units_parse_size(value, number);
 		want = "not a size (use 65536, 512K, 16M, 1G)";
 	} else {
-		r = units_parse_count(value, number);
+		err = units_parse_count(value, number);
 		want = "not a whole number";
 	}
-	if (r == -EINVAL)
-		return say_why(why, r, "%s", want);
-	return check_number_range(kind, r ? UINT64_MAX : *number, min, max, why);
+	if (err == -EINVAL)
+		return say_why(why, err, "%s", want);
+	return check_number_range(kind, err ? UINT64_MAX : *number, min, max, why);
 }
 
 int option_cpus(const char *value, char **why)
 {
 	_cleanup_free_ int *cpus = NULL;
 	size_t nr;
-	int r = cpulist_parse(value, &cpus, &nr);
+	int err = cpulist_parse(value, &cpus, &nr);
 
-	if (r == -ERANGE)
-		return say_why(why, r, "CPUs are 0 to %d", CPULIST_MAX_CPUS - 1);
-	if (r == -EINVAL)
-		return say_why(why, r, "not a list of CPUs (use 3 or 2,4-7)");
-	return r;
+	if (err == -ERANGE)
+		return say_why(why, err, "CPUs are 0 to %d", CPULIST_MAX_CPUS - 1);
+	if (err == -EINVAL)
+		return say_why(why, err, "not a list of CPUs (use 3 or 2,4-7)");
+	return err;
 }

@@ -109,13 +109,13 @@ int pack_host_facts(struct pack *pack, const struct perf_poke_capture *capture, 
 	_cleanup_close_ int rootfd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	json_object *facts = rootfd < 0 ? NULL : host_facts_json(rootfd, capture);
 	const char *text = facts ? json_object_to_json_string_ext(facts, flags) : NULL;
-	int r = -ENOMEM;
+	int err = -ENOMEM;
 
 	if (text)
-		r = pack_add_text(pack, LAYOUT_HOST, text, strlen(text), why);
+		err = pack_add_text(pack, LAYOUT_HOST, text, strlen(text), why);
 	*same = json_object_get_boolean(json_object_object_get(facts, "of_capture"));
 	json_object_put(facts);
-	return r;
+	return err;
 }
 
 int archive_top_folder(const char *folder, char **top)
@@ -150,12 +150,12 @@ static int pack_traced_part(struct capture_pack *c, const struct traced_file *fi
 			    const char *part, int fd, char **why)
 {
 	char folder[128], name[128];
-	int r;
+	int err;
 
 	format_part_name(file, "", folder, sizeof(folder));
 	format_part_name(file, part, name, sizeof(name));
-	r = pack_add_folder(c->pack, folder, why);
-	return r ? r : pack_add_file(c->pack, name, fd, why);
+	err = pack_add_folder(c->pack, folder, why);
+	return err ? err : pack_add_file(c->pack, name, fd, why);
 }
 
 /* -ENOENT and -ESTALE mean that the file is missing, which is no failure. */
@@ -163,7 +163,7 @@ static int pack_traced_file(struct capture_pack *c, const struct traced_file *fi
 {
 	_cleanup_close_ int fd = -1, debug = -1;
 	char vdso[128];
-	int r;
+	int err;
 
 	/* The recorder may have put the vDSO into the capture. */
 	format_part_name(file, "vdso", vdso, sizeof(vdso));
@@ -172,9 +172,9 @@ static int pack_traced_file(struct capture_pack *c, const struct traced_file *fi
 	fd = traced_file_open(file);
 	if (fd < 0)
 		return fd;
-	r = pack_traced_part(c, file, file->is_vdso ? "vdso" : "elf", fd, why);
-	debug = r ? -1 : traced_file_open_debug(file, fd);
-	return debug < 0 ? r : pack_traced_part(c, file, "debug", debug, why);
+	err = pack_traced_part(c, file, file->is_vdso ? "vdso" : "elf", fd, why);
+	debug = err ? -1 : traced_file_open_debug(file, fd);
+	return debug < 0 ? err : pack_traced_part(c, file, "debug", debug, why);
 }
 
 static bool was_file_executed(const struct capture_pack *c, const struct build_id *id)
@@ -190,20 +190,21 @@ static int pack_traced_files(struct capture_pack *c, char **why)
 {
 	struct traced_file *files = NULL;
 	size_t nr = 0, missing = 0;
-	int r = traced_files_read(c->data, &files, &nr, why);
+	int err = traced_files_read(c->data, &files, &nr, why);
 
-	for (size_t i = 0; i < nr && !r; i++) {
+	for (size_t i = 0; i < nr && !err; i++) {
 		if (!was_file_executed(c, &files[i].id))
 			continue;
-		r = pack_traced_file(c, &files[i], why);
-		if (r == -ENOENT || r == -ESTALE) {
+		err = pack_traced_file(c, &files[i], why);
+		if (err == -ENOENT || err == -ESTALE) {
 			if (missing++ < NAMED_MAX)
 				hooks_show_message(c->hooks, PERF_POKE_LOG_WARN, "left out %s: %s",
 						   files[i].name,
-						   r == -ESTALE ? "has changed since it was traced"
-								: "not found");
-			r = 0;
-		} else if (!r) {
+						   err == -ESTALE
+							   ? "has changed since it was traced"
+							   : "not found");
+			err = 0;
+		} else if (!err) {
 			c->nr_binaries++;
 		}
 	}
@@ -211,7 +212,7 @@ static int pack_traced_files(struct capture_pack *c, char **why)
 		hooks_show_message(c->hooks, PERF_POKE_LOG_WARN, "left out %zu more traced files",
 				   missing - NAMED_MAX);
 	traced_files_free(files, nr);
-	return r;
+	return err;
 }
 
 static void warn_of_skipped(void *ctx, const char *name)
@@ -222,10 +223,10 @@ static void warn_of_skipped(void *ctx, const char *name)
 			   name);
 }
 
-static int explain_unarchived(const struct capture_pack *c, int r, char **why)
+static int explain_unarchived(const struct capture_pack *c, int err, char **why)
 {
-	return failure_explain(why, r, "'%s' cannot be archived: %s", c->folder,
-			       *why ?: hooks_error_text(c->hooks, r));
+	return failure_explain(why, err, "'%s' cannot be archived: %s", c->folder,
+			       *why ?: hooks_error_text(c->hooks, err));
 }
 
 static bool has_traced_files(int data)
@@ -233,10 +234,10 @@ static bool has_traced_files(int data)
 	_cleanup_free_ char *why = NULL;
 	struct traced_file *files = NULL;
 	size_t nr = 0;
-	int r = traced_files_read(data, &files, &nr, &why);
+	int err = traced_files_read(data, &files, &nr, &why);
 
 	traced_files_free(files, nr);
-	return !r && nr;
+	return !err && nr;
 }
 
 /* A capture of Intel PT names all files that any task had mapped; only those in the trace matter.
@@ -268,13 +269,13 @@ static int find_executed_files(struct capture_pack *c)
 
 int capture_pack_open(struct capture_pack *c, char **why)
 {
-	int r;
+	int err;
 
 	c->dirfd = c->data = -1;
 	unchanged_begin_check(&c->unchanged, c->hooks, c->folder);
-	r = capture_trace_open(c->folder, &c->file, why);
-	if (r)
-		return r;
+	err = capture_trace_open(c->folder, &c->file, why);
+	if (err)
+		return err;
 	c->dirfd = open(c->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (c->dirfd < 0)
 		return explain_unarchived(c, -errno, why);
@@ -287,9 +288,9 @@ int capture_pack_open(struct capture_pack *c, char **why)
 	}
 	if (!capture_has_file(c, LAYOUT_HOST) && !c->no_binaries && facts_is_pt(&c->file.facts) &&
 	    has_traced_files(c->data))
-		r = find_executed_files(c);
-	if (r)
-		return explain_unarchived(c, r, why);
+		err = find_executed_files(c);
+	if (err)
+		return explain_unarchived(c, err, why);
 	c->size = tree_size(c->dirfd, ".").all;
 	return 0;
 }
@@ -298,14 +299,14 @@ static int pack_host_of_capture(struct capture_pack *c, char **why)
 {
 	bool same;
 	const struct perf_poke_capture *capture = c->file.capture;
-	int r = pack_host_facts(c->pack, capture, &same, why);
+	int err = pack_host_facts(c->pack, capture, &same, why);
 
-	if (!r && !same)
+	if (!err && !same)
 		hooks_show_message(c->hooks, PERF_POKE_LOG_WARN,
 				   "'%s' was taken on %s with Linux %s; " LAYOUT_HOST
 				   " and traced files are of this machine",
 				   c->folder, capture->hostname ?: "?", capture->kernel ?: "?");
-	return r;
+	return err;
 }
 
 int capture_pack_write(struct capture_pack *c, const struct pack_sink *sink, char **why)
@@ -313,25 +314,25 @@ int capture_pack_write(struct capture_pack *c, const struct pack_sink *sink, cha
 	_cleanup_free_ char *top = NULL;
 	/* A capture from an archive has these already, of its own machine. */
 	bool opened = capture_has_file(c, LAYOUT_HOST);
-	int r = archive_top_folder(c->folder, &top);
+	int err = archive_top_folder(c->folder, &top);
 
-	if (!r)
-		r = pack_new_archive(&c->pack, sink, top, why);
-	if (!r)
-		r = pack_add_capture(c->pack, c->dirfd, warn_of_skipped, c, why);
-	if (!r && !opened)
-		r = pack_host_of_capture(c, why);
-	if (!r && !opened && !c->no_binaries && c->data >= 0)
-		r = pack_traced_files(c, why);
-	if (r)
-		r = explain_unarchived(c, r, why);
-	r = unchanged_end_check(&c->unchanged, r, why);
-	if (!r) {
-		r = pack_finish_archive(c->pack, why);
-		if (r)
-			r = explain_unarchived(c, r, why);
+	if (!err)
+		err = pack_new_archive(&c->pack, sink, top, why);
+	if (!err)
+		err = pack_add_capture(c->pack, c->dirfd, warn_of_skipped, c, why);
+	if (!err && !opened)
+		err = pack_host_of_capture(c, why);
+	if (!err && !opened && !c->no_binaries && c->data >= 0)
+		err = pack_traced_files(c, why);
+	if (err)
+		err = explain_unarchived(c, err, why);
+	err = unchanged_end_check(&c->unchanged, err, why);
+	if (!err) {
+		err = pack_finish_archive(c->pack, why);
+		if (err)
+			err = explain_unarchived(c, err, why);
 	}
-	return r;
+	return err;
 }
 
 void capture_pack_close(struct capture_pack *c)
@@ -371,15 +372,15 @@ int archive_file_name(const char *folder, char **name)
 	_cleanup_(capture_file_close) struct capture_file file = { 0 };
 	_cleanup_free_ char *top = NULL, *why = NULL, *host = NULL;
 	uLong sum = 0;
-	int r = dirfd < 0 ? -errno : archive_top_folder(folder, &top);
+	int err = dirfd < 0 ? -errno : archive_top_folder(folder, &top);
 
-	r = r ?: capture_file_open(&file, folder, &why);
-	r = r ?: add_file_crc(&sum, dirfd, CAPTURE_FILE_NAME);
+	err = err ?: capture_file_open(&file, folder, &why);
+	err = err ?: add_file_crc(&sum, dirfd, CAPTURE_FILE_NAME);
 	/* A capture of a poked perf has no trace. */
-	if (!r && facts_have_trace(&file.facts))
-		r = add_file_crc(&sum, dirfd, "perf.data/data");
-	if (r)
-		return r;
+	if (!err && facts_have_trace(&file.facts))
+		err = add_file_crc(&sum, dirfd, "perf.data/data");
+	if (err)
+		return err;
 	host = strfmt("%.127s", file.capture->hostname ?: "unknown");
 	if (!host)
 		return -ENOMEM;

@@ -76,10 +76,10 @@ static la_ssize_t write_archive_block(struct archive *archive, void *ctx, const 
 int pack_new_archive(struct pack **ret, const struct pack_sink *sink, const char *top, char **why)
 {
 	struct pack *pack = calloc(1, sizeof(*pack));
-	int r = -ENOMEM;
+	int err = -ENOMEM;
 
 	if (!pack)
-		return r;
+		return err;
 	pack->sink = sink;
 	pack->archive = archive_write_new();
 	pack->links = archive_entry_linkresolver_new();
@@ -90,24 +90,24 @@ int pack_new_archive(struct pack **ret, const struct pack_sink *sink, const char
 		goto fail;
 	/* Pax has no limits on sizes, times and names, and every tar reads it. */
 	if (archive_write_set_format_pax_restricted(pack->archive) < ARCHIVE_OK) {
-		r = explain_pack_error(pack, NULL, why);
+		err = explain_pack_error(pack, NULL, why);
 		goto fail;
 	}
 	archive_entry_linkresolver_set_strategy(pack->links, archive_format(pack->archive));
 	/* No padding, even if the output is not a file. */
 	archive_write_set_bytes_in_last_block(pack->archive, 1);
 	if (archive_write_open(pack->archive, pack, NULL, write_archive_block, NULL) < ARCHIVE_OK) {
-		r = explain_pack_error(pack, NULL, why);
+		err = explain_pack_error(pack, NULL, why);
 		goto fail;
 	}
-	r = pack_begin_folder(pack, top, why);
-	if (r)
+	err = pack_begin_folder(pack, top, why);
+	if (err)
 		goto fail;
 	*ret = pack;
 	return 0;
 fail:
 	pack_free_archive(pack);
-	return r;
+	return err;
 }
 
 void pack_free_archive(struct pack *pack)
@@ -157,30 +157,30 @@ static int add_folder_entry(struct pack *pack, const char *name, char **why)
 	_cleanup_(archive_entry_freep) struct archive_entry *entry = NULL;
 	_cleanup_free_ char *copy = strdup(name);
 	char **found = copy ? tsearch(copy, &pack->folders, compare_folder_names) : NULL;
-	int r;
+	int err;
 
 	if (!found)
 		return -ENOMEM;
 	if (*found != copy)
 		return 0;
 	TAKE_PTR(copy);
-	r = new_archive_entry(pack, &entry, name, S_IFDIR | 0700);
-	if (r)
-		return r;
+	err = new_archive_entry(pack, &entry, name, S_IFDIR | 0700);
+	if (err)
+		return err;
 	archive_entry_set_mtime(entry, time(NULL), 0);
 	return write_entry_header(pack, entry, why);
 }
 
 int pack_add_folder(struct pack *pack, const char *name, char **why)
 {
-	int r = 0;
+	int err = 0;
 
-	for (const char *slash = strchr(name, '/'); slash && !r; slash = strchr(slash + 1, '/')) {
+	for (const char *slash = strchr(name, '/'); slash && !err; slash = strchr(slash + 1, '/')) {
 		_cleanup_free_ char *parent = strndup(name, (size_t)(slash - name));
 
-		r = parent ? add_folder_entry(pack, parent, why) : -ENOMEM;
+		err = parent ? add_folder_entry(pack, parent, why) : -ENOMEM;
 	}
-	return r ? r : add_folder_entry(pack, name, why);
+	return err ? err : add_folder_entry(pack, name, why);
 }
 
 /* Adds the data regions of a sparse file. Files without holes stay plain entries. */
@@ -222,21 +222,21 @@ static int write_file_hole(struct pack *pack, const char *name, off_t size, char
 {
 	size_t room = size < ZEROS_SIZE ? (size_t)size : ZEROS_SIZE;
 	void *zeros = mmap(NULL, room, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	int r = 0;
+	int err = 0;
 
 	if (zeros == MAP_FAILED)
 		return -errno;
-	while (size && !r) {
+	while (size && !err) {
 		size_t nr = (uint64_t)size < room ? (size_t)size : room;
 
 		if (archive_write_data(pack->archive, zeros, nr) < 0)
-			r = explain_pack_error(pack, name, why);
+			err = explain_pack_error(pack, name, why);
 		else if (pack->sink->progress)
-			r = pack->sink->progress(pack->sink->ctx, nr);
+			err = pack->sink->progress(pack->sink->ctx, nr);
 		size -= (off_t)nr;
 	}
 	munmap(zeros, room);
-	return r;
+	return err;
 }
 
 static int write_file_part(struct pack *pack, const char *name, int fd, off_t at, size_t wanted,
@@ -258,18 +258,18 @@ static int write_file_part(struct pack *pack, const char *name, int fd, off_t at
 static int write_file_data(struct pack *pack, const char *name, int fd, off_t size, char **why)
 {
 	off_t at = 0;
-	int r = 0;
+	int err = 0;
 
-	while (at < size && !r) {
+	while (at < size && !err) {
 		size_t wanted = size - at < BLOCK_SIZE ? (size_t)(size - at) : BLOCK_SIZE;
 		off_t hole = find_next_data(fd, at, size) - at;
 		ssize_t written = 0;
 
-		r = hole ? write_file_hole(pack, name, hole, why)
-			 : write_file_part(pack, name, fd, at, wanted, &written, why);
+		err = hole ? write_file_hole(pack, name, hole, why)
+			   : write_file_part(pack, name, fd, at, wanted, &written, why);
 		at += hole ?: written;
 	}
-	return r;
+	return err;
 }
 
 int pack_add_file(struct pack *pack, const char *name, int fd, char **why)
@@ -278,13 +278,13 @@ int pack_add_file(struct pack *pack, const char *name, int fd, char **why)
 	struct archive_entry *later = NULL;
 	struct stat st;
 	bool is_link;
-	int r;
+	int err;
 
 	if (fstat(fd, &st))
 		return say_why(why, -errno, "%s: %s", name, strerror(errno));
-	r = new_archive_entry(pack, &entry, name, S_IFREG | 0600);
-	if (r)
-		return r;
+	err = new_archive_entry(pack, &entry, name, S_IFREG | 0600);
+	if (err)
+		return err;
 	archive_entry_set_size(entry, st.st_size);
 	archive_entry_set_mtime(entry, st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
 	archive_entry_set_dev(entry, st.st_dev);
@@ -296,23 +296,23 @@ int pack_add_file(struct pack *pack, const char *name, int fd, char **why)
 		archive_entry_unset_size(entry);
 	else
 		add_sparse_regions(entry, fd, st.st_size);
-	r = write_entry_header(pack, entry, why);
-	return r || is_link ? r : write_file_data(pack, name, fd, st.st_size, why);
+	err = write_entry_header(pack, entry, why);
+	return err || is_link ? err : write_file_data(pack, name, fd, st.st_size, why);
 }
 
 int pack_add_text(struct pack *pack, const char *name, const void *text, size_t size, char **why)
 {
 	_cleanup_(archive_entry_freep) struct archive_entry *entry = NULL;
-	int r = new_archive_entry(pack, &entry, name, S_IFREG | 0600);
+	int err = new_archive_entry(pack, &entry, name, S_IFREG | 0600);
 
-	if (r)
-		return r;
+	if (err)
+		return err;
 	archive_entry_set_size(entry, (int64_t)size);
 	archive_entry_set_mtime(entry, time(NULL), 0);
-	r = write_entry_header(pack, entry, why);
-	if (!r && size && archive_write_data(pack->archive, text, size) < 0)
-		r = explain_pack_error(pack, name, why);
-	return r;
+	err = write_entry_header(pack, entry, why);
+	if (!err && size && archive_write_data(pack->archive, text, size) < 0)
+		err = explain_pack_error(pack, name, why);
+	return err;
 }
 
 int pack_begin_folder(struct pack *pack, const char *top, char **why)
@@ -372,7 +372,7 @@ static int order_by_bytes(const struct dirent **a, const struct dirent **b)
 static int pack_folder_entries(const struct walk *walk, int dirfd, const char *at, int depth)
 {
 	struct dirent **entries;
-	int nr, r = 0;
+	int nr, err = 0;
 
 	if (depth > MAX_DEPTH)
 		return say_why(walk->why, -ELOOP, "%s: folders nested too deeply", at);
@@ -380,14 +380,14 @@ static int pack_folder_entries(const struct walk *walk, int dirfd, const char *a
 	if (nr < 0)
 		return say_why(walk->why, -errno, "%s: %s", at, strerror(errno));
 	if (depth)
-		r = add_folder_entry(walk->pack, at, walk->why);
+		err = add_folder_entry(walk->pack, at, walk->why);
 	for (int i = 0; i < nr; i++) {
-		if (!r)
-			r = pack_folder_entry(walk, dirfd, at, entries[i]->d_name, depth);
+		if (!err)
+			err = pack_folder_entry(walk, dirfd, at, entries[i]->d_name, depth);
 		free(entries[i]);
 	}
 	free(entries);
-	return r;
+	return err;
 }
 
 int pack_add_capture(struct pack *pack, int dirfd, void (*skipped)(void *ctx, const char *name),

@@ -17,9 +17,9 @@ struct found {
 static int compare_build_ids(const void *a, const void *b)
 {
 	const struct traced_file *one = a, *other = b;
-	int r = memcmp(one->id.bytes, other->id.bytes, sizeof(one->id.bytes));
+	int err = memcmp(one->id.bytes, other->id.bytes, sizeof(one->id.bytes));
 
-	return r ? r : one->id.size - other->id.size;
+	return err ? err : one->id.size - other->id.size;
 }
 
 static void sort_traced_files(struct traced_file *files, size_t *nr)
@@ -66,15 +66,15 @@ static int parse_build_id_table(const uint8_t *table, uint64_t size, struct foun
 	for (uint64_t at = 0; size - at >= sizeof(struct perf_event_header);) {
 		struct perfdata_identified file;
 		struct perf_event_header header;
-		int r;
+		int err;
 
 		memcpy(&header, table + at, sizeof(header));
 		if (header.size % 4 || header.size > size - at ||
 		    !perfdata_identified(table + at, &file))
 			return -EINVAL;
-		r = add_traced_file(found, header.misc, file.build_id, file.name);
-		if (r)
-			return r;
+		err = add_traced_file(found, header.misc, file.build_id, file.name);
+		if (err)
+			return err;
 		at += header.size;
 	}
 	return 0;
@@ -84,11 +84,11 @@ static int parse_build_id_table(const uint8_t *table, uint64_t size, struct foun
 static int read_build_id_table(const struct perfdata_file *file, struct found *found)
 {
 	struct perfdata_section table;
-	int r = perfdata_feature(file, PERFDATA_FEATURE_BUILD_ID, &table);
+	int err = perfdata_feature(file, PERFDATA_FEATURE_BUILD_ID, &table);
 
-	if (!r)
-		r = parse_build_id_table(file->bytes + table.offset, table.size, found);
-	return r == -ENOENT ? 0 : r;
+	if (!err)
+		err = parse_build_id_table(file->bytes + table.offset, table.size, found);
+	return err == -ENOENT ? 0 : err;
 }
 
 static int read_mmap_records(const struct perfdata_file *file, struct found *found)
@@ -98,7 +98,7 @@ static int read_mmap_records(const struct perfdata_file *file, struct found *fou
 	while (at - file->data.offset < file->data.size) {
 		struct perfdata_mapping mapping;
 		struct perfdata_record record;
-		int r;
+		int err;
 
 		if (!perfdata_next(file, &at, &record))
 			return -EINVAL;
@@ -107,9 +107,9 @@ static int read_mmap_records(const struct perfdata_file *file, struct found *fou
 			continue;
 		if (!perfdata_mapping(record.bytes, &mapping))
 			return -EINVAL;
-		r = add_traced_file(found, record.misc, mapping.build_id, mapping.name);
-		if (r)
-			return r;
+		err = add_traced_file(found, record.misc, mapping.build_id, mapping.name);
+		if (err)
+			return err;
 	}
 	return 0;
 }
@@ -118,17 +118,17 @@ int traced_files_read(int fd, struct traced_file **files, size_t *nr, char **why
 {
 	struct perfdata_file file = { 0 };
 	struct found found = { 0 };
-	int r = perfdata_map(&file, fd);
+	int err = perfdata_map(&file, fd);
 
-	if (!r)
-		r = read_build_id_table(&file, &found);
-	if (!r)
-		r = read_mmap_records(&file, &found);
+	if (!err)
+		err = read_build_id_table(&file, &found);
+	if (!err)
+		err = read_mmap_records(&file, &found);
 	perfdata_unmap(&file);
-	if (r) {
+	if (err) {
 		traced_files_free(found.files, found.nr);
-		return say_why(why, r, "build ids of files: %s",
-			       r == -EINVAL ? "malformed" : strerror(-r));
+		return say_why(why, err, "build ids of files: %s",
+			       err == -EINVAL ? "malformed" : strerror(-err));
 	}
 	sort_traced_files(found.files, &found.nr);
 	*files = found.files;

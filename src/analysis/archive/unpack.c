@@ -129,14 +129,14 @@ static int check_top_folder(struct unpacking *u, const char *name, size_t length
 static int copy_path_in_top(struct unpacking *u, const char *name, char **rest)
 {
 	size_t top, length;
-	int r;
+	int err;
 
 	if (!name)
 		return say_why(u->why, -EINVAL, "a name in an unknown charset");
 	top = strcspn(name, "/");
-	r = check_top_folder(u, name, top);
-	if (r)
-		return r;
+	err = check_top_folder(u, name, top);
+	if (err)
+		return err;
 	name += top + (name[top] == '/');
 	length = strlen(name);
 	/* In tar, names of folders end with a slash. */
@@ -161,10 +161,10 @@ static int set_clean_link(struct unpacking *u, struct archive_entry *entry, cons
 {
 	_cleanup_free_ char *target = NULL;
 	const char *link = archive_entry_hardlink_utf8(entry) ?: archive_entry_hardlink(entry);
-	int r = copy_path_in_top(u, link, &target);
+	int err = copy_path_in_top(u, link, &target);
 
-	if (r)
-		return r;
+	if (err)
+		return err;
 	if (!u->has(target, S_IFREG) || !is_unpacked_already(u, target))
 		return refuse_entry(u, name, "a hard link to a file that is not in the archive");
 	archive_entry_set_hardlink(u->clean, target);
@@ -188,7 +188,7 @@ static int set_clean_size(struct unpacking *u, struct archive_entry *entry, cons
 static int make_clean_entry(struct unpacking *u, struct archive_entry *entry, const char *name,
 			    bool is_folder)
 {
-	int r = 0;
+	int err = 0;
 
 	archive_entry_clear(u->clean);
 	archive_entry_set_pathname(u->clean, name);
@@ -198,10 +198,10 @@ static int make_clean_entry(struct unpacking *u, struct archive_entry *entry, co
 		archive_entry_set_mtime(u->clean, archive_entry_mtime(entry),
 					archive_entry_mtime_nsec(entry));
 	if (archive_entry_hardlink(entry) || archive_entry_hardlink_utf8(entry))
-		r = set_clean_link(u, entry, name);
+		err = set_clean_link(u, entry, name);
 	else if (!is_folder)
-		r = set_clean_size(u, entry, name);
-	return r;
+		err = set_clean_size(u, entry, name);
+	return err;
 }
 
 static int explain_archive(struct unpacking *u, struct archive *archive)
@@ -221,17 +221,17 @@ static int explain_archive(struct unpacking *u, struct archive *archive)
 static int write_unpacked_data(struct unpacking *u)
 {
 	const int64_t size = archive_entry_size(u->clean);
-	int r;
+	int err;
 
 	for (;;) {
 		const void *block;
 		int64_t offset;
 		size_t length;
 
-		r = archive_read_data_block(u->reader, &block, &length, &offset);
-		if (r == ARCHIVE_EOF)
+		err = archive_read_data_block(u->reader, &block, &length, &offset);
+		if (err == ARCHIVE_EOF)
 			return 0;
-		if (r < ARCHIVE_OK)
+		if (err < ARCHIVE_OK)
 			return explain_archive(u, u->reader);
 		if (offset < 0 || offset > size || length > (uint64_t)(size - offset))
 			return refuse_entry(u, archive_entry_pathname(u->clean),
@@ -246,14 +246,14 @@ static int unpack_next_entry(struct unpacking *u, struct archive_entry *entry)
 	bool is_link = archive_entry_hardlink(entry) || archive_entry_hardlink_utf8(entry);
 	mode_t type = is_link ? S_IFREG : archive_entry_filetype(entry);
 	_cleanup_free_ char *name = NULL;
-	int r;
+	int err;
 
 	if (++u->entries > u->limits.max_entries)
 		return say_why(u->why, -EFBIG, "more than %zu files and folders",
 			       u->limits.max_entries);
-	r = copy_path_in_top(u, archive_entry_name(entry), &name);
-	if (r)
-		return r;
+	err = copy_path_in_top(u, archive_entry_name(entry), &name);
+	if (err)
+		return err;
 	/* The top folder exists already. */
 	if (!*name && S_ISDIR(type))
 		return 0;
@@ -261,33 +261,33 @@ static int unpack_next_entry(struct unpacking *u, struct archive_entry *entry)
 		return refuse_entry(u, archive_entry_name(entry), "not part of a capture");
 	if (is_unpacked_already(u, name))
 		return refuse_entry(u, archive_entry_name(entry), "duplicate name");
-	r = make_clean_entry(u, entry, name, S_ISDIR(type));
-	if (r)
-		return r;
+	err = make_clean_entry(u, entry, name, S_ISDIR(type));
+	if (err)
+		return err;
 	if (archive_write_header(u->disk, u->clean) < ARCHIVE_OK)
 		return explain_archive(u, u->disk);
 	if (!is_link && S_ISREG(type))
-		r = write_unpacked_data(u);
-	if (!r && archive_write_finish_entry(u->disk) < ARCHIVE_OK)
-		r = explain_archive(u, u->disk);
-	return r;
+		err = write_unpacked_data(u);
+	if (!err && archive_write_finish_entry(u->disk) < ARCHIVE_OK)
+		err = explain_archive(u, u->disk);
+	return err;
 }
 
 static int unpack_all_entries(struct unpacking *u)
 {
 	struct archive_entry *entry;
-	int r;
+	int err;
 
 	for (;;) {
-		r = archive_read_next_header(u->reader, &entry);
-		if (r == ARCHIVE_EOF)
+		err = archive_read_next_header(u->reader, &entry);
+		if (err == ARCHIVE_EOF)
 			break;
 		/* Warnings concern attributes that are dropped, or names, which are then NULL. */
-		if (r != ARCHIVE_OK && r != ARCHIVE_WARN)
+		if (err != ARCHIVE_OK && err != ARCHIVE_WARN)
 			return explain_archive(u, u->reader);
-		r = unpack_next_entry(u, entry);
-		if (r)
-			return r;
+		err = unpack_next_entry(u, entry);
+		if (err)
+			return err;
 	}
 	if (!u->top)
 		return say_why(u->why, -EINVAL, "empty archive");
@@ -324,13 +324,13 @@ static int fetch_packed_bytes(struct unpacking *u, size_t nr)
 static int find_stream_format(struct unpacking *u)
 {
 	uint32_t magic = 0;
-	int r;
+	int err;
 
 	if (u->source->data)
 		u->packed = (ZSTD_inBuffer){ u->source->data, u->source->size, 0 };
-	r = fetch_packed_bytes(u, sizeof(magic));
-	if (r)
-		return r;
+	err = fetch_packed_bytes(u, sizeof(magic));
+	if (err)
+		return err;
 	if (u->packed.size >= sizeof(magic))
 		memcpy(&magic, u->packed.src, sizeof(magic));
 	magic = le32toh(magic);
@@ -346,11 +346,11 @@ static int decompress_block(struct unpacking *u, size_t *size)
 	ZSTD_outBuffer out = { u->block, sizeof(u->block), 0 };
 
 	while (!out.pos) {
-		int r = fetch_packed_bytes(u, 1);
+		int err = fetch_packed_bytes(u, 1);
 		bool is_end = u->packed.pos == u->packed.size;
 
-		if (r)
-			return r;
+		if (err)
+			return err;
 		if (is_end && !u->missing)
 			break;
 		u->missing = ZSTD_decompressStream(u->zstd, &out, &u->packed);
@@ -369,15 +369,15 @@ static int decompress_block(struct unpacking *u, size_t *size)
 static int read_archive_stream(struct unpacking *u, const void **block, size_t *size)
 {
 	const uint64_t max = u->limits.max_size + REST_SIZE + u->entries * REST_SIZE_OF_ENTRY;
-	int r = u->is_begun ? 0 : find_stream_format(u);
+	int err = u->is_begun ? 0 : find_stream_format(u);
 
 	*block = u->block;
-	if (!r && u->is_packed)
-		r = decompress_block(u, size);
-	else if (!r)
-		r = fetch_packed_bytes(u, 1);
-	if (r)
-		return r;
+	if (!err && u->is_packed)
+		err = decompress_block(u, size);
+	else if (!err)
+		err = fetch_packed_bytes(u, 1);
+	if (err)
+		return err;
 	if (!u->is_packed) {
 		*block = (const char *)u->packed.src + u->packed.pos;
 		*size = u->packed.size - u->packed.pos;
@@ -443,26 +443,26 @@ int unpack_archive(const struct unpack_source *source, int dirfd,
 		.has = layout_has_path,
 		.why = why,
 	};
-	int r;
+	int err;
 
 	if (!u.limits.max_size)
 		u.limits.max_size = default_unpacked_max(dirfd);
-	r = before < 0 || fchdir(dirfd) ? -errno : 0;
-	if (!r)
-		r = open_archive_source(&u);
-	if (!r)
-		r = unpack_all_entries(&u);
+	err = before < 0 || fchdir(dirfd) ? -errno : 0;
+	if (!err)
+		err = open_archive_source(&u);
+	if (!err)
+		err = unpack_all_entries(&u);
 	/* May write to the working directory: free before changing it back. */
 	archive_write_free(u.disk);
 	archive_read_free(u.reader);
 	archive_entry_free(u.clean);
 	ZSTD_freeDCtx(u.zstd);
-	if (before >= 0 && fchdir(before) && !r)
-		r = -errno;
-	if (!r)
+	if (before >= 0 && fchdir(before) && !err)
+		err = -errno;
+	if (!err)
 		*top = TAKE_PTR(u.top);
 	free(u.top);
-	return r;
+	return err;
 }
 
 static int hold_while_unpacking(void *ctx, uint64_t bytes)
@@ -489,9 +489,9 @@ int unpack_temporary(struct temporary *folder, int fd, const struct analysis_hoo
 	};
 	_cleanup_free_ char *beside = strfmt("%s/perf-poke", getenv("TMPDIR") ?: "/tmp");
 	_cleanup_free_ char *top = NULL;
-	int r;
+	int err;
 
 	*folder = temporary_none;
-	r = beside ? temporary_folder_new(folder, beside) : -ENOMEM;
-	return r ?: unpack_archive(&source, folder->fd, &limits, &top, why);
+	err = beside ? temporary_folder_new(folder, beside) : -ENOMEM;
+	return err ?: unpack_archive(&source, folder->fd, &limits, &top, why);
 }

@@ -101,7 +101,7 @@ static int grow_stack_room(struct stack *stack)
 static struct frame *add_stack_frame(struct stack *stack, const struct frame *frame)
 {
 	if (stack->nr == stack->room && grow_stack_room(stack)) {
-		stack->env->r = -ENOMEM;
+		stack->env->err = -ENOMEM;
 		return NULL;
 	}
 	stack->frames[stack->nr] = *frame;

@@ -9,7 +9,7 @@ int calls_new(struct calls **ret, const struct calls_opts *opts, struct timeline
 	      struct names *names)
 {
 	struct calls *calls = calloc(1, sizeof(*calls));
-	int r;
+	int err;
 
 	if (!calls)
 		return -ENOMEM;
@@ -18,14 +18,14 @@ int calls_new(struct calls **ret, const struct calls_opts *opts, struct timeline
 	calls->names = names;
 	calls->unknown.name = calls->unknown.base = names_add(names, "[unknown]");
 	calls->threads.names = names;
-	r = stack_env_new(&calls->threads.env, timeline, names);
-	if (!r)
-		r = cpu_names_new(&calls->cpu_names, names);
-	if (r)
+	err = stack_env_new(&calls->threads.env, timeline, names);
+	if (!err)
+		err = cpu_names_new(&calls->cpu_names, names);
+	if (err)
 		calls_free(calls);
 	else
 		*ret = calls;
-	return r;
+	return err;
 }
 
 void calls_free(struct calls *calls)
@@ -57,7 +57,7 @@ static struct cpu *get_calls_cpu(struct calls *calls, int number)
 		return cpu;
 	cpu = cpu_new(calls->timeline, calls->names, &calls->cpu_names, number);
 	if (!cpu) {
-		calls->r = -ENOMEM;
+		calls->err = -ENOMEM;
 		return NULL;
 	}
 	cpu->next = calls->cpus;
@@ -182,7 +182,7 @@ int calls_finish(struct calls *calls, uint64_t *at, uint64_t *gaps)
 		stack_finish(&thread->stack, &end);
 	*at = end.at;
 	*gaps = calls->gaps;
-	return calls->r ?: calls->threads.env.r;
+	return calls->err ?: calls->threads.env.err;
 }
 
 #define INSN_LENGTH_MAX 15
@@ -244,7 +244,7 @@ static bool advance_to_item(struct calls *calls, struct cpu *cpu, uint64_t ip, b
 	thread = threads_find_or_add(&calls->threads, cpu, item->pid, item->tid,
 				     item_thread_name(calls));
 	if (!thread) {
-		calls->r = -ENOMEM;
+		calls->err = -ENOMEM;
 		return false;
 	}
 	switch_cpu_thread(calls, cpu, thread, ip);
@@ -431,7 +431,7 @@ void calls_add(struct calls *calls, const struct decode_item *items, size_t nr)
 		    (item->kind == DECODE_BLOCK && !item->code && !branches))
 			continue;
 		cpu = get_calls_cpu(calls, item->cpu);
-		if (!cpu || calls->r)
+		if (!cpu || calls->err)
 			continue;
 		if (item->kind == DECODE_BEGIN)
 			add_trace_begin(calls, cpu);

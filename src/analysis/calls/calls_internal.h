@@ -24,7 +24,7 @@ struct calls {
 	struct decode_item first_error;
 	uint64_t expected_at;
 	bool has_expected, has_spike;
-	int r;
+	int err;
 };
 
 /* ---- calls_flow.c --------------------------------------------------------------------------- */

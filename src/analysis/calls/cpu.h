@@ -47,7 +47,7 @@ struct stack_env {
 		uint32_t insns, cycles, ipc, span, before, unfinished;
 	} key;
 	uint32_t untraced; /* name */
-	int r;
+	int err;
 };
 
 struct stack {

@@ -27,7 +27,7 @@ struct timeline {
 	uint64_t slices;
 	uint32_t continued_key;
 	bool opened, open, closed;
-	int r;
+	int err;
 };
 
 void timeline_free(struct timeline *timeline)
@@ -62,7 +62,7 @@ struct track *timeline_track(struct timeline *timeline, const struct track_id *i
 	struct track *track = calloc(1, sizeof(*track));
 
 	if (!track) {
-		timeline->r = -ENOMEM;
+		timeline->err = -ENOMEM;
 		return NULL;
 	}
 	track->timeline = timeline;
@@ -164,7 +164,7 @@ bool timeline_advance(struct timeline *timeline, uint64_t time)
 	const struct timeline_opts *opts = &timeline->opts;
 	bool opens = false;
 
-	if (timeline->closed || time < opts->begin || timeline->r ||
+	if (timeline->closed || time < opts->begin || timeline->err ||
 	    (timeline->open && time <= opts->end))
 		return false;
 	if (!timeline->open) {
@@ -182,7 +182,7 @@ static bool push_open_slice(struct track *track, uint32_t category, uint32_t nam
 	/* Never shrinks: slices come and go. */
 	if (track->nr == track->room) {
 		if (array_grow(&track->slices, track->room, sizeof(*track->slices))) {
-			track->timeline->r = -ENOMEM;
+			track->timeline->err = -ENOMEM;
 			return false;
 		}
 		track->room = track->room ? 2 * track->room : 1;
@@ -292,5 +292,5 @@ int timeline_finish(struct timeline *timeline, uint64_t at)
 			track_end(track, at, NULL, 0);
 	}
 	timeline->open = false;
-	return timeline->r ?: opts->ops->finish(opts->sink);
+	return timeline->err ?: opts->ops->finish(opts->sink);
 }

@@ -15,16 +15,16 @@ static int account_make_findings(struct account *account)
 	struct findings *findings = &account->findings;
 	const struct spans *spans = account->spans;
 	struct facts facts = account->facts;
-	int r;
+	int err;
 
 	if (!facts.no_times)
 		return findings_make(findings, spans, &facts, account->window_ns);
 	/* Positions are instruction counts; only the end has a time. */
 	facts.spike.expected_ns = facts.spike.actual_ns = facts.spike.time_ns = spans->end;
-	r = findings_make(findings, spans, &facts, WINDOW_INSNS);
-	if (!r)
+	err = findings_make(findings, spans, &facts, WINDOW_INSNS);
+	if (!err)
 		findings->path = lane_innermost_at_end(&spans->lanes[LANE_CODE], spans->end);
-	return r;
+	return err;
 }
 
 /* The part of a late thread's latency that is most of it, as a latency of its own: so far as a CPU
@@ -70,29 +70,29 @@ int account_finish(struct account *account)
 {
 	const struct findings *findings = &account->findings;
 	struct findings of_part = { 0 };
-	int r = account_make_findings(account);
+	int err = account_make_findings(account);
 
 	account->blamed = account->facts;
 	/* A task reported late may have run all the time. */
-	if (!r && facts_have_times(&account->facts) && !account->facts.spike.poked &&
+	if (!err && facts_have_times(&account->facts) && !account->facts.spike.poked &&
 	    !facts_is_reported(&account->facts))
-		r = analysis_make(&account->analysis, &account->findings, &account->facts);
-	if (!r && account->thread) {
+		err = analysis_make(&account->analysis, &account->findings, &account->facts);
+	if (!err && account->thread) {
 		limit_facts_to_part(&account->blamed, account->thread);
-		r = findings_make(&of_part, account->spans, &account->blamed, account->window_ns);
+		err = findings_make(&of_part, account->spans, &account->blamed, account->window_ns);
 		findings = &of_part;
 	}
-	if (!r)
-		r = cause_find(&account->cause, findings, &account->blamed);
-	if (!r) {
+	if (!err)
+		err = cause_find(&account->cause, findings, &account->blamed);
+	if (!err) {
 		fingerprint_make(&account->fingerprint, &account->cause, findings,
 				 &account->blamed);
 		account->sentence = cause_sentence(&account->cause, findings, &account->blamed,
 						   &account->facts);
-		r = account->sentence ? 0 : -ENOMEM;
+		err = account->sentence ? 0 : -ENOMEM;
 	}
 	findings_release(&of_part);
-	return r;
+	return err;
 }
 
 void account_release(struct account *account)

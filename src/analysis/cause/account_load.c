@@ -14,12 +14,13 @@ static int account_follow_thread(struct account *account, struct schedule *sched
 		.user = user_code_name,
 		.context = user,
 	};
-	int r = schedule_add_comms(schedule, account->spans->names, tracepoints_file(tracepoints));
+	int err =
+		schedule_add_comms(schedule, account->spans->names, tracepoints_file(tracepoints));
 
-	if (!r)
-		r = late_thread_new(&account->thread, schedule, &account->facts, &namer);
+	if (!err)
+		err = late_thread_new(&account->thread, schedule, &account->facts, &namer);
 	account->facts.thread = account->thread;
-	return r;
+	return err;
 }
 
 static int account_load_events(struct account *account, const struct analysis_hooks *hooks,
@@ -32,8 +33,8 @@ static int account_load_events(struct account *account, const struct analysis_ho
 	/* Of all CPUs, because others may have sent requests. */
 	const struct sample_window window = { .end = facts->spike.time_ns };
 	struct samples *samples = &account->spans->samples;
-	int r = capture_trace_events(&tracepoints, &user, account->capture, data, symfs, &window,
-				     why);
+	int err = capture_trace_events(&tracepoints, &user, account->capture, data, symfs, &window,
+				       why);
 
 	samples->namer = user_code_name;
 	samples->context = &user;
@@ -43,20 +44,20 @@ static int account_load_events(struct account *account, const struct analysis_ho
 						: facts->spike.actual_ns,
 		.tid = facts->spike.late_tid,
 	};
-	if (!r && !(account->senders = calloc(1, sizeof(*account->senders))))
-		r = -ENOMEM;
-	if (!r)
-		r = events_spans_read(tracepoints, facts->spike.cpu, begin, facts->spike.time_ns,
-				      account->spans, account->senders, &schedule);
+	if (!err && !(account->senders = calloc(1, sizeof(*account->senders))))
+		err = -ENOMEM;
+	if (!err)
+		err = events_spans_read(tracepoints, facts->spike.cpu, begin, facts->spike.time_ns,
+					account->spans, account->senders, &schedule);
 	facts_end_mark(&account->facts, account->spans->arming.due);
-	if (!r)
-		r = account_follow_thread(account, &schedule, tracepoints, &user);
-	if (!r)
-		r = events_spans_name_tasks(account->spans, &schedule, &facts->spike);
+	if (!err)
+		err = account_follow_thread(account, &schedule, tracepoints, &user);
+	if (!err)
+		err = events_spans_name_tasks(account->spans, &schedule, &facts->spike);
 	samples->namer = NULL;
 	samples->context = NULL;
 	account->facts.senders = account->senders;
-	return r ? capture_failure(hooks, account->capture, r, why) : 0;
+	return err ? capture_failure(hooks, account->capture, err, why) : 0;
 }
 
 /* Beside Intel PT, which shows neither other CPUs nor wakeups. */
@@ -70,20 +71,20 @@ static int account_load_senders(struct account *account, const char *data, const
 	const struct sample_window window = { .end = facts->spike.time_ns };
 	_cleanup_free_ char *why = NULL;
 	struct tracepoint_event event;
-	int r = capture_trace_events(&tracepoints, &user, account->capture, data, symfs, &window,
-				     &why);
+	int err = capture_trace_events(&tracepoints, &user, account->capture, data, symfs, &window,
+				       &why);
 
-	if (r)
-		return r == -ENOMEM ? r : 0;
+	if (err)
+		return err == -ENOMEM ? err : 0;
 	account->facts.senders = account->senders = calloc(1, sizeof(*account->senders));
 	if (!account->senders)
 		return -ENOMEM;
-	while (!r && tracepoints_next(tracepoints, &event)) {
+	while (!err && tracepoints_next(tracepoints, &event)) {
 		senders_add_event(account->senders, tracepoints, &event, facts->spike.cpu);
-		r = schedule_add_event(&schedule, account->spans->names, &event);
+		err = schedule_add_event(&schedule, account->spans->names, &event);
 	}
 	senders_add_names(account->senders, tracepoints_file(tracepoints));
-	return r ?: account_follow_thread(account, &schedule, tracepoints, &user);
+	return err ?: account_follow_thread(account, &schedule, tracepoints, &user);
 }
 
 static int account_load_trace(struct account *account, const struct analysis_hooks *hooks,
@@ -105,27 +106,27 @@ static int account_load_trace(struct account *account, const struct analysis_hoo
 		.end = facts->spike.time_ns + want->after_ns,
 	};
 	struct decoding_result result;
-	int r = track_spans_new(&sink, account->spans, facts->spike.cpu);
+	int err = track_spans_new(&sink, account->spans, facts->spike.cpu);
 
-	if (!r && !facts->no_times)
-		r = account_load_senders(account, data, want->symfs);
-	if (r)
-		return capture_failure(hooks, account->capture, r, why);
+	if (!err && !facts->no_times)
+		err = account_load_senders(account, data, want->symfs);
+	if (err)
+		return capture_failure(hooks, account->capture, err, why);
 	if (facts->no_times) {
 		decoding.axis = CALLS_INSNS;
 		decoding.tail = DECODING_TAIL;
 		decoding.begin = 0;
 		decoding.end = UINT64_MAX;
 	}
-	r = decoding_run_calls(&decoding, &track_spans_ops, sink, account->spans->names, &result,
-			       why);
+	err = decoding_run_calls(&decoding, &track_spans_ops, sink, account->spans->names, &result,
+				 why);
 	account->errors = result.errors;
 	snprintf(account->first_error, sizeof(account->first_error), "%s", result.first_error);
 	account->error_help = result.error_help;
 	account->spans->step_ns = result.stats.step_ns;
 	account->after_insns = result.after_insns;
 	account->after_ns = result.after_ns;
-	return r;
+	return err;
 }
 
 static int account_load_spans(struct account *account, const struct analysis_hooks *hooks,
@@ -134,10 +135,10 @@ static int account_load_spans(struct account *account, const struct analysis_hoo
 	const struct facts *facts = &account->facts;
 	uint64_t spike = facts->spike.time_ns, window_ns = account->window_ns;
 	uint64_t begin = spike > window_ns ? spike - window_ns : 0;
-	int r = spans_new(&account->spans);
+	int err = spans_new(&account->spans);
 
-	if (r)
-		return capture_failure(hooks, account->capture, r, why);
+	if (err)
+		return capture_failure(hooks, account->capture, err, why);
 	if (!facts_have_trace(facts))
 		return 0;
 	if (facts_is_pt(facts))
@@ -149,12 +150,12 @@ static int name_user_frames(struct facts *facts, const struct capture_file *capt
 			    const char *folder, const char *symfs)
 {
 	_cleanup_free_ char *buildid_dir = NULL;
-	int r = capture_trace_buildid_dir(folder, &buildid_dir);
+	int err = capture_trace_buildid_dir(folder, &buildid_dir);
 	const struct files_places places = { .buildid_dir = buildid_dir, .symfs = symfs };
 
-	if (!r)
+	if (!err)
 		capture_name_frames(facts, capture->capture->spike, &places);
-	return r;
+	return err;
 }
 
 int account_load(struct account *account, const struct analysis_hooks *hooks, const char *folder,
@@ -163,25 +164,25 @@ int account_load(struct account *account, const struct analysis_hooks *hooks, co
 	_cleanup_(capture_file_close) struct capture_file capture = { 0 };
 	_cleanup_free_ char *data = NULL;
 	struct unchanged unchanged;
-	int r;
+	int err;
 
 	*account = (struct account){ .capture = folder };
 	unchanged_begin_check(&unchanged, hooks, folder);
-	r = capture_trace_find(hooks, folder, &capture, &data, why);
-	if (!r) {
+	err = capture_trace_find(hooks, folder, &capture, &data, why);
+	if (!err) {
 		account->facts = capture.facts;
 		account->window_ns = want->window_ns ?: findings_window(&account->facts);
 		capture_statistics(&account->statistics, &capture);
-		r = name_user_frames(&account->facts, &capture, folder, want->symfs);
-		if (r)
-			r = capture_failure(hooks, folder, r, why);
+		err = name_user_frames(&account->facts, &capture, folder, want->symfs);
+		if (err)
+			err = capture_failure(hooks, folder, err, why);
 	}
-	if (!r)
-		r = account_load_spans(account, hooks, data, want, why);
-	if (!r && account_finish(account))
-		r = capture_failure(hooks, folder, -ENOMEM, why);
-	r = unchanged_end_check(&unchanged, r, why);
-	if (r)
+	if (!err)
+		err = account_load_spans(account, hooks, data, want, why);
+	if (!err && account_finish(account))
+		err = capture_failure(hooks, folder, -ENOMEM, why);
+	err = unchanged_end_check(&unchanged, err, why);
+	if (err)
 		account_release(account);
-	return r;
+	return err;
 }

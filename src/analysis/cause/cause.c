@@ -102,24 +102,24 @@ static int find_mostly_within(struct cause *cause, const struct findings *findin
 	const struct span *outer = &code->spans[cause->span];
 	uint64_t begin = outer->begin > findings->late_begin ? outer->begin : findings->late_begin;
 	uint64_t end = outer->end < findings->late_end ? outer->end : findings->late_end;
-	int r = find_mostly_function(cause, findings, cause->span, begin, end,
-				     end > begin ? end - begin : 0);
+	int err = find_mostly_function(cause, findings, cause->span, begin, end,
+				       end > begin ? end - begin : 0);
 
 	if (cause->mostly)
 		cause->mostly_span = find_span_within(code, cause->span, cause->mostly);
-	return r;
+	return err;
 }
 
 /* The same for all that ran while a thread was late. Events know the functions of work items. */
 static int find_mostly_of_all(struct cause *cause, const struct findings *findings)
 {
-	int r = find_mostly_function(cause, findings, SPAN_NONE, findings->late_begin,
-				     findings->late_end, cause->time_ns);
+	int err = find_mostly_function(cause, findings, SPAN_NONE, findings->late_begin,
+				       findings->late_end, cause->time_ns);
 	uint64_t nr = 0;
 
 	if (cause->mostly)
 		cause->mostly_span = find_longest_span(findings, SPAN_NR_KINDS, cause->mostly, &nr);
-	return r;
+	return err;
 }
 
 /* Names the code that turned interrupts off. */
@@ -480,7 +480,7 @@ int cause_find(struct cause *cause, const struct findings *findings, const struc
 	const struct usage *usage = find_longest_usage(findings);
 	const struct span *off;
 	uint64_t off_ns;
-	int r = 0;
+	int err = 0;
 
 	*cause = (struct cause){
 		.kind = CAUSE_NONE,
@@ -507,7 +507,7 @@ int cause_find(struct cause *cause, const struct findings *findings, const struc
 	     usage->kind == SPAN_NMI))
 		blame_longest_usage(cause, findings, facts, usage);
 	else if (off && cause_explains(findings, off_ns))
-		r = blame_irqs_off(cause, findings, off, off_ns);
+		err = blame_irqs_off(cause, findings, off, off_ns);
 	else if (usage)
 		blame_longest_usage(cause, findings, facts, usage);
 	if (facts->thread && facts->thread->part == PART_RUNNABLE &&
@@ -516,19 +516,19 @@ int cause_find(struct cause *cause, const struct findings *findings, const struc
 	blame_untraced_task(cause, findings, facts);
 	find_blamed_frame(cause, findings, facts);
 	irq_latency_blame(cause, findings, facts);
-	if (!r && cause->kind == CAUSE_THREAD)
-		r = find_mostly_of_all(cause, findings);
+	if (!err && cause->kind == CAUSE_THREAD)
+		err = find_mostly_of_all(cause, findings);
 	if (cause->kind == CAUSE_THREAD)
 		find_work_queuer(cause, findings, facts);
-	if (r || cause->span == SPAN_NONE)
-		return r;
+	if (err || cause->span == SPAN_NONE)
+		return err;
 	if (!findings_code(findings)->spans[cause->span].cut) {
 		cause->insns = findings_code(findings)->spans[cause->span].insns;
 		cause->cycles = findings_code(findings)->spans[cause->span].cycles;
 	}
-	r = find_mostly_within(cause, findings);
+	err = find_mostly_within(cause, findings);
 	find_interrupt_sender(cause, findings, facts);
-	return r;
+	return err;
 }
 
 const char *cause_kind_name(enum cause_kind kind)

@@ -220,13 +220,13 @@ static int sum_times_in_window(struct sums *sums, const struct spans *spans)
 	const struct findings *findings = sums->findings;
 	struct cursor cursors[LANE_NR];
 	uint64_t at = findings->begin;
-	int r = 0;
+	int err = 0;
 
 	for (size_t i = 0; i < LANE_NR; i++) {
 		cursors[i] = (struct cursor){ .lane = &spans->lanes[i], .current = SPAN_NONE };
 		lane_cursor_move(&cursors[i], at);
 	}
-	while (at < findings->end && !r) {
+	while (at < findings->end && !err) {
 		uint64_t until = findings->end;
 
 		for (size_t i = 0; i < LANE_NR; i++) {
@@ -234,12 +234,12 @@ static int sum_times_in_window(struct sums *sums, const struct spans *spans)
 
 			until = next < until ? next : until;
 		}
-		r = add_piece_of_time(sums, cursors, at, until);
+		err = add_piece_of_time(sums, cursors, at, until);
 		for (size_t i = 0; i < LANE_NR; i++)
 			lane_cursor_move(&cursors[i], until);
 		at = until;
 	}
-	return r;
+	return err;
 }
 
 static bool is_span_in_window(const struct findings *findings, const struct span *span)
@@ -314,27 +314,27 @@ static void keep_used_functions(struct findings *findings, struct sums *sums, ui
 static int find_cpu_usages(struct findings *findings, const struct spans *spans)
 {
 	struct sums sums = { .findings = findings };
-	int r = usage_table_new(&sums.budget, spans);
+	int err = usage_table_new(&sums.budget, spans);
 
 	sums.functions = calloc(names_count(spans->names), sizeof(*sums.functions));
 	sums.owners = find_span_owners(spans);
 	if (!sums.functions || !sums.owners)
-		r = -ENOMEM;
-	if (!r)
-		r = sum_times_in_window(&sums, spans);
-	if (!r) {
+		err = -ENOMEM;
+	if (!err)
+		err = sum_times_in_window(&sums, spans);
+	if (!err) {
 		count_usage_spans(&sums.budget, findings, &spans->lanes[LANE_CODE]);
 		count_usage_spans(&sums.budget, findings, &spans->lanes[LANE_TASKS]);
 		count_usage_spans(&sums.budget, findings, &spans->lanes[LANE_GAPS]);
 		usage_table_finish(&sums.budget, &findings->budget, &findings->nr_budget);
-		r = count_functions(&sums, spans);
+		err = count_functions(&sums, spans);
 	}
-	if (!r)
+	if (!err)
 		keep_used_functions(findings, &sums, names_count(spans->names));
 	usage_table_release(&sums.budget);
 	free(sums.functions);
 	free(sums.owners);
-	return r;
+	return err;
 }
 
 static int usage_add_irqs_off(struct findings *findings, struct table *table, uint32_t number)
@@ -364,14 +364,14 @@ static int usage_add_irqs_off(struct findings *findings, struct table *table, ui
 static int find_irqs_off_usages(struct findings *findings, const struct spans *spans)
 {
 	struct table table;
-	int r = usage_table_new(&table, spans);
+	int err = usage_table_new(&table, spans);
 
-	for (uint32_t i = 0; i < spans->lanes[LANE_IRQS_OFF].nr && !r; i++)
-		r = usage_add_irqs_off(findings, &table, i);
-	if (!r)
+	for (uint32_t i = 0; i < spans->lanes[LANE_IRQS_OFF].nr && !err; i++)
+		err = usage_add_irqs_off(findings, &table, i);
+	if (!err)
 		usage_table_finish(&table, &findings->irqs_off, &findings->nr_irqs_off);
 	usage_table_release(&table);
-	return r;
+	return err;
 }
 
 /* Spans of the two lanes do not overlap: they are states of the CPU. */
@@ -441,7 +441,7 @@ int findings_make(struct findings *findings, const struct spans *spans, const st
 {
 	uint64_t end = clamp_to_interval(facts->spike.time_ns, spans->begin, spans->end);
 	uint64_t begin = facts->spike.time_ns > window_ns ? facts->spike.time_ns - window_ns : 0;
-	int r;
+	int err;
 
 	*findings = (struct findings){
 		.spans = spans,
@@ -455,13 +455,13 @@ int findings_make(struct findings *findings, const struct spans *spans, const st
 	findings->late_end = clamp_to_interval(facts->spike.actual_ns, findings->begin, end);
 	find_timer_interrupt(findings, facts);
 	findings->path = lane_innermost_at(&spans->lanes[LANE_CODE], facts->spike.expected_ns);
-	r = find_cpu_usages(findings, spans);
-	if (!r)
-		r = find_irqs_off_usages(findings, spans);
+	err = find_cpu_usages(findings, spans);
+	if (!err)
+		err = find_irqs_off_usages(findings, spans);
 	sum_irqs_on_time(findings, spans);
-	if (!r)
-		r = find_late_samples(findings, facts);
-	if (r)
+	if (!err)
+		err = find_late_samples(findings, facts);
+	if (err)
 		findings_release(findings);
-	return r;
+	return err;
 }

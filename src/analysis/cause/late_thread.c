@@ -279,16 +279,17 @@ static int thread_waits_find(struct thread_wait **waits, size_t *nr,
 static int thread_rivals_find(struct schedule_shares *rivals, const struct thread_stays *stays,
 			      const struct schedule *schedule)
 {
-	int r = 0;
+	int err = 0;
 
-	for (size_t i = 0; i < stays->nr && !r; i++) {
+	for (size_t i = 0; i < stays->nr && !err; i++) {
 		const struct thread_stay *stay = &stays->list[i];
 
 		if (stay->state == THREAD_RUNNABLE)
-			r = schedule_share_add(schedule, stay->cpu, stay->begin, stay->end, rivals);
+			err = schedule_share_add(schedule, stay->cpu, stay->begin, stay->end,
+						 rivals);
 	}
 	schedule_shares_sort(rivals);
-	return r;
+	return err;
 }
 
 /* The main rival's stack where it gave up the CPU, in the form of the stacks of a spike. */
@@ -352,11 +353,11 @@ static int thread_link_find(struct thread_link *link, const struct schedule *sch
 	struct thread_wait *waits = NULL;
 	struct schedule_shares rivals = { 0 };
 	size_t nr = 0;
-	int r = schedule_follow_thread(schedule, wait->waker.tid, wait->begin, wait->end, &known,
-				       &stays);
+	int err = schedule_follow_thread(schedule, wait->waker.tid, wait->begin, wait->end, &known,
+					 &stays);
 
-	if (r)
-		return r;
+	if (err)
+		return err;
 	*link = (struct thread_link){
 		.tid = wait->waker.tid,
 		.name = wait->waker.name,
@@ -366,9 +367,9 @@ static int thread_link_find(struct thread_link *link, const struct schedule *sch
 	};
 	memcpy(link->sums, stays.sums, sizeof(link->sums));
 	if (link->state == THREAD_ASLEEP)
-		r = thread_waits_find(&waits, &nr, &stays, schedule, namer);
+		err = thread_waits_find(&waits, &nr, &stays, schedule, namer);
 	else if (link->state == THREAD_RUNNABLE)
-		r = thread_rivals_find(&rivals, &stays, schedule);
+		err = thread_rivals_find(&rivals, &stays, schedule);
 	if (nr)
 		link->wait = waits[0];
 	if (rivals.nr)
@@ -376,7 +377,7 @@ static int thread_link_find(struct thread_link *link, const struct schedule *sch
 	thread_stays_release(&stays);
 	schedule_shares_release(&rivals);
 	free(waits);
-	return r ?: link->state == THREAD_UNKNOWN ? -ENOENT : 0;
+	return err ?: link->state == THREAD_UNKNOWN ? -ENOENT : 0;
 }
 
 static int thread_chain_find(struct late_thread *thread, const struct schedule *schedule,
@@ -387,15 +388,15 @@ static int thread_chain_find(struct late_thread *thread, const struct schedule *
 	while (wait && wait->waker.context == WAKE_TASK && wait->waker.tid > 0 &&
 	       wait->waker.tid != thread->tid && thread->nr_links < THREAD_LINKS_MAX) {
 		struct thread_link *link = &thread->links[thread->nr_links];
-		int r;
+		int err;
 
 		for (size_t i = 0; i < thread->nr_links; i++) {
 			if (thread->links[i].tid == wait->waker.tid)
 				return 0;
 		}
-		r = thread_link_find(link, schedule, wait, namer);
-		if (r)
-			return r == -ENOENT ? 0 : r;
+		err = thread_link_find(link, schedule, wait, namer);
+		if (err)
+			return err == -ENOENT ? 0 : err;
 		thread->nr_links++;
 		wait = link->state == THREAD_ASLEEP ? &link->wait : NULL;
 	}
@@ -415,7 +416,7 @@ static enum hogged is_cpu_hogged_until(const struct schedule *schedule, int cpu,
 	struct schedule_shares shares = { 0 };
 	uint64_t since = schedule_switches_since(schedule, cpu);
 	bool whole;
-	int r;
+	int err;
 
 	if (!half_ns || (scheduling->rt_runtime_us <= 0 && scheduling->fair_server <= 0))
 		return HOGGED_NO;
@@ -423,13 +424,13 @@ static enum hogged is_cpu_hogged_until(const struct schedule *schedule, int cpu,
 		return HOGGED_UNKNOWN;
 	whole = since <= at - half_ns;
 	since = whole ? at - half_ns : since;
-	r = schedule_share_add(schedule, cpu, since, at, &shares);
+	err = schedule_share_add(schedule, cpu, since, at, &shares);
 	for (size_t i = 0; i < shares.nr; i++) {
 		if (shares.list[i].tid && shares.list[i].prio < PRIO_FAIR)
 			real_time_ns += shares.list[i].time_ns;
 	}
 	schedule_shares_release(&shares);
-	if (r)
+	if (err)
 		return HOGGED_UNKNOWN;
 	if (whole)
 		return real_time_ns >= half_ns / 5 * 4 ? HOGGED_YES : HOGGED_NO;
@@ -548,7 +549,7 @@ int late_thread_new(struct late_thread **ret, const struct schedule *schedule,
 		.cpu = reported ? facts->spike.ran_cpu : facts->spike.cpu,
 	};
 	struct late_thread *thread;
-	int r;
+	int err;
 
 	for (size_t i = 0; i < schedule->nr_cpus; i++)
 		recorded |= schedule->cpus[i].switches;
@@ -561,20 +562,20 @@ int late_thread_new(struct late_thread **ret, const struct schedule *schedule,
 	thread->pid = facts->spike.late_pid;
 	thread->name = schedule_thread_name(schedule, thread->tid, UINT64_MAX)
 			       ?: names_add(namer->names, facts->spike.late_comm);
-	r = schedule_follow_thread(schedule, thread->tid, facts->spike.expected_ns,
-				   facts->spike.actual_ns, &known, &thread->stays);
-	if (!r) {
+	err = schedule_follow_thread(schedule, thread->tid, facts->spike.expected_ns,
+				     facts->spike.actual_ns, &known, &thread->stays);
+	if (!err) {
 		late_part_find(thread, facts);
-		r = thread_rivals_find(&thread->rivals, &thread->stays, schedule);
+		err = thread_rivals_find(&thread->rivals, &thread->stays, schedule);
 	}
-	if (!r)
-		r = thread_waits_find(&thread->waits, &thread->nr_waits, &thread->stays, schedule,
-				      namer);
-	if (!r)
-		r = thread_chain_find(thread, schedule, namer);
-	if (r) {
+	if (!err)
+		err = thread_waits_find(&thread->waits, &thread->nr_waits, &thread->stays, schedule,
+					namer);
+	if (!err)
+		err = thread_chain_find(thread, schedule, namer);
+	if (err) {
 		late_thread_free(thread);
-		return r;
+		return err;
 	}
 	thread->why = late_thread_why(thread, schedule, facts);
 	copy_rival_stack(thread, schedule, namer);

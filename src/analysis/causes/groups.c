@@ -160,14 +160,14 @@ static int compare_group_counts(const void *a, const void *b)
 
 int causes_sort_groups(struct causes *causes)
 {
-	int r = 0;
+	int err = 0;
 
-	for (size_t i = 0; i < causes->nr_groups && !r; i++)
-		r = group_summarise(causes->groups[i]);
+	for (size_t i = 0; i < causes->nr_groups && !err; i++)
+		err = group_summarise(causes->groups[i]);
 	if (causes->nr_groups)
 		qsort(causes->groups, causes->nr_groups, sizeof(*causes->groups),
 		      compare_group_counts);
-	return r;
+	return err;
 }
 
 static void keep_tree_item(void *item)
@@ -245,13 +245,13 @@ static int known_cause_check_members(json_object *json, char **why)
 static int known_cause_read(struct known_cause *cause, json_object *json, char **why)
 {
 	const char *worst = json_text_of(json, "worst");
-	int r;
+	int err;
 
 	if (!json_object_is_type(json, json_type_object))
 		return say_why(why, -EINVAL, "not an object");
-	r = known_cause_check_members(json, why);
-	if (r)
-		return r;
+	err = known_cause_check_members(json, why);
+	if (err)
+		return err;
 	*cause = (struct known_cause){
 		.name = json_text_of(json, "fingerprint"),
 		.expires = json_text_of(json, "expires"),
@@ -296,12 +296,12 @@ static int known_read_causes(struct known *known, char **why)
 	while (known->nr < json_object_array_length(causes)) {
 		struct known_cause *cause = &known->causes[known->nr];
 		_cleanup_free_ char *wrong = NULL;
-		int r = known_cause_read(cause, json_object_array_get_idx(causes, known->nr),
-					 &wrong);
+		int err = known_cause_read(cause, json_object_array_get_idx(causes, known->nr),
+					   &wrong);
 
-		if (r)
-			return say_why(why, r, "cause %zu: %s", known->nr + 1,
-				       wrong ?: strerror(-r));
+		if (err)
+			return say_why(why, err, "cause %zu: %s", known->nr + 1,
+				       wrong ?: strerror(-err));
 		known->nr++;
 		known->nr_patterns += is_fingerprint_pattern(cause->name);
 	}
@@ -311,28 +311,28 @@ static int known_read_causes(struct known *known, char **why)
 
 int known_causes_parse(struct known *known, const char *text, size_t size, char **why)
 {
-	int r;
+	int err;
 
 	*known = (struct known){ 0 };
-	r = json_file_parse(&known->json, text, size, why);
-	if (!r)
-		r = known_read_causes(known, why);
-	if (r)
+	err = json_file_parse(&known->json, text, size, why);
+	if (!err)
+		err = known_read_causes(known, why);
+	if (err)
 		known_causes_release(known);
-	return r;
+	return err;
 }
 
 int known_causes_read(struct known *known, const char *path, char **why)
 {
-	int r;
+	int err;
 
 	*known = (struct known){ 0 };
-	r = json_file_read(&known->json, AT_FDCWD, path, why);
-	if (!r)
-		r = known_read_causes(known, why);
-	if (r)
+	err = json_file_read(&known->json, AT_FDCWD, path, why);
+	if (!err)
+		err = known_read_causes(known, why);
+	if (err)
 		known_causes_release(known);
-	return r;
+	return err;
 }
 
 void known_causes_release(struct known *known)

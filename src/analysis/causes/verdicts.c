@@ -95,18 +95,18 @@ static int make_verdict_key(char **key, const char *folder)
 	_cleanup_free_ char *text = NULL;
 	size_t size;
 	FILE *file = open_memstream(&text, &size);
-	int r;
+	int err;
 
 	if (!file)
 		return -ENOMEM;
 	write_key_decoder(file);
 	write_key_sizes(file, dirfd);
-	r = write_key_capture(file, dirfd);
+	err = write_key_capture(file, dirfd);
 	if (fclose(file))
 		return -ENOMEM;
-	if (!r)
+	if (!err)
 		*key = TAKE_PTR(text);
-	return r;
+	return err;
 }
 
 static uint32_t hash_of_verdict_key(const char *key)
@@ -163,19 +163,19 @@ int verdict_read_kept(struct verdict *verdict, const char *folder)
 	_cleanup_close_ int dirfd = -1;
 	json_object *fingerprint;
 	char name[32];
-	int r;
+	int err;
 
 	*verdict = (struct verdict){ 0 };
-	r = make_verdict_key(&key, folder);
-	if (r)
-		return r;
+	err = make_verdict_key(&key, folder);
+	if (err)
+		return err;
 	dirfd = open_verdict_cache(hash_of_verdict_key(key), false);
 	if (dirfd < 0)
 		return -ENOENT;
 	snprintf(name, sizeof(name), "%08x.json", hash_of_verdict_key(key));
-	r = json_file_read(&json, dirfd, name, &why);
-	if (r)
-		return r == -ENOMEM ? r : -ENOENT;
+	err = json_file_read(&json, dirfd, name, &why);
+	if (err)
+		return err == -ENOMEM ? err : -ENOENT;
 	fingerprint = json_find_value(json, "fingerprint");
 	if (strcmp(json_text_of(json, "key"), key) || !*json_text_of(json, "sentence") ||
 	    (fingerprint && fingerprint_from_json(&verdict->fingerprint, fingerprint)))
@@ -280,13 +280,13 @@ int verdict_load_capture(struct verdict *verdict, const struct analysis_hooks *h
 			 const char *folder, char **why)
 {
 	_cleanup_(account_release) struct account account = { 0 };
-	int r = verdict_read_kept(verdict, folder);
+	int err = verdict_read_kept(verdict, folder);
 
-	if (r != -ENOENT)
-		return r;
-	r = account_load(&account, hooks, folder, &(struct account_want){ 0 }, why);
-	if (r)
-		return r;
+	if (err != -ENOENT)
+		return err;
+	err = account_load(&account, hooks, folder, &(struct account_want){ 0 }, why);
+	if (err)
+		return err;
 	verdict_keep_in_cache(&account);
 	return verdict_of_account(verdict, &account);
 }
@@ -321,29 +321,29 @@ static int collect_capture(const struct collecting *c, const char *path)
 	_cleanup_(capture_file_close) struct capture_file file = { 0 };
 	_cleanup_(verdict_release) struct verdict verdict = { 0 };
 	_cleanup_free_ char *why = NULL;
-	int r = capture_file_open(&file, path, &why);
+	int err = capture_file_open(&file, path, &why);
 
-	if (r)
-		return count_unreadable(c, path, why ?: hooks_error_text(c->hooks, r));
-	r = verdict_load_capture(&verdict, c->hooks, path, &why);
-	if (r && why)
+	if (err)
+		return count_unreadable(c, path, why ?: hooks_error_text(c->hooks, err));
+	err = verdict_load_capture(&verdict, c->hooks, path, &why);
+	if (err && why)
 		hooks_show_message(c->hooks, PERF_POKE_LOG_ERROR, "%s", why);
-	if (r)
+	if (err)
 		c->causes->unreadable++;
 	else if (!verdict.fingerprint.kind[0])
 		c->causes->without++;
 	else
-		r = causes_add_sighting(c->causes,
-					&(struct sighting){
-						.path = c->archive ?: path,
-						.host = file.capture->hostname ?: "",
-						.sentence = verdict_sentence(&verdict),
-						.wall_ns = file.capture->wall_ns,
-						.latency_ns = file.capture->spike->latency_ns,
-						.cpu = file.capture->spike->cpu,
-					},
-					&verdict.fingerprint);
-	return r == -ENOMEM ? r : 0;
+		err = causes_add_sighting(c->causes,
+					  &(struct sighting){
+						  .path = c->archive ?: path,
+						  .host = file.capture->hostname ?: "",
+						  .sentence = verdict_sentence(&verdict),
+						  .wall_ns = file.capture->wall_ns,
+						  .latency_ns = file.capture->spike->latency_ns,
+						  .cpu = file.capture->spike->cpu,
+					  },
+					  &verdict.fingerprint);
+	return err == -ENOMEM ? err : 0;
 }
 
 static int collect_from_archive(struct collecting *c, int fd, const char *path);
@@ -380,17 +380,17 @@ static int collect_folder_entries(struct collecting *c, int dirfd, const char *p
 {
 	_cleanup_closedir_ DIR *dir = NULL;
 	struct dirent *entry;
-	int r = opendir_at(&dir, dirfd, ".");
+	int err = opendir_at(&dir, dirfd, ".");
 
-	while (!r) {
+	while (!err) {
 		errno = 0;
 		entry = readdir(dir);
 		if (!entry)
 			return errno ? count_unreadable(c, path, strerror(errno)) : 0;
 		if (entry->d_name[0] != '.')
-			r = collect_folder_entry(c, dirfd, path, entry->d_name, depth);
+			err = collect_folder_entry(c, dirfd, path, entry->d_name, depth);
 	}
-	return r;
+	return err;
 }
 
 static int collect_from_folder(struct collecting *c, int dirfd, const char *path, int depth)
@@ -407,16 +407,16 @@ static int collect_from_archive(struct collecting *c, int fd, const char *path)
 {
 	_cleanup_free_ char *why = NULL;
 	struct temporary unpacked;
-	int r = unpack_temporary(&unpacked, fd, c->hooks, &why);
+	int err = unpack_temporary(&unpacked, fd, c->hooks, &why);
 
 	c->archive = path;
-	if (r)
-		r = count_unreadable(c, path, why ?: hooks_error_text(c->hooks, r));
+	if (err)
+		err = count_unreadable(c, path, why ?: hooks_error_text(c->hooks, err));
 	else
-		r = collect_from_folder(c, unpacked.fd, unpacked.path, 0);
+		err = collect_from_folder(c, unpacked.fd, unpacked.path, 0);
 	c->archive = NULL;
 	temporary_release(&unpacked);
-	return r;
+	return err;
 }
 
 int causes_collect(struct causes *causes, const struct analysis_hooks *hooks, const char *path)

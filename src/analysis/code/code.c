@@ -182,7 +182,7 @@ static int set_missing_reason(struct code_traced *file, char *why)
 static int open_traced_file(struct code *code, struct code_traced *file)
 {
 	_cleanup_close_ int fd = -1, debug = -1;
-	int r;
+	int err;
 
 	if (file->name[0] != '/' && strcmp(file->name, "[vdso]"))
 		return set_missing_reason(file, strdup("it is no file"));
@@ -193,14 +193,14 @@ static int open_traced_file(struct code *code, struct code_traced *file)
 			       : set_missing_reason(file, files_explain_error(&code->places,
 									      &file->wanted, fd));
 	debug = files_open_debug(&code->places, &file->wanted, fd);
-	r = debug == -ENOMEM ? -ENOMEM : symbols_of_elf(&file->symbols, fd, debug);
-	if (r == -ENOEXEC) {
+	err = debug == -ENOMEM ? -ENOMEM : symbols_of_elf(&file->symbols, fd, debug);
+	if (err == -ENOEXEC) {
 		free(TAKE_PTR(file->path));
 		return set_missing_reason(file, strdup("it is no ELF file"));
 	}
-	if (!r && file->path && !strncmp(file->path, "/proc/self/fd/", 14))
+	if (!err && file->path && !strncmp(file->path, "/proc/self/fd/", 14))
 		file->fd = TAKE_FD(fd);
-	return r;
+	return err;
 }
 
 static int find_traced_file(struct code *code, const struct sideband_map *map,
@@ -208,7 +208,7 @@ static int find_traced_file(struct code *code, const struct sideband_map *map,
 {
 	struct code_traced key = { .wanted.name = map->name }, *file;
 	struct code_traced *const *found;
-	int r = -ENOMEM;
+	int err = -ENOMEM;
 
 	if (map->build_id && map->build_id_size <= sizeof(key.wanted.id.bytes)) {
 		key.wanted.id.size = map->build_id_size;
@@ -221,19 +221,19 @@ static int find_traced_file(struct code *code, const struct sideband_map *map,
 	}
 	file = calloc(1, sizeof(*file));
 	if (!file)
-		return r;
+		return err;
 	file->fd = -1;
 	file->name = strdup(map->name);
 	if (file->name) {
 		file->wanted = (struct files_wanted){ file->name, key.wanted.id };
-		r = open_traced_file(code, file);
+		err = open_traced_file(code, file);
 	}
-	if (!r && !tsearch(file, &code->by_name, compare_traced_files))
-		r = -ENOMEM;
-	if (r) {
+	if (!err && !tsearch(file, &code->by_name, compare_traced_files))
+		err = -ENOMEM;
+	if (err) {
 		free_traced_file(file);
 		free(file);
-		return r;
+		return err;
 	}
 	file->next = code->files;
 	code->files = file;
@@ -279,7 +279,7 @@ static int find_code_section(struct code *code, const struct code_section *wante
 {
 	struct code_section *const *found = tfind(wanted, &code->by_place, compare_sections);
 	struct code_section *section = found ? NULL : malloc(sizeof(*section));
-	int r;
+	int err;
 
 	if (found) {
 		*ret = *found;
@@ -288,12 +288,12 @@ static int find_code_section(struct code *code, const struct code_section *wante
 	if (!section)
 		return -ENOMEM;
 	*section = *wanted;
-	r = number_code_section(code, section);
-	if (!r && !tsearch(section, &code->by_place, compare_sections))
-		r = -ENOMEM;
-	if (r) {
+	err = number_code_section(code, section);
+	if (!err && !tsearch(section, &code->by_place, compare_sections))
+		err = -ENOMEM;
+	if (err) {
 		free(section);
-		return r;
+		return err;
 	}
 	/* If a mapping exceeds its file, libipt truncates it, and may return the number of an
 	 * existing section of that size. */
@@ -352,13 +352,13 @@ static int find_user_region(struct code *code, const struct sideband_maps *maps,
 {
 	const struct sideband_map *map = find_user_map(maps, ip);
 	struct code_section wanted = {};
-	int r;
+	int err;
 
 	if (!map || map->is_data)
 		return -ENOENT;
-	r = find_traced_file(code, map, &wanted.file);
-	if (r)
-		return r;
+	err = find_traced_file(code, map, &wanted.file);
+	if (err)
+		return err;
 	if (!wanted.file->ip)
 		wanted.file->ip = ip;
 	if (!wanted.file->path)
@@ -375,18 +375,18 @@ static int find_user_region(struct code *code, const struct sideband_maps *maps,
 int code_find_region(struct code *code, const struct sideband_maps *maps, uint64_t time,
 		     uint64_t ip, struct code_region *region)
 {
-	int r;
+	int err;
 
 	pthread_mutex_lock(&code->lock);
 	if (!code_is_kernel(ip)) {
-		r = find_user_region(code, maps, ip, region);
+		err = find_user_region(code, maps, ip, region);
 	} else {
-		r = find_kernel_region(code, time, ip, region);
+		err = find_kernel_region(code, time, ip, region);
 		if (!code->kernel.ip)
 			code->kernel.ip = ip;
 	}
 	pthread_mutex_unlock(&code->lock);
-	return r;
+	return err;
 }
 
 const struct code_section *code_find_section(struct code *code, int isid)
@@ -417,7 +417,7 @@ static int open_kernel_code(struct code *code, const char *data)
 	const struct sideband_kernel *kernel = sideband_kernel(code->sideband);
 	const char *text = "";
 	uint64_t start = 0;
-	int r;
+	int err;
 
 	for (size_t i = 0; i < kernel->nr_maps; i++) {
 		const struct sideband_map *map = &kernel->maps[i];
@@ -427,26 +427,26 @@ static int open_kernel_code(struct code *code, const char *data)
 		text = map->name + strlen(KERNEL_NAME);
 		start = map->pgoff;
 	}
-	r = kcore_open(&code->kcore, data, text, start);
-	if (!r)
-		r = patches_new(&code->patches, kernel, &code->kcore);
+	err = kcore_open(&code->kcore, data, text, start);
+	if (!err)
+		err = patches_new(&code->patches, kernel, &code->kcore);
 	code->kernel.name = strdup(KERNEL_NAME);
-	return r ?: code->kernel.name ? 0 : -ENOMEM;
+	return err ?: code->kernel.name ? 0 : -ENOMEM;
 }
 
 int code_new(struct code **ret, const struct code_opts *opts, char **why)
 {
 	struct code *code = calloc(1, sizeof(*code));
-	int r;
+	int err;
 
 	if (!code)
 		return -ENOMEM;
 	pthread_mutex_init(&code->lock, NULL);
 	code->sideband = opts->sideband;
 	code->kernel.fd = code->kcore.fd = -1;
-	r = names_new(&code->symbols.texts);
-	r = r ?: open_kernel_code(code, opts->data);
-	if (!r) {
+	err = names_new(&code->symbols.texts);
+	err = err ?: open_kernel_code(code, opts->data);
+	if (!err) {
 		code->unknown = symbol_table_keep(&code->symbols, "[unknown]", 0, 0, false);
 		if (opts->buildid_dir)
 			code->places.buildid_dir = strdup(opts->buildid_dir);
@@ -454,17 +454,17 @@ int code_new(struct code **ret, const struct code_opts *opts, char **why)
 			code->places.symfs = strdup(opts->symfs);
 		if (!code->unknown || (opts->buildid_dir && !code->places.buildid_dir) ||
 		    (opts->symfs && !code->places.symfs))
-			r = -ENOMEM;
+			err = -ENOMEM;
 	}
-	r = r ?: code_cache_new(&code->cache);
-	if (!r) {
+	err = err ?: code_cache_new(&code->cache);
+	if (!err) {
 		*ret = code;
 		return 0;
 	}
-	if (r != -ENOMEM)
-		*why = strfmt("the patches of the kernel's code: %s", strerror(-r));
+	if (err != -ENOMEM)
+		*why = strfmt("the patches of the kernel's code: %s", strerror(-err));
 	code_free(code);
-	return r;
+	return err;
 }
 
 static void keep_tree_node(void *node)

@@ -131,15 +131,16 @@ static int read_image_bytes(uint8_t *buffer, size_t size, const struct pt_asid *
 	struct code_region region;
 
 	if (!find_image_region(image, ip)) {
-		int r = code_find_region(image->view->code, &image->maps, image->time, ip, &region);
+		int err =
+			code_find_region(image->view->code, &image->maps, image->time, ip, &region);
 
-		if (r)
-			return r == -ENOMEM ? -pte_nomem : -pte_nomap;
+		if (err)
+			return err == -ENOMEM ? -pte_nomem : -pte_nomap;
 		if (keep_image_region(image, &region))
 			return -pte_nomem;
-		r = pt_image_add_cached(image->image, sections, region.section->isid, NULL);
-		if (r < 0)
-			return r;
+		err = pt_image_add_cached(image->image, sections, region.section->isid, NULL);
+		if (err < 0)
+			return err;
 	}
 	return pt_iscache_read(sections, buffer, size, find_image_region(image, ip)->section->isid,
 			       ip);
@@ -169,27 +170,27 @@ static int renew_code_image(struct image *image)
 static int new_process_image(struct code_view *view, int pid, uint64_t time, struct image **ret)
 {
 	struct image *image = calloc(1, sizeof(*image));
-	int r = -ENOMEM;
+	int err = -ENOMEM;
 
 	if (!image)
-		return r;
+		return err;
 	image->view = view;
 	image->pid = pid;
 	image->time = time;
 	image->maps.until = UINT64_MAX;
 	if (pid >= 0)
-		r = sideband_maps(code_sideband(view->code), pid, time, &image->maps);
+		err = sideband_maps(code_sideband(view->code), pid, time, &image->maps);
 	else
-		r = 0;
-	r = r ?: renew_code_image(image);
-	image->bytes = r ? NULL : new_reading_image(image);
-	if (!r && !image->bytes)
-		r = -ENOMEM;
-	if (r)
+		err = 0;
+	err = err ?: renew_code_image(image);
+	image->bytes = err ? NULL : new_reading_image(image);
+	if (!err && !image->bytes)
+		err = -ENOMEM;
+	if (err)
 		free_process_image(image);
 	else
 		*ret = image;
-	return r;
+	return err;
 }
 
 /* The least recently used image except the current one. */
@@ -444,15 +445,15 @@ add_block_to_cache(struct code_view *view, const struct pt_block *block, struct 
 	struct code_block made = { .first = block->ip, .last = block->end_ip }, *kept;
 	uint32_t i = hash_address(key.ip);
 	struct code_row *rows;
-	int r = -ENODATA;
+	int err = -ENODATA;
 
 	if (!symbol || (2 * view->nr_slots > view->mask && grow_block_cache(view)))
 		return NULL;
 	if (!is_block_one_row(view, section, symbol, block))
-		r = walk_block_insns(view, section, block, &made);
-	if (r == -ENODATA)
-		r = make_whole_block(view, block, symbol, &made);
-	kept = r ? NULL : allocate_from_pool(view, sizeof(*kept));
+		err = walk_block_insns(view, section, block, &made);
+	if (err == -ENODATA)
+		err = make_whole_block(view, block, symbol, &made);
+	kept = err ? NULL : allocate_from_pool(view, sizeof(*kept));
 	rows = kept ? allocate_from_pool(view, made.nr_rows * sizeof(*rows)) : NULL;
 	if (!rows)
 		return NULL;

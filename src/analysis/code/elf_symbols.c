@@ -118,12 +118,12 @@ static int add_symbol_table(const struct reading *reading, uint32_t type)
 	Elf_Scn *section = find_elf_section(reading, type, NULL, &header);
 	Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
 	GElf_Sym symbol;
-	int r = 0;
+	int err = 0;
 
-	for (int i = 0; data && !r && gelf_getsym(data, i, &symbol); i++)
-		r = add_elf_symbol(reading, &symbol,
-				   elf_strptr(reading->elf, header.sh_link, symbol.st_name));
-	return r;
+	for (int i = 0; data && !err && gelf_getsym(data, i, &symbol); i++)
+		err = add_elf_symbol(reading, &symbol,
+				     elf_strptr(reading->elf, header.sh_link, symbol.st_name));
+	return err;
 }
 
 /* PLT entries jump to an address that the linker stores, or push the index of a relocation in
@@ -212,21 +212,22 @@ static int add_plt_section(const struct reading *reading, const struct plt *plt,
 	Elf_Scn *section = find_elf_section(reading, SHT_PROGBITS, name, &header);
 	Elf_Data *lines = section ? elf_rawdata(section, NULL) : NULL;
 	size_t size = section && header.sh_entsize ? header.sh_entsize : PLT_ENTRY, symbol;
-	int r = 0;
+	int err = 0;
 
 	if (!lines || !lines->d_buf || header.sh_offset > INT64_MAX)
 		return 0;
-	for (size_t at = 0; !r && size <= lines->d_size && at <= lines->d_size - size; at += size) {
+	for (size_t at = 0; !err && size <= lines->d_size && at <= lines->d_size - size;
+	     at += size) {
 		uint64_t start = header.sh_offset + at;
 
 		if (read_plt_entry(plt, (uint8_t *)lines->d_buf + at, size, header.sh_addr + at,
 				   &symbol))
-			r = add_plt_symbol(reading, plt, symbol,
-					   (struct symbols_entry){ .start = start,
-								   .end = start + size,
-								   .binding = STB_GLOBAL });
+			err = add_plt_symbol(reading, plt, symbol,
+					     (struct symbols_entry){ .start = start,
+								     .end = start + size,
+								     .binding = STB_GLOBAL });
 	}
-	return r;
+	return err;
 }
 
 /* With indirect branch tracking, calls go to .plt.sec. */
@@ -237,60 +238,60 @@ static int add_plt_symbols(const struct reading *reading)
 	Elf_Scn *symbols = find_elf_section(reading, SHT_DYNSYM, NULL, &dynamic);
 	struct plt plt = { .symbols = symbols ? elf_getdata(symbols, NULL) : NULL };
 	Elf_Scn *section = NULL;
-	int r = 0;
+	int err = 0;
 
 	if (!plt.symbols)
 		return 0;
 	plt.strings = dynamic.sh_link;
-	while (!r && (section = elf_nextscn(reading->elf, section))) {
+	while (!err && (section = elf_nextscn(reading->elf, section))) {
 		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_RELA ||
 		    header.sh_link != elf_ndxscn(symbols))
 			continue;
 		if (!strcmp(elf_section_name(reading, &header), ".rela.plt"))
 			plt.numbered = elf_getdata(section, NULL);
-		r = add_plt_places(&plt, elf_getdata(section, NULL));
+		err = add_plt_places(&plt, elf_getdata(section, NULL));
 	}
 	if (plt.nr)
 		qsort(plt.places, plt.nr, sizeof(*plt.places), compare_plt_places);
-	for (size_t i = 0; !r && i < ARRAY_SIZE(names); i++)
-		r = add_plt_section(reading, &plt, names[i]);
+	for (size_t i = 0; !err && i < ARRAY_SIZE(names); i++)
+		err = add_plt_section(reading, &plt, names[i]);
 	free(plt.places);
-	return r;
+	return err;
 }
 
 static int add_debug_symbols(struct reading *reading, int fd)
 {
 	_cleanup_(elf_endp) Elf *elf = open_elf_symbols(fd);
-	int r = 0;
+	int err = 0;
 
 	reading->elf = elf;
 	if (elf && !elf_getshdrstrndx(elf, &reading->names))
-		r = add_symbol_table(reading, SHT_SYMTAB);
+		err = add_symbol_table(reading, SHT_SYMTAB);
 	reading->elf = reading->mapped;
-	return r;
+	return err;
 }
 
 int symbols_of_elf(struct symbols *symbols, int fd, int debug)
 {
 	_cleanup_(elf_endp) Elf *elf = open_elf_symbols(fd);
 	struct reading reading = { .mapped = elf, .elf = elf, .symbols = symbols };
-	int r = 0;
+	int err = 0;
 
 	if (!elf)
 		return -ENOEXEC;
 	if (debug >= 0)
-		r = add_debug_symbols(&reading, debug);
-	if (!r && !elf_getshdrstrndx(elf, &reading.names)) {
+		err = add_debug_symbols(&reading, debug);
+	if (!err && !elf_getshdrstrndx(elf, &reading.names)) {
 		if (debug < 0 || !symbols->nr)
-			r = add_symbol_table(&reading, SHT_SYMTAB);
-		r = r ?: add_symbol_table(&reading, SHT_DYNSYM);
+			err = add_symbol_table(&reading, SHT_SYMTAB);
+		err = err ?: add_symbol_table(&reading, SHT_DYNSYM);
 		/* As in perf, the PLT does not end the preceding function. */
 		symbols_finish(symbols);
-		r = r ?: add_plt_symbols(&reading);
+		err = err ?: add_plt_symbols(&reading);
 	}
-	if (r)
+	if (err)
 		symbols_release(symbols);
 	else
 		symbols_finish(symbols);
-	return r;
+	return err;
 }

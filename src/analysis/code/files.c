@@ -103,18 +103,18 @@ static int open_own_vdso(const struct files_wanted *wanted, char **path)
 {
 	_cleanup_close_ int fd = -1;
 	struct vdso vdso;
-	int r;
+	int err;
 
 	if (vdso_find_own(&vdso) || !is_same_build_id(&vdso.id, &wanted->id))
 		return -ENOENT;
 	fd = memfd_create("vdso", MFD_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	r = write_all(fd, vdso.image, vdso.size);
-	if (!r && lseek(fd, 0, SEEK_SET))
-		r = -errno;
-	if (r)
-		return r;
+	err = write_all(fd, vdso.image, vdso.size);
+	if (!err && lseek(fd, 0, SEEK_SET))
+		err = -errno;
+	if (err)
+		return err;
 	*path = strfmt("/proc/self/fd/%d", fd);
 	return *path ? TAKE_FD(fd) : -ENOMEM;
 }
@@ -153,7 +153,7 @@ static int read_debuglink(int fd, char *name, size_t size)
 	Elf_Scn *section = NULL;
 	size_t names, length;
 	Elf_Data *data;
-	int r = -ENOENT;
+	int err = -ENOENT;
 	Elf *elf;
 
 	elf_version(EV_CURRENT);
@@ -174,13 +174,13 @@ static int read_debuglink(int fd, char *name, size_t size)
 		if (length && length < data->d_size && length < size &&
 		    !memchr(data->d_buf, '/', length)) {
 			memcpy(name, data->d_buf, length + 1);
-			r = 0;
+			err = 0;
 		}
 		break;
 	}
 out:
 	elf_end(elf);
-	return r;
+	return err;
 }
 
 static bool is_same_open_file(int a, int b)

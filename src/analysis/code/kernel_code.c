@@ -36,19 +36,19 @@ static int read_kcore_segments(struct kcore *kcore)
 	GElf_Phdr header;
 	size_t nr = 0, kept = 0;
 	Elf *elf;
-	int r = 0;
+	int err = 0;
 
 	elf_version(EV_CURRENT);
 	elf = elf_begin(kcore->fd, ELF_C_READ, NULL);
 	if (!elf || elf_kind(elf) != ELF_K_ELF || elf_getphdrnum(elf, &nr))
 		nr = 0;
-	for (size_t i = 0; i < nr && !r; i++) {
+	for (size_t i = 0; i < nr && !err; i++) {
 		if (gelf_getphdr(elf, (int)i, &header))
-			r = add_kcore_segment(kcore, &header);
+			err = add_kcore_segment(kcore, &header);
 	}
 	elf_end(elf);
 	if (!kcore->nr)
-		return r;
+		return err;
 	/* Drops overlapping segments, which are damaged. */
 	qsort(kcore->segments, kcore->nr, sizeof(*kcore->segments), compare_segments);
 	for (size_t i = 1; i < kcore->nr; i++) {
@@ -56,7 +56,7 @@ static int read_kcore_segments(struct kcore *kcore)
 			kcore->segments[++kept] = kcore->segments[i];
 	}
 	kcore->nr = kept + 1;
-	return r;
+	return err;
 }
 
 /* Like perf, rejects a copy from another boot. */
@@ -78,7 +78,7 @@ int kcore_open(struct kcore *kcore, const char *data, const char *text_name, uin
 {
 	_cleanup_free_ char *folder = strfmt("%s/kcore_dir", data);
 	_cleanup_close_ int dir = -1, symbols = -1;
-	int r;
+	int err;
 
 	*kcore = (struct kcore){ .fd = -1 };
 	if (!folder)
@@ -92,21 +92,21 @@ int kcore_open(struct kcore *kcore, const char *data, const char *text_name, uin
 	if (kcore->fd < 0) {
 		kcore->fd = -1;
 		kcore->why = "it has no kcore_dir/kcore";
-		r = 0;
+		err = 0;
 	} else {
 		kcore->path = strfmt("%s/kcore_dir/kcore", data);
-		r = kcore->path ? read_kcore_segments(kcore) : -ENOMEM;
+		err = kcore->path ? read_kcore_segments(kcore) : -ENOMEM;
 	}
-	if (!r) {
+	if (!err) {
 		symbols = regular_open(dir, "kallsyms");
-		r = symbols < 0 ? 0 : symbols_of_kallsyms(&kcore->symbols, symbols);
+		err = symbols < 0 ? 0 : symbols_of_kallsyms(&kcore->symbols, symbols);
 	}
-	if (r == -EIO)
-		r = 0;
+	if (err == -EIO)
+		err = 0;
 	reject_other_boot(kcore, text_name, text_start);
-	if (r)
+	if (err)
 		kcore_close(kcore);
-	return r;
+	return err;
 }
 
 void kcore_close(struct kcore *kcore)
@@ -251,7 +251,7 @@ static int write_site_versions(const struct patches *patches, const struct patch
 	const struct kcore_segment *segment = kcore_find(kcore, site->start);
 	size_t size = site->end - site->start;
 	_cleanup_free_ uint8_t *bytes = calloc(1, size);
-	int r;
+	int err;
 
 	if (!bytes)
 		return -ENOMEM;
@@ -265,21 +265,21 @@ static int write_site_versions(const struct patches *patches, const struct patch
 		copy_patch_bytes(bytes + (poke->addr - site->start), poke->old_bytes,
 				 poke->old_len);
 	}
-	r = write_all(patches->fd, bytes, size);
-	for (size_t i = 0; i < site->nr && !r; i++) {
+	err = write_all(patches->fd, bytes, size);
+	for (size_t i = 0; i < site->nr && !err; i++) {
 		const struct sideband_poke *poke = site_change_at(patches, site, i);
 
 		copy_patch_bytes(bytes + (poke->addr - site->start), poke->new_bytes,
 				 poke->new_len);
-		r = write_all(patches->fd, bytes, size);
+		err = write_all(patches->fd, bytes, size);
 	}
-	return r;
+	return err;
 }
 
 static int write_patched_code(struct patches *patches, const struct kcore *kcore)
 {
 	uint64_t offset = 0;
-	int r = 0;
+	int err = 0;
 
 	for (size_t i = 0; i < patches->nr; i++) {
 		struct patches_site *site = &patches->sites[i];
@@ -292,19 +292,19 @@ static int write_patched_code(struct patches *patches, const struct kcore *kcore
 	patches->fd = memfd_create("patches", MFD_CLOEXEC);
 	if (patches->fd < 0)
 		return -errno;
-	for (size_t i = 0; i < patches->nr && !r; i++)
-		r = write_site_versions(patches, &patches->sites[i], kcore);
-	patches->path = r ? NULL : strfmt("/proc/self/fd/%d", patches->fd);
-	if (!r && !patches->path)
-		r = -ENOMEM;
-	return r;
+	for (size_t i = 0; i < patches->nr && !err; i++)
+		err = write_site_versions(patches, &patches->sites[i], kcore);
+	patches->path = err ? NULL : strfmt("/proc/self/fd/%d", patches->fd);
+	if (!err && !patches->path)
+		err = -ENOMEM;
+	return err;
 }
 
 int patches_new(struct patches **ret, const struct sideband_kernel *kernel,
 		const struct kcore *kcore)
 {
 	struct patches *patches = calloc(1, sizeof(*patches));
-	int r = 0;
+	int err = 0;
 
 	if (!patches)
 		return -ENOMEM;
@@ -314,20 +314,20 @@ int patches_new(struct patches **ret, const struct sideband_kernel *kernel,
 	if (kernel->nr_pokes) {
 		patches->sites = calloc(patches->nr_pokes, sizeof(*patches->sites));
 		patches->changes = calloc(patches->nr_pokes, sizeof(*patches->changes));
-		r = patches->sites && patches->changes ? 0 : -ENOMEM;
+		err = patches->sites && patches->changes ? 0 : -ENOMEM;
 	}
-	for (size_t i = 0; !r && i < patches->nr_pokes; i++) {
+	for (size_t i = 0; !err && i < patches->nr_pokes; i++) {
 		if (poke_changes_code(&patches->pokes[i]))
 			patches->sites[patches->nr++] = make_patch_site(&patches->pokes[i], kcore);
 	}
 	if (patches->nr) {
 		merge_patch_sites(patches);
 		list_site_changes(patches);
-		r = write_patched_code(patches, kcore);
+		err = write_patched_code(patches, kcore);
 	}
-	if (r) {
+	if (err) {
 		patches_free(patches);
-		return r;
+		return err;
 	}
 	*ret = patches;
 	return 0;

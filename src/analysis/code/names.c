@@ -16,7 +16,7 @@ struct names {
 	struct name **entries; /* 0 is the empty string */
 	uint32_t nr;
 	void *tree; /* of the entries, by text */
-	int r;
+	int err;
 };
 
 void names_free(struct names *names)
@@ -35,7 +35,7 @@ int names_new(struct names **ret)
 	if (!names)
 		return -ENOMEM;
 	names_add(names, "");
-	if (names->r) {
+	if (names->err) {
 		names_free(names);
 		return -ENOMEM;
 	}
@@ -80,7 +80,7 @@ uint32_t names_add(struct names *names, const char *s)
 	if (name && !array_grow(&names->entries, names->nr, sizeof(*names->entries)))
 		found = tsearch(name, &names->tree, compare_name_texts);
 	if (!found) {
-		names->r = -ENOMEM;
+		names->err = -ENOMEM;
 		return 0;
 	}
 	if (*found != name)
@@ -107,7 +107,7 @@ uint32_t names_count(const struct names *names)
 
 int names_error(const struct names *names)
 {
-	return names->r;
+	return names->err;
 }
 
 #define COLD ".cold"

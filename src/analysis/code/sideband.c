@@ -368,10 +368,10 @@ const struct sideband_lost *sideband_lost(const struct sideband *sb, size_t *nr)
 	return sb->lost;
 }
 
-static int explain_refusal(char **why, int r, const char *text)
+static int explain_refusal(char **why, int err, const char *text)
 {
 	*why = strdup(text);
-	return *why ? r : -ENOMEM;
+	return *why ? err : -ENOMEM;
 }
 
 /* Rejects files whose records are elsewhere, or missing. */
@@ -394,14 +394,14 @@ static int check_data_file(const struct perfdata_file *file, char **why)
 static int read_all_records(struct sideband *sb, char **why)
 {
 	struct perfdata_record record;
-	int r = check_data_file(sb->file, why);
+	int err = check_data_file(sb->file, why);
 
-	if (!r) {
-		r = perfdata_events_read(&sb->events, sb->file);
-		if (r == -EINVAL)
-			return explain_refusal(why, r, "its events are damaged");
+	if (!err) {
+		err = perfdata_events_read(&sb->events, sb->file);
+		if (err == -EINVAL)
+			return explain_refusal(why, err, "its events are damaged");
 	}
-	for (uint64_t at = sb->file->data.offset; !r && perfdata_next(sb->file, &at, &record);) {
+	for (uint64_t at = sb->file->data.offset; !err && perfdata_next(sb->file, &at, &record);) {
 		struct sideband_record taken = { .record = &record };
 
 		if (record.type == PERFDATA_RECORD_COMPRESSED ||
@@ -410,18 +410,18 @@ static int read_all_records(struct sideband *sb, char **why)
 					       "its records are compressed (perf record -z): perf "
 					       "script reads it");
 		if (record.type >= PERFDATA_RECORD_HEADER_ATTR) {
-			r = take_pt_record(sb, &record);
+			err = take_pt_record(sb, &record);
 			continue;
 		}
 		if (!perfdata_sample(&sb->events, &record, &taken.sample))
 			taken.sample = (struct perfdata_sample){ .pid = -1, .tid = -1, .cpu = -1 };
-		r = sideband_take_task(sb, &taken);
-		r = r ?: sideband_take_map(sb, &taken);
-		r = r ?: take_kernel_record(sb, &taken);
+		err = sideband_take_task(sb, &taken);
+		err = err ?: sideband_take_map(sb, &taken);
+		err = err ?: take_kernel_record(sb, &taken);
 	}
-	r = r ?: sideband_finish_maps(sb);
-	if (r)
-		return r;
+	err = err ?: sideband_finish_maps(sb);
+	if (err)
+		return err;
 	finish_pt_facts(sb);
 	sideband_finish_tasks(sb);
 	finish_kernel_records(sb);
@@ -431,16 +431,16 @@ static int read_all_records(struct sideband *sb, char **why)
 int sideband_new(struct sideband **ret, const struct perfdata_file *file, char **why)
 {
 	struct sideband *sb = calloc(1, sizeof(*sb));
-	int r = -ENOMEM;
+	int err = -ENOMEM;
 
 	*why = NULL;
 	if (sb) {
 		sb->file = file;
-		r = read_all_records(sb, why);
+		err = read_all_records(sb, why);
 	}
-	if (r) {
+	if (err) {
 		sideband_free(sb);
-		return *why ? r : explain_refusal(why, r, strerror(-r));
+		return *why ? err : explain_refusal(why, err, strerror(-err));
 	}
 	*ret = sb;
 	return 0;

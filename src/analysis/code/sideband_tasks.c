@@ -112,12 +112,13 @@ static int switch_task_in(struct sideband_cpu *cpu, uint64_t time, int32_t pid, 
 static int switch_task_out(struct sideband_cpu *cpu, const struct perfdata_sample *sample,
 			   int32_t pid, int32_t tid, uint64_t latest)
 {
-	int r = 0;
+	int err = 0;
 
 	if (!cpu->nr && sample->tid >= 0)
-		r = add_task_switch(cpu, (struct sideband_task){ 0, 0, sample->pid, sample->tid });
-	return r ? r
-		 : add_task_switch(cpu, (struct sideband_task){ sample->time, latest, pid, tid });
+		err = add_task_switch(cpu,
+				      (struct sideband_task){ 0, 0, sample->pid, sample->tid });
+	return err ? err
+		   : add_task_switch(cpu, (struct sideband_task){ sample->time, latest, pid, tid });
 }
 
 static int take_switch_record(struct sideband *sb, const struct sideband_record *taken)
@@ -246,21 +247,21 @@ int sideband_take_built(struct sideband *sb, const uint8_t *record)
 static int read_build_ids(struct sideband *sb)
 {
 	struct perfdata_section table;
-	int r = 0;
+	int err = 0;
 
 	if (perfdata_feature(sb->file, PERFDATA_FEATURE_BUILD_ID, &table))
 		return 0;
-	while (!r && table.size >= sizeof(struct perf_event_header)) {
+	while (!err && table.size >= sizeof(struct perf_event_header)) {
 		const uint8_t *record = sb->file->bytes + table.offset;
 		uint16_t size = sideband_u16(record, 6);
 
 		if (size < sizeof(struct perf_event_header) || size > table.size)
 			break;
-		r = sideband_take_built(sb, record);
+		err = sideband_take_built(sb, record);
 		table.offset += size;
 		table.size -= size;
 	}
-	return r;
+	return err;
 }
 
 static int compare_built(const void *a, const void *b)
@@ -351,10 +352,10 @@ static int compare_maps(const void *a, const void *b)
 int sideband_finish_maps(struct sideband *sb)
 {
 	size_t nr = sb->kernel_refs.nr;
-	int r = read_build_ids(sb);
+	int err = read_build_ids(sb);
 
-	if (r)
-		return r;
+	if (err)
+		return err;
 	if (sb->nr_built)
 		qsort(sb->built, sb->nr_built, sizeof(*sb->built), compare_built);
 	sideband_sort_refs(&sb->maps);
@@ -388,19 +389,19 @@ static int add_map_to_gaps(struct sideband_maps *maps, struct sideband_map map)
 {
 	uint64_t start = map.start;
 	size_t low = ARRAY_COUNT_BEFORE(maps->nr, i, maps->maps[i].end <= start);
-	int r = 0;
+	int err = 0;
 
-	for (; !r && start < map.end; low++) {
+	for (; !err && start < map.end; low++) {
 		bool is_last = low == maps->nr || maps->maps[low].start >= map.end;
 		uint64_t end = is_last ? map.end : maps->maps[low].start;
 
 		if (start < end)
-			r = insert_map_part(maps, low++, map, start, end);
+			err = insert_map_part(maps, low++, map, start, end);
 		if (is_last)
 			break;
 		start = maps->maps[low].end;
 	}
-	return r;
+	return err;
 }
 
 static bool is_mmap_record(const struct sideband_ref *ref)
@@ -415,13 +416,13 @@ static bool is_mmap_record(const struct sideband_ref *ref)
 static int collect_maps(const struct sideband *sb, const struct sideband_ref *ref,
 			struct sideband_maps *maps)
 {
-	int r = 0;
+	int err = 0;
 
-	while (ref && !r) {
+	while (ref && !err) {
 		const struct sideband_ref *older = ref > sb->maps.refs ? ref - 1 : NULL;
 
 		if (is_mmap_record(ref)) {
-			r = add_map_to_gaps(maps, read_map_record(sb, ref->record));
+			err = add_map_to_gaps(maps, read_map_record(sb, ref->record));
 			ref = older && older->key == ref->key ? older : NULL;
 			continue;
 		}
@@ -431,7 +432,7 @@ static int collect_maps(const struct sideband *sb, const struct sideband_ref *re
 		ref = sideband_last_ref(&sb->maps, (int32_t)sideband_u32(ref->record, FORK_PPID),
 					ref->time, ref->record);
 	}
-	return r;
+	return err;
 }
 
 int sideband_maps(const struct sideband *sb, int pid, uint64_t time, struct sideband_maps *ret)
@@ -439,14 +440,14 @@ int sideband_maps(const struct sideband *sb, int pid, uint64_t time, struct side
 	size_t next = sideband_refs_until(&sb->maps, pid, time, NULL);
 	const struct sideband_ref *ref = next ? &sb->maps.refs[next - 1] : NULL;
 	struct sideband_maps maps = { .until = UINT64_MAX };
-	int r;
+	int err;
 
 	if (ref && ref->key == pid) {
 		maps.from = ref->time;
-		r = collect_maps(sb, ref, &maps);
-		if (r) {
+		err = collect_maps(sb, ref, &maps);
+		if (err) {
 			sideband_maps_release(&maps);
-			return r;
+			return err;
 		}
 	}
 	if (next < sb->maps.nr && sb->maps.refs[next].key == pid)

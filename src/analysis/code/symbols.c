@@ -40,10 +40,10 @@ int symbols_add(struct symbols *symbols, const struct symbols_entry *entry, cons
 		size_t length)
 {
 	struct symbols_entry *added;
-	int r = symbols_make_room(symbols, length);
+	int err = symbols_make_room(symbols, length);
 
-	if (r)
-		return r;
+	if (err)
+		return err;
 	added = &symbols->entries[symbols->nr];
 	*added = *entry;
 	added->name = (uint32_t)symbols->text_size;
@@ -97,15 +97,15 @@ static bool is_better_symbol(const struct symbols *symbols, const struct symbols
 	const char *name = plain ?: symbols_name(symbols, one);
 	const char *other_name = other_plain ?: symbols_name(symbols, other);
 	size_t length = strlen(name), other_length = strlen(other_name);
-	int r = compare_properties(one->end != one->start, other->end != other->start);
+	int err = compare_properties(one->end != one->start, other->end != other->start);
 
-	r = r ?: compare_properties(one->binding != STB_WEAK, other->binding != STB_WEAK);
-	r = r ?: compare_properties(one->binding == STB_GLOBAL, other->binding == STB_GLOBAL);
-	if (r)
-		return r > 0;
-	r = (int)strspn(name, "_") - (int)strspn(other_name, "_");
-	if (r)
-		return r > 0;
+	err = err ?: compare_properties(one->binding != STB_WEAK, other->binding != STB_WEAK);
+	err = err ?: compare_properties(one->binding == STB_GLOBAL, other->binding == STB_GLOBAL);
+	if (err)
+		return err > 0;
+	err = (int)strspn(name, "_") - (int)strspn(other_name, "_");
+	if (err)
+		return err > 0;
 	if (length != other_length)
 		return other_length > length;
 	return !strncmp(name, "SyS", 3) || !strncmp(name, "compat_SyS", 10);
@@ -241,23 +241,23 @@ int symbols_of_kallsyms(struct symbols *symbols, int fd)
 	_cleanup_fclose_ FILE *file = own < 0 ? NULL : fdopen(own, "r");
 	char line[LINE_MAX_SIZE];
 	bool is_rest = false;
-	int r = 0;
+	int err = 0;
 
 	if (!file)
 		return -errno;
 	own = -1;
-	while (!r && fgets(line, sizeof(line), file)) {
+	while (!err && fgets(line, sizeof(line), file)) {
 		bool is_end = strchr(line, '\n') || feof(file);
 
 		if (is_end && !is_rest)
-			r = add_kallsyms_line(symbols, line);
+			err = add_kallsyms_line(symbols, line);
 		is_rest = !is_end;
 	}
-	if (!r && ferror(file))
-		r = -EIO;
-	if (r)
+	if (!err && ferror(file))
+		err = -EIO;
+	if (err)
 		symbols_release(symbols);
 	else
 		symbols_finish(symbols);
-	return r;
+	return err;
 }

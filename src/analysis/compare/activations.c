@@ -137,17 +137,17 @@ static int add_normal_activation(struct search *search, const struct activation 
 	const struct facts *facts = search->facts;
 	struct activations *to = search->to;
 	uint64_t threshold = facts->spike.threshold_ns ?: facts->spike.latency_ns;
-	int r;
+	int err;
 
 	if (activation->end > facts->spike.expected_ns ||
 	    activation->begin <= search->spans->begin ||
 	    activation->end - activation->begin >= threshold ||
 	    is_activation_lost(search->spans, activation))
 		return 0;
-	r = array_grow(&to->array, to->nr, sizeof(*to->array));
-	if (!r)
+	err = array_grow(&to->array, to->nr, sizeof(*to->array));
+	if (!err)
 		to->array[to->nr++] = *activation;
-	return r;
+	return err;
 }
 
 static int add_timer_activation(struct search *search, uint32_t span)
@@ -189,44 +189,44 @@ static int find_timer_activations(struct search *search)
 	const struct facts *facts = search->facts;
 	const struct lane *code = &search->spans->lanes[LANE_CODE];
 	uint32_t function = names_add(search->spans->names, facts->function);
-	int r = names_error(search->spans->names);
+	int err = names_error(search->spans->names);
 
 	if (facts_is_thread(facts) && !search->to->thread)
-		return r;
-	for (uint32_t i = 0; i < code->nr && code->spans[i].begin < facts->spike.expected_ns && !r;
-	     i++) {
+		return err;
+	for (uint32_t i = 0;
+	     i < code->nr && code->spans[i].begin < facts->spike.expected_ns && !err; i++) {
 		if (is_function_call(&code->spans[i], function))
-			r = add_timer_activation(search, i);
+			err = add_timer_activation(search, i);
 	}
-	return r;
+	return err;
 }
 
 static int add_span_mark(struct marks *marks, uint64_t at, uint64_t thread, bool is_exit)
 {
-	int r = array_grow(&marks->array, marks->nr, sizeof(*marks->array));
+	int err = array_grow(&marks->array, marks->nr, sizeof(*marks->array));
 
-	if (!r)
+	if (!err)
 		marks->array[marks->nr++] = (struct mark){ at, thread, is_exit };
-	return r;
+	return err;
 }
 
 int span_marks_read(struct marks *marks, const struct watched *watched,
 		    struct tracepoints *tracepoints, int cpu)
 {
 	struct tracepoint_event event;
-	int r = 0;
+	int err = 0;
 
-	while (!r && tracepoints_next(tracepoints, &event)) {
+	while (!err && tracepoints_next(tracepoints, &event)) {
 		uint64_t thread = watched->by_thread ? (uint64_t)event.tid : 0;
 
 		if (event.cpu != cpu)
 			continue;
 		if (!strcmp(event.kind->name, watched->exit.event))
-			r = add_span_mark(marks, event.time, thread, true);
-		if (!r && !strcmp(event.kind->name, watched->entry.event))
-			r = add_span_mark(marks, event.time, thread, false);
+			err = add_span_mark(marks, event.time, thread, true);
+		if (!err && !strcmp(event.kind->name, watched->entry.event))
+			err = add_span_mark(marks, event.time, thread, false);
 	}
-	return r;
+	return err;
 }
 
 static bool is_function_of_end(const struct spans *spans, const struct span_end *end, uint32_t span)
@@ -246,9 +246,9 @@ static int find_marks_of_end(struct marks *marks, const struct watched *watched,
 			     const struct spans *spans, const struct span_end *end)
 {
 	const struct lane *code = &spans->lanes[LANE_CODE], *tasks = &spans->lanes[LANE_TASKS];
-	int r = 0;
+	int err = 0;
 
-	for (uint32_t i = 0; i < code->nr && !r; i++) {
+	for (uint32_t i = 0; i < code->nr && !err; i++) {
 		uint64_t at = end->at_return ? code->spans[i].end : code->spans[i].begin,
 			 thread = 0;
 		uint32_t turn, outer = code->spans[i].parent;
@@ -272,9 +272,9 @@ static int find_marks_of_end(struct marks *marks, const struct watched *watched,
 				continue;
 			thread = watched->by_thread ? task->name : 0;
 		}
-		r = add_span_mark(marks, at, thread, end == &watched->exit);
+		err = add_span_mark(marks, at, thread, end == &watched->exit);
 	}
-	return r;
+	return err;
 }
 
 static int compare_marks(const void *a, const void *b)
@@ -286,13 +286,13 @@ static int compare_marks(const void *a, const void *b)
 
 int span_marks_find(struct marks *marks, const struct watched *watched, const struct spans *spans)
 {
-	int r = find_marks_of_end(marks, watched, spans, &watched->entry);
+	int err = find_marks_of_end(marks, watched, spans, &watched->entry);
 
-	if (!r)
-		r = find_marks_of_end(marks, watched, spans, &watched->exit);
+	if (!err)
+		err = find_marks_of_end(marks, watched, spans, &watched->exit);
 	if (marks->nr)
 		qsort(marks->array, marks->nr, sizeof(*marks->array), compare_marks);
-	return r;
+	return err;
 }
 
 /* Like the trigger: an entry in an open span restarts it. */
@@ -301,9 +301,9 @@ static int add_span_activations(struct search *search, const struct marks *marks
 	struct {
 		uint64_t thread, began; /* 0: none */
 	} open[OPEN_MAX] = {};
-	int r = 0;
+	int err = 0;
 
-	for (size_t i = 0; i < marks->nr && !r; i++) {
+	for (size_t i = 0; i < marks->nr && !err; i++) {
 		const struct mark *mark = &marks->array[i];
 		size_t of = mark->thread % OPEN_MAX;
 		struct activation activation = { .begin = open[of].began, .end = mark->at };
@@ -313,10 +313,10 @@ static int add_span_activations(struct search *search, const struct marks *marks
 			open[of].began = mark->at;
 		} else if (open[of].began && open[of].thread == mark->thread) {
 			open[of].began = 0;
-			r = add_normal_activation(search, &activation);
+			err = add_normal_activation(search, &activation);
 		}
 	}
-	return r;
+	return err;
 }
 
 int activations_find_normal(struct activations *activations, const struct account *account,
@@ -324,20 +324,20 @@ int activations_find_normal(struct activations *activations, const struct accoun
 {
 	struct search search = { activations, account->spans, &account->facts, watched };
 	struct marks found = {};
-	int r;
+	int err;
 
 	if (!watched->span)
-		r = find_timer_activations(&search);
+		err = find_timer_activations(&search);
 	else if (watched->marks.nr)
-		r = add_span_activations(&search, &watched->marks);
+		err = add_span_activations(&search, &watched->marks);
 	else
-		r = span_marks_find(&found, watched, search.spans)
-			    ?: add_span_activations(&search, &found);
+		err = span_marks_find(&found, watched, search.spans)
+			      ?: add_span_activations(&search, &found);
 	free(found.array);
 	if (activations->nr > max) {
 		memmove(activations->array, activations->array + activations->nr - max,
 			max * sizeof(*activations->array));
 		activations->nr = max;
 	}
-	return r;
+	return err;
 }

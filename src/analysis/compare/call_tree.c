@@ -42,7 +42,7 @@ static int call_tree_find_node(struct call_tree *tree, uint32_t parent, const ch
 			       uint8_t kind, uint32_t *node)
 {
 	uint32_t number = names_add(tree->names, name), *link = &tree->nodes[parent].child;
-	int r = names_error(tree->names);
+	int err = names_error(tree->names);
 
 	for (; (*node = *link); link = &tree->nodes[*node].next) {
 		struct call_node *found = &tree->nodes[*node];
@@ -52,12 +52,12 @@ static int call_tree_find_node(struct call_tree *tree, uint32_t parent, const ch
 		*link = found->next;
 		found->next = tree->nodes[parent].child;
 		tree->nodes[parent].child = *node;
-		return r;
+		return err;
 	}
-	if (!r)
-		r = array_grow(&tree->nodes, tree->nr, sizeof(*tree->nodes));
-	if (r)
-		return r;
+	if (!err)
+		err = array_grow(&tree->nodes, tree->nr, sizeof(*tree->nodes));
+	if (err)
+		return err;
 	*node = tree->nr++;
 	tree->nodes[*node] = (struct call_node){
 		.parent = parent, .next = tree->nodes[parent].child, .name = number, .kind = kind
@@ -139,13 +139,13 @@ static int walk_leave_out_of_task(struct walk *walk, const struct span *span)
 	uint32_t turn = lane_innermost_at(walk->tasks,
 					  span->begin < walk->begin ? walk->begin : span->begin);
 	uint32_t node;
-	int r;
+	int err;
 
 	if (turn == SPAN_NONE)
 		return 0;
-	r = walk_task_node(walk, turn, &node);
-	if (r)
-		return r;
+	err = walk_task_node(walk, turn, &node);
+	if (err)
+		return err;
 	subtract_time(&walk->tree->nodes[node].self_ns, ns);
 	subtract_time(&walk->tree->nodes[node].total_ns, ns);
 	return 0;
@@ -154,10 +154,10 @@ static int walk_leave_out_of_task(struct walk *walk, const struct span *span)
 static int walk_add_code_span(struct walk *walk, uint32_t i)
 {
 	const struct span *span = &walk->code->spans[i];
-	int r = walk_code_node(walk, i);
+	int err = walk_code_node(walk, i);
 
-	if (r)
-		return r;
+	if (err)
+		return err;
 	walk_enter_node(walk, walk->tree->of[i], span);
 	if (span->parent != SPAN_NONE)
 		walk_leave_out(walk, span);
@@ -170,30 +170,30 @@ static int walk_add_tasks(struct walk *walk)
 {
 	const struct lane *tasks = walk->tasks;
 	uint32_t i = lane_innermost_at(tasks, walk->begin), node;
-	int r = 0;
+	int err = 0;
 
 	if (i == SPAN_NONE)
 		i = (uint32_t)ARRAY_COUNT_BEFORE(tasks->nr, n, tasks->spans[n].begin < walk->begin);
-	for (; i < tasks->nr && tasks->spans[i].begin < walk->end && !r; i++) {
-		r = walk_task_node(walk, i, &node);
-		if (!r)
+	for (; i < tasks->nr && tasks->spans[i].begin < walk->end && !err; i++) {
+		err = walk_task_node(walk, i, &node);
+		if (!err)
 			walk_enter_node(walk, node, &tasks->spans[i]);
 	}
-	return r;
+	return err;
 }
 
 /* What was called before, outermost first. */
 static int walk_add_open_spans(struct walk *walk)
 {
 	uint32_t open[DEPTH_MAX], nr = 0;
-	int r = 0;
+	int err = 0;
 
 	for (uint32_t i = lane_innermost_at(walk->code, walk->begin);
 	     i != SPAN_NONE && nr < DEPTH_MAX; i = walk->code->spans[i].parent)
 		open[nr++] = i;
-	while (nr && !r)
-		r = walk_add_code_span(walk, open[--nr]);
-	return r;
+	while (nr && !err)
+		err = walk_add_code_span(walk, open[--nr]);
+	return err;
 }
 
 int call_tree_add(struct call_tree *tree, uint64_t begin, uint64_t end)
@@ -201,17 +201,17 @@ int call_tree_add(struct call_tree *tree, uint64_t begin, uint64_t end)
 	const struct lane *code = &tree->spans->lanes[LANE_CODE];
 	struct walk walk = { tree, code, &tree->spans->lanes[LANE_TASKS], begin, end };
 	uint32_t i = (uint32_t)ARRAY_COUNT_BEFORE(code->nr, n, code->spans[n].begin <= begin);
-	int r = 0;
+	int err = 0;
 
 	for (uint32_t node = 0; node < tree->nr; node++) {
 		tree->nodes[node].count = 0;
 		tree->nodes[node].self_ns = tree->nodes[node].total_ns = 0;
 	}
 	if (!tree->spans->has_functions)
-		r = walk_add_tasks(&walk);
-	if (!r)
-		r = walk_add_open_spans(&walk);
-	for (; i < code->nr && code->spans[i].begin < end && !r; i++)
-		r = walk_add_code_span(&walk, i);
-	return r;
+		err = walk_add_tasks(&walk);
+	if (!err)
+		err = walk_add_open_spans(&walk);
+	for (; i < code->nr && code->spans[i].begin < end && !err; i++)
+		err = walk_add_code_span(&walk, i);
+	return err;
 }

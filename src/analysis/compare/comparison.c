@@ -85,19 +85,19 @@ static int comparison_make_steps(struct comparison *comparison)
 
 static int add_tree_samples(struct samples_of *samples, const struct call_tree *tree)
 {
-	int r = 0;
+	int err = 0;
 
-	for (uint32_t i = 1; i < tree->nr && !r; i++) {
+	for (uint32_t i = 1; i < tree->nr && !err; i++) {
 		const struct call_node *node = &tree->nodes[i];
 
 		if (!node->count)
 			continue;
-		r = array_grow(&samples->array, samples->nr, sizeof(*samples->array));
-		if (!r)
+		err = array_grow(&samples->array, samples->nr, sizeof(*samples->array));
+		if (!err)
 			samples->array[samples->nr++] =
 				(struct sample){ i, node->self_ns, node->total_ns };
 	}
-	return r;
+	return err;
 }
 
 static int compare_samples(const void *a, const void *b)
@@ -158,24 +158,24 @@ static int comparison_make_tree(struct comparison *comparison, struct call_tree 
 	const struct activation *late = &activations->late;
 	const struct spans *here = comparison->here.spans;
 	struct samples_of samples = {};
-	int r = call_tree_init(tree, here->names, by_name);
+	int err = call_tree_init(tree, here->names, by_name);
 
-	if (!r)
-		r = call_tree_use(tree, comparison->against ? comparison->there.spans : here);
-	for (size_t i = 0; i < activations->nr && !r; i++) {
-		r = call_tree_add(tree, activations->array[i].begin, activations->array[i].end);
-		if (!r)
-			r = add_tree_samples(&samples, tree);
+	if (!err)
+		err = call_tree_use(tree, comparison->against ? comparison->there.spans : here);
+	for (size_t i = 0; i < activations->nr && !err; i++) {
+		err = call_tree_add(tree, activations->array[i].begin, activations->array[i].end);
+		if (!err)
+			err = add_tree_samples(&samples, tree);
 	}
-	if (!r && comparison->against)
-		r = call_tree_use(tree, here);
+	if (!err && comparison->against)
+		err = call_tree_use(tree, here);
 	/* The late activation is the last. */
-	if (!r)
-		r = call_tree_add(tree, late->begin, late->end);
-	if (!r)
+	if (!err)
+		err = call_tree_add(tree, late->begin, late->end);
+	if (!err)
 		*nodes = make_compared_nodes(tree, &samples, activations->nr);
 	free(samples.array);
-	return r ?: *nodes ? 0 : -ENOMEM;
+	return err ?: *nodes ? 0 : -ENOMEM;
 }
 
 static uint64_t difference_of(const struct compared_node *node)
@@ -233,10 +233,10 @@ static void comparison_find_most(struct comparison *comparison)
 static int find_reference(struct activations *activations, const struct account *there)
 {
 	struct activations theirs;
-	int r = activations_find_late(&theirs, there);
+	int err = activations_find_late(&theirs, there);
 
 	activations->array = malloc(sizeof(*activations->array));
-	if (r || !activations->array)
+	if (err || !activations->array)
 		return -ENOMEM;
 	activations->array[activations->nr++] = theirs.late;
 	return 0;
@@ -246,23 +246,24 @@ int comparison_make(struct comparison *comparison, const struct watched *watched
 {
 	struct activations *activations = &comparison->activations;
 	const struct account *here = &comparison->here;
-	int r = activations_find_late(activations, here);
+	int err = activations_find_late(activations, here);
 
 	comparison->against = !watched;
 	comparison->same_timer = watched && watched->period_ns;
-	if (!r)
-		r = watched ? activations_find_normal(activations, here, watched, max)
-			    : find_reference(activations, &comparison->there);
-	if (r || !comparison_is_enough(comparison))
-		return r;
-	r = comparison_make_steps(comparison);
-	if (!r)
-		r = comparison_make_tree(comparison, &comparison->tree, false, &comparison->nodes);
-	if (!r)
-		r = comparison_make_tree(comparison, &comparison->functions, true,
-					 &comparison->differences);
-	if (r)
-		return r;
+	if (!err)
+		err = watched ? activations_find_normal(activations, here, watched, max)
+			      : find_reference(activations, &comparison->there);
+	if (err || !comparison_is_enough(comparison))
+		return err;
+	err = comparison_make_steps(comparison);
+	if (!err)
+		err = comparison_make_tree(comparison, &comparison->tree, false,
+					   &comparison->nodes);
+	if (!err)
+		err = comparison_make_tree(comparison, &comparison->functions, true,
+					   &comparison->differences);
+	if (err)
+		return err;
 	sort_differences(comparison);
 	if (comparison->more_ns)
 		comparison_find_most(comparison);

@@ -69,12 +69,12 @@ static int read_span_marks(struct load *load)
 {
 	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
 	const struct sample_window window = { .end = load->capture.facts.spike.time_ns };
-	int r = tracepoints_open(&tracepoints, load->data, &window, load->why);
+	int err = tracepoints_open(&tracepoints, load->data, &window, load->why);
 
-	if (!r)
-		r = span_marks_read(&load->watched.marks, &load->watched, tracepoints,
-				    load->capture.facts.spike.cpu);
-	return r ? capture_failure(load->hooks, load->want->folder, r, load->why) : 0;
+	if (!err)
+		err = span_marks_read(&load->watched.marks, &load->watched, tracepoints,
+				      load->capture.facts.spike.cpu);
+	return err ? capture_failure(load->hooks, load->want->folder, err, load->why) : 0;
 }
 
 /* Its entry and exit are functions of Intel PT's trace, or recorded events. */
@@ -145,17 +145,17 @@ static int load_activations(struct load *load, struct comparison *comparison)
 	quiet.progress = NULL;
 	for (;;) {
 		_cleanup_free_ char *hidden = NULL;
-		int r = account_load(&comparison->here, &quiet, want->folder, &window, &hidden);
+		int err = account_load(&comparison->here, &quiet, want->folder, &window, &hidden);
 
-		if (r == -E2BIG && window.window_ns / 2 > load->capture.facts.spike.latency_ns) {
+		if (err == -E2BIG && window.window_ns / 2 > load->capture.facts.spike.latency_ns) {
 			window.window_ns /= 2;
 			is_most = true;
 			continue;
 		}
-		if (!r)
-			r = comparison_make(comparison, &load->watched, want->activations);
-		if (r)
-			return capture_failure(load->hooks, want->folder, r, load->why);
+		if (!err)
+			err = comparison_make(comparison, &load->watched, want->activations);
+		if (err)
+			return capture_failure(load->hooks, want->folder, err, load->why);
 		if (is_most || comparison->activations.nr >= want->activations ||
 		    window.window_ns >= spike_ns ||
 		    /* The trace begins within the window. */
@@ -169,15 +169,15 @@ static int load_activations(struct load *load, struct comparison *comparison)
 
 static int compare_with_normal(struct load *load, struct comparison *comparison)
 {
-	int r = load_activations(load, comparison);
+	int err = load_activations(load, comparison);
 
 	/* The workload armed other timers with the same function, or somebody else did. */
-	if (!r && !comparison_is_enough(comparison) && load->watched.period_ns) {
+	if (!err && !comparison_is_enough(comparison) && load->watched.period_ns) {
 		comparison_release(comparison);
 		load->watched.period_ns = 0;
-		r = load_activations(load, comparison);
+		err = load_activations(load, comparison);
 	}
-	return r;
+	return err;
 }
 
 static int compare_with_other(struct comparison *comparison, const struct analysis_hooks *hooks,
@@ -185,12 +185,12 @@ static int compare_with_other(struct comparison *comparison, const struct analys
 {
 	const struct account_want both = { .symfs = want->symfs };
 	const struct facts *here = &comparison->here.facts, *there = &comparison->there.facts;
-	int r = account_load(&comparison->here, hooks, want->folder, &both, why);
+	int err = account_load(&comparison->here, hooks, want->folder, &both, why);
 
-	if (!r)
-		r = account_load(&comparison->there, hooks, want->against, &both, why);
-	if (r)
-		return r;
+	if (!err)
+		err = account_load(&comparison->there, hooks, want->against, &both, why);
+	if (err)
+		return err;
 	for (int i = 0; i < 2; i++) {
 		const struct facts *facts = i ? there : here;
 
@@ -204,8 +204,8 @@ static int compare_with_other(struct comparison *comparison, const struct analys
 	if (here->recorder != there->recorder)
 		return failure_explain(why, -EXDEV, "--against '%s': not the same recorder as '%s'",
 				       want->against, want->folder);
-	r = comparison_make(comparison, NULL, 0);
-	return r ? capture_failure(hooks, want->folder, r, why) : 0;
+	err = comparison_make(comparison, NULL, 0);
+	return err ? capture_failure(hooks, want->folder, err, why) : 0;
 }
 
 int comparison_load(struct comparison *comparison, const struct analysis_hooks *hooks,
@@ -214,19 +214,19 @@ int comparison_load(struct comparison *comparison, const struct analysis_hooks *
 	struct load load = { .hooks = hooks, .why = why, .want = want };
 	_cleanup_free_ char *data = NULL;
 	struct unchanged unchanged;
-	int r;
+	int err;
 
 	*comparison = (struct comparison){ 0 };
 	if (want->against)
 		return compare_with_other(comparison, hooks, want, why);
 	unchanged_begin_check(&unchanged, hooks, want->folder);
-	r = capture_trace_find(hooks, want->folder, &load.capture, &data, why);
+	err = capture_trace_find(hooks, want->folder, &load.capture, &data, why);
 	load.data = data;
-	if (!r)
-		r = find_watched_timer(&load);
-	if (!r)
-		r = compare_with_normal(&load, comparison);
+	if (!err)
+		err = find_watched_timer(&load);
+	if (!err)
+		err = compare_with_normal(&load, comparison);
 	free(load.watched.marks.array);
 	capture_file_close(&load.capture);
-	return unchanged_end_check(&unchanged, r, why);
+	return unchanged_end_check(&unchanged, err, why);
 }

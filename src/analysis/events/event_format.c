@@ -60,15 +60,15 @@ static int read_system_formats(struct tracing_data *data, struct perfdata_cursor
 			       const char *system)
 {
 	uint64_t nr = perfdata_take_u32(reader);
-	int r = 0;
+	int err = 0;
 
-	for (uint64_t i = 0; i < nr && !r && !reader->short_of; i++) {
+	for (uint64_t i = 0; i < nr && !err && !reader->short_of; i++) {
 		struct perfdata_bytes text = perfdata_take(reader, perfdata_take_u64(reader));
 
 		if (text.data)
-			r = add_event_format(data, system, text);
+			err = add_event_format(data, system, text);
 	}
-	return r;
+	return err;
 }
 
 static int read_tracing_header(struct tracing_data *data, struct perfdata_cursor *reader)
@@ -105,26 +105,26 @@ int tracing_data_read(struct tracing_data *ret, const struct perfdata_file *file
 	struct perfdata_section section;
 	struct perfdata_cursor reader;
 	uint64_t nr = 0;
-	int r = perfdata_feature(file, PERFDATA_FEATURE_TRACING_DATA, &section);
+	int err = perfdata_feature(file, PERFDATA_FEATURE_TRACING_DATA, &section);
 
-	if (r)
-		return r;
+	if (err)
+		return err;
 	reader = (struct perfdata_cursor){ file->bytes + section.offset, section.size, false };
-	r = read_tracing_header(&data, &reader);
-	if (!r) {
-		r = read_system_formats(&data, &reader, "ftrace");
+	err = read_tracing_header(&data, &reader);
+	if (!err) {
+		err = read_system_formats(&data, &reader, "ftrace");
 		nr = perfdata_take_u32(&reader);
 	}
-	for (uint64_t i = 0; i < nr && !r && !reader.short_of; i++)
-		r = read_system_formats(&data, &reader, take_tracing_string(&reader));
+	for (uint64_t i = 0; i < nr && !err && !reader.short_of; i++)
+		err = read_system_formats(&data, &reader, take_tracing_string(&reader));
 	/* The kernel's symbols and strings, for print formats. */
 	perfdata_take(&reader, perfdata_take_u32(&reader));
 	perfdata_take(&reader, perfdata_take_u32(&reader));
-	if (!r && reader.short_of)
-		r = -EINVAL;
-	if (r) {
+	if (!err && reader.short_of)
+		err = -EINVAL;
+	if (err) {
 		tracing_data_release(&data);
-		return r;
+		return err;
 	}
 	if (data.nr)
 		qsort(data.formats, data.nr, sizeof(*data.formats), compare_format_ids);
@@ -282,14 +282,14 @@ int event_format_new(struct event_format **ret, const struct tracing_data *data,
 	const char *bytes = (const char *)text->text.data;
 	size_t head = find_print_format(&text->text);
 	_cleanup_free_ char *copy = NULL;
-	int r = -ENOMEM;
+	int err = -ENOMEM;
 
 	if (!format)
-		return r;
+		return err;
 	/* Otherwise libtraceevent prints warnings on stderr. */
 	tep_set_loglevel(TEP_LOG_NONE);
 	if (!head || !has_plain_layout(bytes, head)) {
-		r = -EINVAL;
+		err = -EINVAL;
 		goto fail;
 	}
 	/* libtraceevent trusts print formats, which nobody needs: it gets an empty one. */
@@ -299,13 +299,13 @@ int event_format_new(struct event_format **ret, const struct tracing_data *data,
 		goto fail;
 	tep_set_long_size(format->tep, data->long_size);
 	tep_set_page_size(format->tep, 4096);
-	r = tep_parse_event(format->tep, copy, strlen(copy), text->system);
-	if (r) {
-		r = r == TEP_ERRNO__MEM_ALLOC_FAILED ? -ENOMEM : -EINVAL;
+	err = tep_parse_event(format->tep, copy, strlen(copy), text->system);
+	if (err) {
+		err = err == TEP_ERRNO__MEM_ALLOC_FAILED ? -ENOMEM : -EINVAL;
 		goto fail;
 	}
 	format->event = tep_get_first_event(format->tep);
-	r = -EINVAL;
+	err = -EINVAL;
 	if (!format->event || format->event->flags & TEP_EVENT_FL_FAILED || !format->event->name ||
 	    format->event->id < 0 || (uint64_t)format->event->id != text->id ||
 	    !fields_are_possible(format->event))
@@ -314,7 +314,7 @@ int event_format_new(struct event_format **ret, const struct tracing_data *data,
 	return 0;
 fail:
 	event_format_free(format);
-	return r;
+	return err;
 }
 
 const char *event_format_name(const struct event_format *format)

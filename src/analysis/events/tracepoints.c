@@ -59,15 +59,15 @@ static int read_event_kind(struct tracepoints *tracepoints, size_t i)
 	const struct perfdata_kind *event = &tracepoints->events.kinds[i];
 	struct tracepoint_kind *kind = &tracepoints->kinds[i];
 	const struct tracing_format *text = NULL;
-	int r = 0;
+	int err = 0;
 
 	kind->clock_ns = sample_clock_period(&event->attr);
 	if (event->attr.type == PERF_TYPE_TRACEPOINT)
 		text = tracing_data_find(&tracepoints->data, event->attr.config);
 	if (text)
-		r = event_format_new(&kind->format, &tracepoints->data, text);
-	if (r && r != -EINVAL)
-		return r;
+		err = event_format_new(&kind->format, &tracepoints->data, text);
+	if (err && err != -EINVAL)
+		return err;
 	/* The name in the format, which matches its fields. */
 	kind->name = kind->format ? strfmt("%s:%s", text->system, event_format_name(kind->format))
 				  : strdup(event->name ?: "unknown");
@@ -121,29 +121,29 @@ static int read_tracepoints(struct tracepoints *tracepoints, const struct sample
 			    struct tracepoints **ret, char **why)
 {
 	const char *text = "the table of its events is damaged";
-	int r = perfdata_events_read(&tracepoints->events, tracepoints->file);
+	int err = perfdata_events_read(&tracepoints->events, tracepoints->file);
 
-	if (!r) {
+	if (!err) {
 		text = "the formats of its tracepoints are damaged";
-		r = tracing_data_read(&tracepoints->data, tracepoints->file);
-		if (r == -ENOENT)
-			r = 0;
+		err = tracing_data_read(&tracepoints->data, tracepoints->file);
+		if (err == -ENOENT)
+			err = 0;
 	}
-	if (!r) {
+	if (!err) {
 		tracepoints->kinds =
 			calloc(tracepoints->events.nr + 1, sizeof(*tracepoints->kinds));
-		r = tracepoints->kinds ? 0 : -ENOMEM;
+		err = tracepoints->kinds ? 0 : -ENOMEM;
 	}
-	for (size_t i = 0; i < tracepoints->events.nr && !r; i++)
-		r = read_event_kind(tracepoints, i);
-	r = r ?: find_window_samples(tracepoints, window);
-	if (!r) {
+	for (size_t i = 0; i < tracepoints->events.nr && !err; i++)
+		err = read_event_kind(tracepoints, i);
+	err = err ?: find_window_samples(tracepoints, window);
+	if (!err) {
 		*ret = tracepoints;
 		return 0;
 	}
 	tracepoints_free(tracepoints);
-	*why = strdup(r == -EINVAL ? text : strerror(-r));
-	return r;
+	*why = strdup(err == -EINVAL ? text : strerror(-err));
+	return err;
 }
 
 int tracepoints_new(struct tracepoints **ret, const struct perfdata_file *file,
@@ -207,12 +207,12 @@ int tracepoints_open(struct tracepoints **ret, const char *folder,
 		     const struct sample_window *window, char **why)
 {
 	struct tracepoints *tracepoints = calloc(1, sizeof(*tracepoints));
-	int r = tracepoints ? map_folder_data(tracepoints, folder) : -ENOMEM;
+	int err = tracepoints ? map_folder_data(tracepoints, folder) : -ENOMEM;
 
-	if (r) {
+	if (err) {
 		tracepoints_free(tracepoints);
-		*why = strdup(r == -EINVAL ? "it is not a file of perf" : strerror(-r));
-		return r;
+		*why = strdup(err == -EINVAL ? "it is not a file of perf" : strerror(-err));
+		return err;
 	}
 	tracepoints->file = &tracepoints->own;
 	return read_tracepoints(tracepoints, window, ret, why);

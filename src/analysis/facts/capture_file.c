@@ -191,7 +191,7 @@ static int set_capture_facts(struct capture_file *file, char **why)
 	const struct perf_poke_capture *capture = file->capture;
 	const char *freeze = capture_file_text(file, "recorder.freeze");
 	struct facts *facts = &file->facts;
-	int r;
+	int err;
 
 	facts->recorder = capture_recorder_kind(capture->recorder);
 	if (!facts->recorder)
@@ -206,11 +206,11 @@ static int set_capture_facts(struct capture_file *file, char **why)
 		.events = capture->events,
 		.lost = capture->lost,
 	};
-	r = set_trace_clock(facts, file, why);
-	if (!r)
-		r = set_spike_times(facts, why);
-	if (r)
-		return r;
+	err = set_trace_clock(facts, file, why);
+	if (!err)
+		err = set_spike_times(facts, why);
+	if (err)
+		return err;
 	/* Neither for pokes nor for spikes that involve two CPUs. */
 	if (facts_is_pt(facts) && facts->spike.cpu >= 0 &&
 	    facts->spike.ran_cpu == facts->spike.cpu) {
@@ -231,23 +231,23 @@ static int set_capture_facts(struct capture_file *file, char **why)
 }
 
 /* The library's message, which begins with the file name. */
-static int explain_open_error(const char *folder, int r, char **why)
+static int explain_open_error(const char *folder, int err, char **why)
 {
 	const char *said = perf_poke__last_error();
 	size_t name = strlen(folder) + strlen("/" CAPTURE_FILE_NAME ": ");
 
-	return r == -EINVAL || r == -ENOTSUP
-		       ? say_why(why, r, "%s", name < strlen(said) ? said + name : said)
-		       : r;
+	return err == -EINVAL || err == -ENOTSUP
+		       ? say_why(why, err, "%s", name < strlen(said) ? said + name : said)
+		       : err;
 }
 
 int capture_file_open(struct capture_file *file, const char *folder, char **why)
 {
-	int r;
+	int err;
 
 	*file = (struct capture_file){ 0 };
-	r = perf_poke__capture_open(&file->capture, folder);
-	return r ? explain_open_error(folder, r, why) : set_capture_facts(file, why);
+	err = perf_poke__capture_open(&file->capture, folder);
+	return err ? explain_open_error(folder, err, why) : set_capture_facts(file, why);
 }
 
 void capture_file_close(struct capture_file *file)

@@ -29,7 +29,7 @@ const char *hooks_error_text(const struct analysis_hooks *hooks, int err)
 	return err == -ENOMEM && hooks->no_memory ? hooks->no_memory : strerror(-err);
 }
 
-int failure_explain(char **why, int r, const char *format, ...)
+int failure_explain(char **why, int err, const char *format, ...)
 {
 	char *text;
 	va_list args;
@@ -40,18 +40,19 @@ int failure_explain(char **why, int r, const char *format, ...)
 	va_end(args);
 	free(*why);
 	*why = text;
-	return r;
+	return err;
 }
 
-int capture_failure(const struct analysis_hooks *hooks, const char *folder, int r, char **why)
+int capture_failure(const struct analysis_hooks *hooks, const char *folder, int err, char **why)
 {
-	if (r == -EINTR)
-		return failure_explain(why, r, "interrupted: nothing is written");
-	return failure_explain(why, r, "'%s': %s", folder,
-			       *why	     ? *why
-			       : r == -E2BIG ? "too many calls for a report: use a shorter --window"
-			       : r == -ENODATA ? "no trace of the spike's CPU in the window"
-					       : hooks_error_text(hooks, r));
+	if (err == -EINTR)
+		return failure_explain(why, err, "interrupted: nothing is written");
+	return failure_explain(why, err, "'%s': %s", folder,
+			       *why ? *why
+			       : err == -E2BIG
+				       ? "too many calls for a report: use a shorter --window"
+			       : err == -ENODATA ? "no trace of the spike's CPU in the window"
+						 : hooks_error_text(hooks, err));
 }
 
 struct search {
@@ -87,11 +88,11 @@ static void compare_with_newest(void *ctx, const char *path)
 
 static int find_newest_capture(const char *folder, struct search *search, char **path)
 {
-	int r = perf_poke__captures(folder, compare_with_newest, search);
+	int err = perf_poke__captures(folder, compare_with_newest, search);
 
-	if (r < 0 || search->out_of_memory) {
+	if (err < 0 || search->out_of_memory) {
 		free(search->path);
-		return r < 0 ? r : -ENOMEM;
+		return err < 0 ? err : -ENOMEM;
 	}
 	if (!search->path)
 		return -ENOENT;
@@ -106,29 +107,30 @@ int capture_folder_of_poke(const char *folder, uint64_t sequence, char **path)
 
 int capture_folder_choose(const char *word, char **path, char **why)
 {
-	int r = find_newest_capture(word ?: FOLDER_DEFAULT, &(struct search){ 0 }, path);
+	int err = find_newest_capture(word ?: FOLDER_DEFAULT, &(struct search){ 0 }, path);
 
 	/* Reading the named folder reports its errors. */
-	if (r && r != -ENOMEM && word) {
+	if (err && err != -ENOMEM && word) {
 		*path = strdup(word);
-		r = *path ? 0 : -ENOMEM;
+		err = *path ? 0 : -ENOMEM;
 	}
-	if (r == -ENOENT)
-		return failure_explain(why, r,
+	if (err == -ENOENT)
+		return failure_explain(why, err,
 				       "CAPTURE is required: no capture in " FOLDER_DEFAULT);
-	return r ? failure_explain(why, r, "'%s': %s", word ?: FOLDER_DEFAULT, strerror(-r)) : 0;
+	return err ? failure_explain(why, err, "'%s': %s", word ?: FOLDER_DEFAULT, strerror(-err))
+		   : 0;
 }
 
 int capture_trace_open(const char *folder, struct capture_file *capture, char **why)
 {
-	int r = capture_file_open(capture, folder, why);
+	int err = capture_file_open(capture, folder, why);
 
-	if (r && *why)
-		return failure_explain(why, r, "%s/" CAPTURE_FILE_NAME ": %s", folder, *why);
-	if (r)
+	if (err && *why)
+		return failure_explain(why, err, "%s/" CAPTURE_FILE_NAME ": %s", folder, *why);
+	if (err)
 		return failure_explain(
-			why, r, "'%s' is not a capture: cannot read %s/" CAPTURE_FILE_NAME ": %s",
-			folder, folder, strerror(-r));
+			why, err, "'%s' is not a capture: cannot read %s/" CAPTURE_FILE_NAME ": %s",
+			folder, folder, strerror(-err));
 	return 0;
 }
 
@@ -136,48 +138,48 @@ static int check_perf_data(const char *path, char **why)
 {
 	_cleanup_close_ int fd = regular_open(AT_FDCWD, path);
 	struct perfdata_file file;
-	int r = fd < 0 ? fd : perfdata_map(&file, fd);
+	int err = fd < 0 ? fd : perfdata_map(&file, fd);
 
 	if (fd == -EINVAL)
 		return say_why(why, fd, "%s is not a regular file", path);
-	if (r == -EINVAL)
-		return say_why(why, r, "%s is not a perf.data file", path);
-	if (r == -ENOTSUP)
-		return say_why(why, r,
+	if (err == -EINVAL)
+		return say_why(why, err, "%s is not a perf.data file", path);
+	if (err == -ENOTSUP)
+		return say_why(why, err,
 			       "%s was written to a pipe (perf record -o -): perf script "
 			       "reads it",
 			       path);
-	if (r)
-		return say_why(why, r, "cannot read %s: %s", path, strerror(-r));
+	if (err)
+		return say_why(why, err, "cannot read %s: %s", path, strerror(-err));
 	if (file.size < file.whole)
-		r = say_why(why, -EINVAL,
-			    "%s is truncated: it has %" PRIu64 " of %" PRIu64 " bytes", path,
-			    file.size, file.whole);
+		err = say_why(why, -EINVAL,
+			      "%s is truncated: it has %" PRIu64 " of %" PRIu64 " bytes", path,
+			      file.size, file.whole);
 	perfdata_unmap(&file);
-	return r;
+	return err;
 }
 
 int capture_trace_find(const struct analysis_hooks *hooks, const char *folder,
 		       struct capture_file *capture, char **data, char **why)
 {
 	_cleanup_free_ char *events = NULL;
-	int r = capture_trace_open(folder, capture, why);
+	int err = capture_trace_open(folder, capture, why);
 
-	if (r || !facts_have_trace(&capture->facts))
-		return r;
+	if (err || !facts_have_trace(&capture->facts))
+		return err;
 	*data = strfmt("%s/perf.data", folder);
 	events = strfmt("%s/perf.data/data", folder);
-	r = *data && events ? check_perf_data(events, why) : -ENOMEM;
-	return r ? capture_failure(hooks, folder, r, why) : 0;
+	err = *data && events ? check_perf_data(events, why) : -ENOMEM;
+	return err ? capture_failure(hooks, folder, err, why) : 0;
 }
 
 int capture_trace_need(const struct analysis_hooks *hooks, const char *folder,
 		       struct capture_file *capture, char **data, char **why)
 {
-	int r = capture_trace_find(hooks, folder, capture, data, why);
+	int err = capture_trace_find(hooks, folder, capture, data, why);
 
-	if (r || *data)
-		return r;
+	if (err || *data)
+		return err;
 	if (capture->facts.recorder == PERF_POKE_RECORDER_PERF)
 		return failure_explain(
 			why, -ENODATA,
@@ -209,10 +211,10 @@ int capture_trace_events(struct tracepoints **tracepoints, struct user_code *use
 			 const char *folder, const char *data, const char *symfs,
 			 const struct sample_window *window, char **why)
 {
-	int r = tracepoints_open(tracepoints, data, window, why);
+	int err = tracepoints_open(tracepoints, data, window, why);
 
-	if (r)
-		return r;
+	if (err)
+		return err;
 	user->file = tracepoints_file(*tracepoints);
 	user->data = data;
 	user->symfs = symfs;
@@ -345,7 +347,7 @@ static bool is_same_version(const struct stat *a, const struct stat *b)
 	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-int unchanged_end_check(struct unchanged *unchanged, int r, char **why)
+int unchanged_end_check(struct unchanged *unchanged, int err, char **why)
 {
 	bool truncated = was_mapping_truncated(unchanged->hooks);
 	const char *changed = NULL;
@@ -360,8 +362,8 @@ int unchanged_end_check(struct unchanged *unchanged, int r, char **why)
 	}
 	closep(&unchanged->dirfd);
 	if (!changed && !truncated)
-		return r;
-	if (r && *why)
+		return err;
+	if (err && *why)
 		hooks_show_message(unchanged->hooks, PERF_POKE_LOG_ERROR, "%s", *why);
 	if (changed)
 		return failure_explain(why, -ESTALE, "'%s/%s' was changed while it was read",

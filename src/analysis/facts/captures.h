@@ -49,11 +49,11 @@ void hooks_show_message(const struct analysis_hooks *hooks, enum perf_poke_log_l
 const char *hooks_error_text(const struct analysis_hooks *hooks, int err);
 
 /* Sets *why, which it frees before, to a message as it is: names in it are not made
- * text_make_printable. Returns r. */
-int failure_explain(char **why, int r, const char *format, ...) _printf_(3, 4);
+ * printable. Returns err. */
+int failure_explain(char **why, int err, const char *format, ...) _printf_(3, 4);
 
-/* The same for an error about a capture: *why if there is one, or else the text of r. */
-int capture_failure(const struct analysis_hooks *hooks, const char *folder, int r, char **why);
+/* The same for an error about a capture: *why if there is one, or else the text of err. */
+int capture_failure(const struct analysis_hooks *hooks, const char *folder, int err, char **why);
 
 /* -- Layout ------------------------------------------------------------------------------------ */
 
@@ -154,9 +154,9 @@ struct unchanged {
 void unchanged_begin_check(struct unchanged *unchanged, const struct analysis_hooks *hooks,
 			   const char *folder);
 
-/* Returns r, or -ESTALE with *why if a file was changed or truncated since: what was *why goes to
+/* Returns err, or -ESTALE with *why if a file was changed or truncated since: what was *why goes to
  * hooks->message. */
-int unchanged_end_check(struct unchanged *unchanged, int r, char **why) _must_check_;
+int unchanged_end_check(struct unchanged *unchanged, int err, char **why) _must_check_;
 
 /* -- Decoding of Intel PT ---------------------------------------------------------------------- */
 

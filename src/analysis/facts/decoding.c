@@ -82,9 +82,9 @@ static int decode_to_end(struct decode *decode, const struct facts *facts, struc
 {
 	const struct decode_item *items;
 	size_t nr;
-	int r;
+	int err;
 
-	while (!(r = decode_next(decode, &items, &nr)) && nr) {
+	while (!(err = decode_next(decode, &items, &nr)) && nr) {
 		if (calls)
 			calls_add(calls, items, nr);
 		if (result)
@@ -93,7 +93,7 @@ static int decode_to_end(struct decode *decode, const struct facts *facts, struc
 	}
 	if (showing->hooks->progress)
 		showing->hooks->progress(showing->hooks->ctx, NULL);
-	return r == -ECANCELED ? -EINTR : r;
+	return err == -ECANCELED ? -EINTR : err;
 }
 
 static void set_decoding_errors(struct decoding_result *result, const struct calls *calls)
@@ -133,17 +133,17 @@ static int decode_calls(const struct decoding *decoding, struct decode *decode,
 	};
 	struct showing showing;
 	struct calls *calls;
-	int r = calls_new(&calls, &opts, timeline, names);
+	int err = calls_new(&calls, &opts, timeline, names);
 
-	if (r)
-		return r;
+	if (err)
+		return err;
 	begin_showing_progress(&showing, decoding);
-	r = decode_to_end(decode, facts, calls, &showing, result);
-	if (!r)
-		r = calls_finish(calls, &result->end, &result->gaps);
+	err = decode_to_end(decode, facts, calls, &showing, result);
+	if (!err)
+		err = calls_finish(calls, &result->end, &result->gaps);
 	set_decoding_errors(result, calls);
 	calls_free(calls);
-	return r ?: timeline_finish(timeline, result->end);
+	return err ?: timeline_finish(timeline, result->end);
 }
 
 /* A function around the window is known only from its return after the window. What was executed
@@ -181,24 +181,25 @@ static int open_decoder(const struct decoding *decoding, struct decode **decode,
 			   decoding->facts->spike.time_ns },
 		.stop = decoding->hooks->stop,
 	};
-	int r = capture_trace_buildid_dir(decoding->folder, &buildid_dir);
+	int err = capture_trace_buildid_dir(decoding->folder, &buildid_dir);
 
 	opts.buildid_dir = buildid_dir;
-	if (!r)
-		r = decode_new(decode, &opts, why);
-	if (r && is_decoding_stopped(decoding))
+	if (!err)
+		err = decode_new(decode, &opts, why);
+	if (err && is_decoding_stopped(decoding))
 		return capture_failure(decoding->hooks, decoding->folder, -EINTR, why);
-	return r ? failure_explain(why, r, "'%s' cannot be decoded: %s", decoding->folder,
-				   *why ?: hooks_error_text(decoding->hooks, r))
-		 : 0;
+	return err ? failure_explain(why, err, "'%s' cannot be decoded: %s", decoding->folder,
+				     *why ?: hooks_error_text(decoding->hooks, err))
+		   : 0;
 }
 
-static int close_decoder(const struct decoding *decoding, struct decode *decode, int r, char **why)
+static int close_decoder(const struct decoding *decoding, struct decode *decode, int err,
+			 char **why)
 {
 	decode_free(decode);
 	if (is_decoding_stopped(decoding))
-		r = -EINTR;
-	return r ? capture_failure(decoding->hooks, decoding->folder, r, why) : 0;
+		err = -EINTR;
+	return err ? capture_failure(decoding->hooks, decoding->folder, err, why) : 0;
 }
 
 int decoding_run_calls(const struct decoding *decoding, const struct timeline_ops *ops, void *sink,
@@ -213,20 +214,20 @@ int decoding_run_calls(const struct decoding *decoding, const struct timeline_op
 	};
 	struct timeline *timeline;
 	struct decode *decode;
-	int r;
+	int err;
 
 	*result = (struct decoding_result){ 0 };
-	r = open_decoder(decoding, &decode, why);
-	if (r)
-		return r;
-	r = timeline_new(&timeline, &opts, names);
-	if (!r) {
-		r = decode_calls(decoding, decode, timeline, names, result);
+	err = open_decoder(decoding, &decode, why);
+	if (err)
+		return err;
+	err = timeline_new(&timeline, &opts, names);
+	if (!err) {
+		err = decode_calls(decoding, decode, timeline, names, result);
 		result->slices = timeline_slices(timeline);
 		decode_stats(decode, &result->stats);
 		timeline_free(timeline);
 	}
-	return close_decoder(decoding, decode, r, why);
+	return close_decoder(decoding, decode, err, why);
 }
 
 int decoding_find_executed(const struct decoding *decoding, struct build_id **ids, size_t *nr,
@@ -236,19 +237,19 @@ int decoding_find_executed(const struct decoding *decoding, struct build_id **id
 	struct showing showing;
 	struct decode *decode;
 	size_t nr_files = 0;
-	int r = open_decoder(decoding, &decode, why);
+	int err = open_decoder(decoding, &decode, why);
 
-	if (r)
-		return r;
+	if (err)
+		return err;
 	begin_showing_progress(&showing, decoding);
-	r = decode_to_end(decode, decoding->facts, NULL, &showing, NULL);
-	if (!r)
-		r = decode_code_files(decode, &files, &nr_files);
-	if (!r) {
+	err = decode_to_end(decode, decoding->facts, NULL, &showing, NULL);
+	if (!err)
+		err = decode_code_files(decode, &files, &nr_files);
+	if (!err) {
 		*ids = calloc(nr_files + 1, sizeof(**ids));
-		r = *ids ? 0 : -ENOMEM;
+		err = *ids ? 0 : -ENOMEM;
 	}
-	for (*nr = 0; !r && *nr < nr_files; (*nr)++)
+	for (*nr = 0; !err && *nr < nr_files; (*nr)++)
 		(*ids)[*nr] = files[*nr].id;
-	return close_decoder(decoding, decode, r, why);
+	return close_decoder(decoding, decode, err, why);
 }

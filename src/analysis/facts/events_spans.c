@@ -156,7 +156,7 @@ static int read_work_item_event(const struct reader *reader)
 	static const char caller[] = "process_one_work";
 	uint64_t address;
 	char text[32];
-	int r;
+	int err;
 
 	if (has_suffix(reader->event->kind->name, "_end")) {
 		end_code_span(reader->spans, reader->event->time, caller);
@@ -164,8 +164,8 @@ static int read_work_item_event(const struct reader *reader)
 	}
 	if (!tracepoint_number(reader->event, "function", &address))
 		return 0;
-	r = begin_code_span(reader, SPAN_FUNCTION, caller);
-	return r
+	err = begin_code_span(reader, SPAN_FUNCTION, caller);
+	return err
 		       ?: begin_code_span(reader, SPAN_FUNCTION,
 					  function_at_address(reader, address, text));
 }
@@ -229,16 +229,16 @@ static int read_task_switch(const struct reader *reader)
 {
 	struct spans *spans = reader->spans;
 	uint64_t next;
-	int r;
+	int err;
 
 	if (!tracepoint_number(reader->event, "next_pid", &next))
 		return 0;
 	name_running_task(reader, reader->event->tid, "prev_comm");
 	end_all_code_spans(spans, reader->event->time);
-	r = follow_running_task(reader, (int)next);
-	if (!r)
+	err = follow_running_task(reader, (int)next);
+	if (!err)
 		name_running_task(reader, (int)next, "next_comm");
-	return r ?: names_error(spans->names);
+	return err ?: names_error(spans->names);
 }
 
 /* Idle states (-1: left) and frequencies, of any CPU. */
@@ -341,18 +341,18 @@ static int read_tracepoint_event(const struct reader *reader)
 		{ "workqueue:workqueue_execute_", read_work_item_event },
 	};
 	const char *name = reader->event->kind->name;
-	int r = 0;
+	int err = 0;
 
 	/* Other samples have the IDs of a PID namespace, which need not be those of tracepoints. */
 	if (reader->event->kind->format || !tracepoints_have_fields(reader->tracepoints))
-		r = follow_running_task(reader, reader->event->tid);
+		err = follow_running_task(reader, reader->event->tid);
 
 	end_irq_work(reader);
-	for (size_t i = 0; i < ARRAY_SIZE(table) && !r; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(table) && !err; i++) {
 		if (!strncmp(name, table[i].prefix, strlen(table[i].prefix)))
 			return table[i].take(reader);
 	}
-	return r;
+	return err;
 }
 
 static void forget_ended_spans(struct spans *spans, uint64_t kept_max)
@@ -374,7 +374,7 @@ static void begin_window(struct spans *spans, uint64_t begin)
 int events_spans_add_event(struct events_spans *to, const struct tracepoint_event *event)
 {
 	const struct reader reader = { to->spans, to->tracepoints, event, to->last };
-	int r;
+	int err;
 
 	if (!to->any)
 		to->spans->begin = event->time;
@@ -382,15 +382,15 @@ int events_spans_add_event(struct events_spans *to, const struct tracepoint_even
 		begin_window(to->spans, to->begin);
 	to->any = true;
 	to->last = event->time;
-	r = read_tracepoint_event(&reader);
+	err = read_tracepoint_event(&reader);
 	/* The stack at the spike is shown separately. */
-	if (!r && !event->kind->format && event->time >= to->begin &&
+	if (!err && !event->kind->format && event->time >= to->begin &&
 	    strcmp(event->kind->name, "spike"))
-		r = samples_add_event(&to->spans->samples, to->spans->names, to->tracepoints,
-				      event);
+		err = samples_add_event(&to->spans->samples, to->spans->names, to->tracepoints,
+					event);
 	if (event->time < to->begin)
 		forget_ended_spans(to->spans, KEPT_MAX);
-	return r;
+	return err;
 }
 
 int events_spans_end(struct events_spans *to, uint64_t end)
@@ -406,17 +406,17 @@ int events_spans_read(struct tracepoints *tracepoints, int cpu, uint64_t begin, 
 {
 	struct events_spans to = { spans, tracepoints, begin };
 	struct tracepoint_event event;
-	int r = 0;
+	int err = 0;
 
-	while (!r && tracepoints_next(tracepoints, &event)) {
+	while (!err && tracepoints_next(tracepoints, &event)) {
 		/* What began before the window has its sender there too. */
 		senders_add_event(senders, tracepoints, &event, cpu);
-		r = schedule_add_event(schedule, spans->names, &event);
-		if (r)
+		err = schedule_add_event(schedule, spans->names, &event);
+		if (err)
 			break;
 		if (cpu < 0 || event.cpu == cpu)
-			r = events_spans_add_event(&to, &event);
+			err = events_spans_add_event(&to, &event);
 	}
 	senders_add_names(senders, tracepoints_file(tracepoints));
-	return events_spans_end(&to, end) ?: r;
+	return events_spans_end(&to, end) ?: err;
 }

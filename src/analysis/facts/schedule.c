@@ -147,17 +147,17 @@ int schedule_add_event(struct schedule *schedule, struct names *names,
 	struct schedule_event to = { .time = event->time, .cpu = event->cpu, .pid = event->pid };
 	struct schedule_cpu *cpu = schedule_cpu_of(schedule, event->cpu);
 	size_t row = 0;
-	int r;
+	int err;
 
 	if (!cpu)
 		return -ENOMEM;
 	if (!is_of_all_cpus(event) && event->time < cpu->since)
 		cpu->since = event->time;
-	r = schedule_see(schedule, cpu, event);
+	err = schedule_see(schedule, cpu, event);
 	while (row < ARRAY_SIZE(rows) && strcmp(event->kind->name, rows[row].name))
 		row++;
-	if (r || row == ARRAY_SIZE(rows) || !event->kind->format)
-		return r;
+	if (err || row == ARRAY_SIZE(rows) || !event->kind->format)
+		return err;
 	to.kind = rows[row].kind;
 	if (to.kind == SCHEDULE_SWITCH) {
 		read_switch_event(&to, names, event);
@@ -173,8 +173,8 @@ int schedule_add_event(struct schedule *schedule, struct names *names,
 	} else {
 		read_wakeup_event(&to, names, event);
 	}
-	r = schedule_add_stack(schedule, &to, &event->callchain);
-	return r ?: schedule_append(schedule, &to) ?: names_error(names);
+	err = schedule_add_stack(schedule, &to, &event->callchain);
+	return err ?: schedule_append(schedule, &to) ?: names_error(names);
 }
 
 void schedule_release(struct schedule *schedule)
@@ -192,9 +192,9 @@ int schedule_add_comms(struct schedule *schedule, struct names *names,
 	struct perfdata_events events = { 0 };
 	struct perfdata_record record;
 	uint64_t at = file->data.offset;
-	int r = perfdata_events_read(&events, file);
+	int err = perfdata_events_read(&events, file);
 
-	while (!r && perfdata_next(file, &at, &record)) {
+	while (!err && perfdata_next(file, &at, &record)) {
 		struct perfdata_sample sample;
 		struct comm_record {
 			uint8_t header[8];
@@ -210,8 +210,8 @@ int schedule_add_comms(struct schedule *schedule, struct names *names,
 		memcpy(&comm, record.bytes,
 		       record.size < sizeof(comm) ? record.size : sizeof(comm));
 		comm.comm[sizeof(comm.comm) - 1] = '\0';
-		r = array_grow(&schedule->comms, schedule->nr_comms, sizeof(*schedule->comms));
-		if (r)
+		err = array_grow(&schedule->comms, schedule->nr_comms, sizeof(*schedule->comms));
+		if (err)
 			break;
 		schedule->comms[schedule->nr_comms++] = (struct schedule_comm){
 			.tid = comm.tid,
@@ -220,7 +220,7 @@ int schedule_add_comms(struct schedule *schedule, struct names *names,
 		};
 	}
 	perfdata_events_release(&events);
-	return r ?: names_error(names);
+	return err ?: names_error(names);
 }
 
 uint64_t schedule_switches_since(const struct schedule *schedule, int cpu)
@@ -343,7 +343,7 @@ static int follower_switched_out(struct follower *follower, size_t i)
 {
 	const struct schedule_event *event = &follower->schedule->events[i];
 	struct thread_stay next = no_stay;
-	int r = follower_deduce(follower, THREAD_RUNNING, event->cpu);
+	int err = follower_deduce(follower, THREAD_RUNNING, event->cpu);
 
 	next.state = event->sleep_state ? THREAD_ASLEEP : THREAD_RUNNABLE;
 	next.cpu = event->cpu;
@@ -351,7 +351,7 @@ static int follower_switched_out(struct follower *follower, size_t i)
 	if (follower->now.state != THREAD_RUNNING || follower->now.cpu != event->cpu)
 		follower_lost_switch(follower, i);
 	follower->stays->prio = event->prio;
-	return r ?: follower_change(follower, event->time, next);
+	return err ?: follower_change(follower, event->time, next);
 }
 
 /* By a switch, or seen to run. */
@@ -359,14 +359,14 @@ static int follower_switched_in(struct follower *follower, size_t i)
 {
 	const struct schedule_event *event = &follower->schedule->events[i];
 	struct thread_stay next = no_stay;
-	int r = 0;
+	int err = 0;
 
 	next.state = THREAD_RUNNING;
 	next.cpu = event->cpu;
 	if (!follower->seen && (follower->known.waits || follower->woken_before))
-		r = follower_deduce(follower, THREAD_RUNNABLE, event->cpu);
+		err = follower_deduce(follower, THREAD_RUNNABLE, event->cpu);
 	if (follower->now.state == THREAD_RUNNING && follower->now.cpu == event->cpu)
-		return r;
+		return err;
 	/* The trigger knows that it was to run since then: its wakeup was lost. */
 	if (follower->known.waits && follower->now.state == THREAD_ASLEEP &&
 	    follower->now.begin < follower->begin && event->time > follower->begin)
@@ -375,7 +375,7 @@ static int follower_switched_in(struct follower *follower, size_t i)
 		follower_lost_switch(follower, i);
 	if (event->kind == SCHEDULE_SWITCH)
 		follower->stays->prio = event->other_prio;
-	return r ?: follower_change(follower, event->time, next);
+	return err ?: follower_change(follower, event->time, next);
 }
 
 /* Wakeups are recorded since before the switches of their CPU are: what followed is unknown. */
@@ -393,11 +393,11 @@ static int follower_woken(struct follower *follower, size_t i)
 {
 	const struct schedule_event *event = &follower->schedule->events[i];
 	struct thread_stay next = no_stay;
-	int r;
+	int err;
 
 	if (!schedule_has_switches(follower->schedule, event->to_cpu, event->time))
 		return follower_woken_unseen(follower, i);
-	r = follower_deduce(follower, THREAD_ASLEEP, event->to_cpu);
+	err = follower_deduce(follower, THREAD_ASLEEP, event->to_cpu);
 	next.state = THREAD_RUNNABLE;
 	next.cpu = event->to_cpu;
 	next.woken = i;
@@ -410,12 +410,12 @@ static int follower_woken(struct follower *follower, size_t i)
 	if (follower->now.state == THREAD_RUNNABLE && event->kind == SCHEDULE_WAKING &&
 	    follower->now.woken != SCHEDULE_NONE && follower->now.gave_up == SCHEDULE_NONE) {
 		follower->now.state = THREAD_UNKNOWN;
-		return r ?: follower_change(follower, event->time, next);
+		return err ?: follower_change(follower, event->time, next);
 	}
 	if (follower->now.state != THREAD_ASLEEP)
-		return r;
+		return err;
 	follower->now.woken = i;
-	return r ?: follower_change(follower, event->time, next);
+	return err ?: follower_change(follower, event->time, next);
 }
 
 /* Threads migrate while they do not run. What they do on a CPU that is not recorded is unknown. */
@@ -489,26 +489,26 @@ int schedule_follow_thread(const struct schedule *schedule, int tid, uint64_t be
 		.now = no_stay,
 	};
 	size_t i;
-	int r = 0;
+	int err = 0;
 
 	*stays = (struct thread_stays){ .prio = INT_MIN };
-	for (i = 0; i < schedule->nr && schedule->events[i].time <= end && !r; i++) {
+	for (i = 0; i < schedule->nr && schedule->events[i].time <= end && !err; i++) {
 		const struct schedule_event *event = &schedule->events[i];
 
-		r = follower_event(&follower, tid, i);
+		err = follower_event(&follower, tid, i);
 		follower.seen |= shows_thread_state(schedule, event, tid);
 	}
-	if (!r && !follower.seen && known->runs_on)
-		r = follower_deduce(&follower, THREAD_RUNNING, known->cpu);
-	else if (!r && !follower.seen && known->waits)
-		r = follower_deduce(&follower, THREAD_RUNNABLE, known->cpu);
-	if (!r && known->runs_on && follower.now.state != THREAD_RUNNING)
+	if (!err && !follower.seen && known->runs_on)
+		err = follower_deduce(&follower, THREAD_RUNNING, known->cpu);
+	else if (!err && !follower.seen && known->waits)
+		err = follower_deduce(&follower, THREAD_RUNNABLE, known->cpu);
+	if (!err && known->runs_on && follower.now.state != THREAD_RUNNING)
 		follower_lost_switch(&follower, i);
-	if (!r)
-		r = follower_change(&follower, end, no_stay);
-	if (r)
+	if (!err)
+		err = follower_change(&follower, end, no_stay);
+	if (err)
 		thread_stays_release(stays);
-	return r;
+	return err;
 }
 
 /* ---- Which tasks ran on a CPU, and how long -----------------------------------------------------
@@ -556,11 +556,11 @@ int schedule_share_add(const struct schedule *schedule, int cpu, uint64_t begin,
 		       struct schedule_shares *shares)
 {
 	uint64_t since = begin;
-	int current = -1, r = 0;
+	int current = -1, err = 0;
 
 	if (!schedule_has_switches(schedule, cpu, begin))
 		return 0;
-	for (size_t i = 0; i < schedule->nr && schedule->events[i].time < end && !r; i++) {
+	for (size_t i = 0; i < schedule->nr && schedule->events[i].time < end && !err; i++) {
 		const struct schedule_event *event = &schedule->events[i];
 		bool switches = event->kind == SCHEDULE_SWITCH;
 
@@ -568,19 +568,19 @@ int schedule_share_add(const struct schedule *schedule, int cpu, uint64_t begin,
 			continue;
 		/* How long a task ran whose switch was lost is not known. */
 		if (event->time > since) {
-			r = schedule_share_add_time(shares, switches ? event->tid : current,
-						    event->time - since);
+			err = schedule_share_add_time(shares, switches ? event->tid : current,
+						      event->time - since);
 			since = event->time;
 		}
 		current = switches ? event->other : event->tid;
 	}
-	if (!r)
-		r = schedule_share_add_time(shares, current, end - since);
+	if (!err)
+		err = schedule_share_add_time(shares, current, end - since);
 	for (size_t i = 0; i < schedule->nr && schedule->events[i].time <= end; i++) {
 		if (schedule->events[i].cpu == cpu && schedule->events[i].kind == SCHEDULE_SWITCH)
 			schedule_share_describe(shares, &schedule->events[i], i);
 	}
-	return r;
+	return err;
 }
 
 static int compare_shares(const void *a, const void *b)

@@ -14,14 +14,14 @@ struct lane_late {
 int spans_new(struct spans **ret)
 {
 	struct spans *spans = calloc(1, sizeof(*spans));
-	int r;
+	int err;
 
 	if (!spans)
 		return -ENOMEM;
-	r = names_new(&spans->names);
-	if (r) {
+	err = names_new(&spans->names);
+	if (err) {
 		free(spans);
-		return r;
+		return err;
 	}
 	for (size_t i = 0; i < LANE_NR; i++)
 		spans->lanes[i].open = SPAN_NONE;
@@ -61,10 +61,10 @@ static int lane_make_room(struct lane *lane)
 
 static int lane_add_span(struct lane *lane, const struct span *span)
 {
-	int r = lane_make_room(lane);
+	int err = lane_make_room(lane);
 
-	if (r)
-		return r;
+	if (err)
+		return err;
 	lane->spans[lane->nr] = *span;
 	lane->spans[lane->nr].parent = lane->open;
 	lane->spans[lane->nr].end = UINT64_MAX;
@@ -109,15 +109,15 @@ int spans_begin_late(struct spans *spans, enum lane_number number, uint64_t at, 
 	struct lane *lane = &spans->lanes[number];
 	struct lane_late *grown = reallocarray(lane->late, lane->nr_late + 1, sizeof(*lane->late));
 	uint32_t span = lane->nr;
-	int r;
+	int err;
 
 	if (!grown)
 		return -ENOMEM;
 	lane->late = grown;
-	r = lane_add_span(lane,
-			  &(struct span){ .begin = at, .name = name, .kind = kind, .user = user });
-	if (r)
-		return r;
+	err = lane_add_span(
+		lane, &(struct span){ .begin = at, .name = name, .kind = kind, .user = user });
+	if (err)
+		return err;
 	lane->late[lane->nr_late++] = (struct lane_late){ span, lane->restart };
 	while (lane->roots < span) {
 		if (lane->spans[lane->roots].parent == SPAN_NONE)

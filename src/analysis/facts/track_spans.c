@@ -23,7 +23,7 @@ struct track_spans {
 		uint32_t insns, cycles, continued, unfinished, before;
 	} key;
 	uint32_t lost[3];
-	int r;
+	int err;
 };
 
 int track_spans_new(struct track_spans **ret, struct spans *spans, int cpu)
@@ -163,10 +163,10 @@ static void track_spans_event(void *arg, void *track, const struct track_event *
 
 	if (event->at > sink->last)
 		sink->last = event->at;
-	if (sink->r)
+	if (sink->err)
 		return;
 	if (event->type == TRACK_BEGIN) {
-		sink->r = spans_begin_named(
+		sink->err = spans_begin_named(
 			sink->spans, lane, event->at,
 			kind_of_lane_span(sink, lane, event->category, event->name), event->name,
 			event->category == sink->category.user);
@@ -190,12 +190,12 @@ static void track_spans_late(void *arg, void *track, const struct track_late *la
 	enum lane_number lane = lane_number_of(sink, track);
 	struct span *span;
 
-	if (sink->r)
+	if (sink->err)
 		return;
-	sink->r = spans_begin_late(sink->spans, lane, late->begin,
-				   kind_of_lane_span(sink, lane, late->category, late->name),
-				   late->name, late->category == sink->category.user);
-	if (sink->r || !late->ends)
+	sink->err = spans_begin_late(sink->spans, lane, late->begin,
+				     kind_of_lane_span(sink, lane, late->category, late->name),
+				     late->name, late->category == sink->category.user);
+	if (sink->err || !late->ends)
 		return;
 	span = spans_end(sink->spans, lane, late->end);
 	span->cut = true;
@@ -254,13 +254,13 @@ static int track_spans_finish(void *arg)
 	struct spans *spans = sink->spans;
 	uint64_t begin = UINT64_MAX;
 
-	if (sink->r)
-		return sink->r;
+	if (sink->err)
+		return sink->err;
 	for (size_t i = 0; i < LANE_NR; i++) {
-		int r = spans_settle(spans, (enum lane_number)i);
+		int err = spans_settle(spans, (enum lane_number)i);
 
-		if (r)
-			return r;
+		if (err)
+			return err;
 		if (spans->lanes[i].nr && spans->lanes[i].spans[0].begin < begin)
 			begin = spans->lanes[i].spans[0].begin;
 	}

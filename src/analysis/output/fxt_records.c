@@ -73,7 +73,7 @@ struct fxt {
 	size_t nr_used;
 	uint64_t buffer[BUFFER_WORDS]; /* not written yet */
 	size_t nr_buffered;
-	int r;
+	int err;
 };
 
 void fxt_free(struct fxt *fxt)
@@ -109,10 +109,10 @@ int fxt_flush(struct fxt *fxt)
 
 	fxt->nr_buffered = 0;
 	errno = 0;
-	if (nr && !fxt->r &&
+	if (nr && !fxt->err &&
 	    fwrite_unlocked(fxt->buffer, sizeof(*fxt->buffer), nr, fxt->file) != nr)
-		fxt->r = errno ? -errno : -EIO;
-	return fxt->r;
+		fxt->err = errno ? -errno : -EIO;
+	return fxt->err;
 }
 
 void fxt_begin_file(struct fxt *fxt, FILE *file)
@@ -140,7 +140,7 @@ static void fxt_add_word(struct fxt *fxt, uint64_t word)
 	if (fxt->nr < FXT_WORDS_MAX)
 		fxt->words[fxt->nr++] = word;
 	else
-		fxt->r = -E2BIG;
+		fxt->err = -E2BIG;
 }
 
 static void fxt_add_bytes(struct fxt *fxt, const void *bytes, size_t length)
@@ -150,7 +150,7 @@ static void fxt_add_bytes(struct fxt *fxt, const void *bytes, size_t length)
 	if (!nr)
 		return;
 	if (fxt->nr + nr > FXT_WORDS_MAX) {
-		fxt->r = -E2BIG;
+		fxt->err = -E2BIG;
 		return;
 	}
 	fxt->words[fxt->nr + nr - 1] = 0;
@@ -223,7 +223,7 @@ static bool has_string_room(struct fxt *fxt, uint32_t name)
 	nr = names_count(fxt->names) + names_count(fxt->names) / 2;
 	indices = realloc(fxt->indices, nr * sizeof(*indices));
 	if (!indices) {
-		fxt->r = -ENOMEM;
+		fxt->err = -ENOMEM;
 		return false;
 	}
 	memset(indices + fxt->nr_indices, 0, (nr - fxt->nr_indices) * sizeof(*indices));

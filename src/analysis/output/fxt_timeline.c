@@ -35,7 +35,7 @@ struct fxt_timeline {
 	struct late *late;
 	size_t nr_late;
 	uint32_t process_key;
-	int r;
+	int err;
 };
 
 void fxt_timeline_free(struct fxt_timeline *sink)
@@ -74,19 +74,19 @@ int fxt_timeline_new(struct fxt_timeline **ret, const struct fxt_timeline_opts *
 		     struct names *names)
 {
 	struct fxt_timeline *sink = calloc(1, sizeof(*sink));
-	int r;
+	int err;
 
 	if (!sink)
 		return -ENOMEM;
 	sink->opts = *opts;
 	sink->names = names;
 	sink->process_key = names_add(names, "process");
-	r = fxt_new(&sink->fxt, names, opts->max_strings, opts->max_threads);
-	if (!r)
-		r = open_body_file(sink);
-	if (r) {
+	err = fxt_new(&sink->fxt, names, opts->max_strings, opts->max_threads);
+	if (!err)
+		err = open_body_file(sink);
+	if (err) {
 		fxt_timeline_free(sink);
-		return r;
+		return err;
 	}
 	fxt_begin_file(sink->fxt, sink->body);
 	*ret = sink;
@@ -99,7 +99,7 @@ static void *fxt_timeline_track(void *arg, const struct track_id *id)
 	struct fxt_track *track = calloc(1, sizeof(*track));
 
 	if (!track) {
-		sink->r = -ENOMEM;
+		sink->err = -ENOMEM;
 		return NULL;
 	}
 	track->thread = (struct fxt_thread){ .process = id->process, .thread = id->thread };
@@ -141,7 +141,7 @@ static void fxt_timeline_event(void *arg, void *end, const struct track_event *e
 	struct fxt_timeline *sink = arg;
 	struct fxt_track *track = end;
 
-	if (sink->r)
+	if (sink->err)
 		return;
 	need_track_names(sink, track);
 	fxt_write_event(sink->fxt, &track->thread, event);
@@ -152,7 +152,7 @@ static void fxt_timeline_late(void *arg, void *end, const struct track_late *lat
 	struct fxt_timeline *sink = arg;
 
 	if (array_grow(&sink->late, sink->nr_late, sizeof(*sink->late))) {
-		sink->r = -ENOMEM;
+		sink->err = -ENOMEM;
 		return;
 	}
 	sink->late[sink->nr_late++] = (struct late){ *late, end };
@@ -163,7 +163,7 @@ static void fxt_timeline_switch(void *arg, uint64_t at, int cpu, void *from, voi
 	struct fxt_timeline *sink = arg;
 	struct fxt_track *before = from, *after = to;
 
-	if (sink->r)
+	if (sink->err)
 		return;
 	need_track_names(sink, before);
 	need_track_names(sink, after);
@@ -199,7 +199,7 @@ static int write_front_or_end(struct fxt_timeline *sink, bool in_front)
 	_cleanup_free_ char *text = NULL;
 	size_t size = 0;
 	FILE *file = open_memstream(&text, &size);
-	int r;
+	int err;
 
 	if (!file)
 		return -ENOMEM;
@@ -218,10 +218,10 @@ static int write_front_or_end(struct fxt_timeline *sink, bool in_front)
 		if (sink->late[i].late.ends)
 			write_late_event(sink, &sink->late[i], false);
 	}
-	r = fxt_flush(sink->fxt);
+	err = fxt_flush(sink->fxt);
 	if (fclose(file))
-		r = -ENOMEM;
-	return r ?: write_output_bytes(sink, text, size);
+		err = -ENOMEM;
+	return err ?: write_output_bytes(sink, text, size);
 }
 
 static int copy_body_file(struct fxt_timeline *sink)
@@ -232,15 +232,15 @@ static int copy_body_file(struct fxt_timeline *sink)
 
 	for (;;) {
 		ssize_t nr = pread(fileno(sink->body), bytes, sizeof(bytes), at);
-		int r;
+		int err;
 
 		if (nr < 0 && errno == EINTR)
 			continue;
 		if (nr <= 0)
 			return nr ? -errno : 0;
-		r = write_output_bytes(sink, bytes, (size_t)nr);
-		if (r || (stop && *stop))
-			return r ?: -EINTR;
+		err = write_output_bytes(sink, bytes, (size_t)nr);
+		if (err || (stop && *stop))
+			return err ?: -EINTR;
 		at += nr;
 	}
 }
@@ -262,22 +262,22 @@ static int open_gzip_output(struct fxt_timeline *sink)
 static int fxt_timeline_finish(void *arg)
 {
 	struct fxt_timeline *sink = arg;
-	int r = sink->r ?: fxt_flush(sink->fxt) ?: names_error(sink->names);
+	int err = sink->err ?: fxt_flush(sink->fxt) ?: names_error(sink->names);
 
-	if (!r && fflush(sink->body))
-		r = -errno;
-	if (!r && has_suffix(sink->opts.path, ".gz"))
-		r = open_gzip_output(sink);
-	if (!r)
-		r = write_front_or_end(sink, true);
-	if (!r)
-		r = copy_body_file(sink);
-	if (!r)
-		r = write_front_or_end(sink, false);
+	if (!err && fflush(sink->body))
+		err = -errno;
+	if (!err && has_suffix(sink->opts.path, ".gz"))
+		err = open_gzip_output(sink);
+	if (!err)
+		err = write_front_or_end(sink, true);
+	if (!err)
+		err = copy_body_file(sink);
+	if (!err)
+		err = write_front_or_end(sink, false);
 	errno = 0;
-	if (!r && sink->gzip && gzclose(TAKE_PTR(sink->gzip)) != Z_OK)
-		r = errno ? -errno : -EIO;
-	return r;
+	if (!err && sink->gzip && gzclose(TAKE_PTR(sink->gzip)) != Z_OK)
+		err = errno ? -errno : -EIO;
+	return err;
 }
 
 const struct timeline_ops fxt_timeline_ops = {

@@ -274,7 +274,7 @@ int html_report_write(FILE *file, const struct account *account,
 		comparison ? comparison_json(comparison, 0, true) : NULL,
 	};
 	/* The lanes add names. */
-	int r = add_chart_lanes(lanes, account);
+	int err = add_chart_lanes(lanes, account);
 
 	json_add(chart, "lanes", lanes);
 	for (size_t i = 0; i < SPAN_NR_KINDS; i++)
@@ -297,9 +297,9 @@ int html_report_write(FILE *file, const struct account *account,
 		      : facts_is_thread(&account->facts) ? "thread is late"
 							 : "timer is late");
 	json_add(chart, "histogram", new_page_histogram(account));
-	if (!r)
-		r = html_page_write(file, html_page, data);
+	if (!err)
+		err = html_page_write(file, html_page, data);
 	for (size_t i = 0; i < ARRAY_SIZE(data); i++)
 		json_object_put(data[i]);
-	return r;
+	return err;
 }

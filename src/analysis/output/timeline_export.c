@@ -18,15 +18,15 @@ static int parse_window_seconds(const char *s, uint64_t *ns)
 	const char *fraction = strchr(s, '.') + 1;
 	uint64_t scale = NSEC_PER_SEC;
 	uint64_t seconds;
-	int r;
+	int err;
 
 	if (!whole)
 		return -ENOMEM;
 	if (!*fraction || strlen(fraction) > 9)
 		return -EINVAL;
-	r = units_parse_count(whole, &seconds);
-	if (r)
-		return r;
+	err = units_parse_count(whole, &seconds);
+	if (err)
+		return err;
 	if (__builtin_mul_overflow(seconds, NSEC_PER_SEC, ns))
 		return -ERANGE;
 	for (; *fraction; fraction++) {
@@ -41,13 +41,13 @@ static int parse_window_relative(const char *s, uint64_t spike, uint64_t *ns)
 {
 	bool before = *s == '-';
 	uint64_t distance;
-	int r;
+	int err;
 
 	if (!spike)
 		return -ENOENT;
-	r = units_parse_time(s + (*s == '-' || *s == '+'), &distance);
-	if (r)
-		return r;
+	err = units_parse_time(s + (*s == '-' || *s == '+'), &distance);
+	if (err)
+		return err;
 	if (before)
 		*ns = distance < spike ? spike - distance : 0;
 	else if (__builtin_add_overflow(spike, distance, ns))
@@ -71,17 +71,17 @@ int time_window_parse(const char *s, uint64_t spike, uint64_t *begin, uint64_t *
 	_cleanup_free_ char *first = strndup(s, strcspn(s, ","));
 	const char *second = strchr(s, ',');
 	uint64_t from = 0, to = UINT64_MAX;
-	int r;
+	int err;
 
 	if (!first)
 		return -ENOMEM;
 	if (!second)
 		return -EINVAL;
-	r = parse_window_side(first, spike, &from);
-	if (!r)
-		r = parse_window_side(second + 1, spike, &to);
-	if (r)
-		return r;
+	err = parse_window_side(first, spike, &from);
+	if (!err)
+		err = parse_window_side(second + 1, spike, &to);
+	if (err)
+		return err;
 	if (to <= from)
 		return -ERANGE;
 	*begin = from;
@@ -154,15 +154,15 @@ static int read_cpu_events(struct writer *writer, uint64_t *first, uint64_t *las
 	struct cpu_events *cpu;
 
 	while (tracepoints_next(writer->tracepoints, &event)) {
-		int r = find_cpu_events(writer, event.cpu, &cpu);
+		int err = find_cpu_events(writer, event.cpu, &cpu);
 
 		if (!*first)
 			*first = event.time;
 		*last = event.time;
-		if (!r && cpu)
-			r = events_spans_add_event(&cpu->to, &event);
-		if (r)
-			return r;
+		if (!err && cpu)
+			err = events_spans_add_event(&cpu->to, &event);
+		if (err)
+			return err;
 	}
 	return 0;
 }
@@ -186,41 +186,41 @@ static int write_events_timeline(struct writer *writer, const struct fxt_timelin
 	struct timeline_opts opts = { .end = UINT64_MAX, .ops = &fxt_timeline_ops };
 	struct fxt_timeline *sink;
 	uint64_t first = 0, last = 0;
-	int r = read_cpu_events(writer, &first, &last);
+	int err = read_cpu_events(writer, &first, &last);
 
-	if (r)
-		return r;
-	r = fxt_timeline_new(&sink, file, writer->names);
-	if (r)
-		return r;
+	if (err)
+		return err;
+	err = fxt_timeline_new(&sink, file, writer->names);
+	if (err)
+		return err;
 	opts.sink = sink;
-	r = timeline_new(&writer->timeline, &opts, writer->names);
-	if (!r) {
+	err = timeline_new(&writer->timeline, &opts, writer->names);
+	if (!err) {
 		first = first > writer->begin ? first : writer->begin;
 		timeline_advance(writer->timeline, first);
 	}
-	for (size_t i = 0; i < writer->nr && !r; i++) {
+	for (size_t i = 0; i < writer->nr && !err; i++) {
 		struct cpu_events *cpu = &writer->cpus[i];
 
 		if (!cpu->to.spans)
 			continue;
-		r = events_spans_end(&cpu->to, last);
-		if (r)
+		err = events_spans_end(&cpu->to, last);
+		if (err)
 			break;
 		cpu->cpu = cpu_new(writer->timeline, writer->names, &writer->cpu_names, (int)i);
 		if (!cpu->cpu) {
-			r = -ENOMEM;
+			err = -ENOMEM;
 			break;
 		}
 		write_spike_slice(writer, cpu->cpu);
-		r = spans_to_tracks(cpu->to.spans, cpu->cpu, &writer->cpu_names, writer->names);
+		err = spans_to_tracks(cpu->to.spans, cpu->cpu, &writer->cpu_names, writer->names);
 	}
-	if (!r)
-		r = timeline_finish(writer->timeline, last);
-	if (!r)
+	if (!err)
+		err = timeline_finish(writer->timeline, last);
+	if (!err)
 		*slices = timeline_slices(writer->timeline);
 	fxt_timeline_free(sink);
-	return r;
+	return err;
 }
 
 /* Interrupts and tasks of each CPU. */
@@ -232,23 +232,23 @@ static int export_events_timeline(const struct timeline_export *export,
 	_cleanup_(cpu_writer_release) struct writer writer = { .facts = export->facts,
 							       .end = UINT64_MAX };
 	struct sample_window window;
-	int r = 0;
+	int err = 0;
 
 	if (export->time)
-		r = time_window_parse(export->time, export->facts->spike.time_ns, &writer.begin,
-				      &writer.end);
+		err = time_window_parse(export->time, export->facts->spike.time_ns, &writer.begin,
+					&writer.end);
 	window = (struct sample_window){ .end = writer.end };
-	if (!r)
-		r = names_new(&writer.names);
-	if (!r)
-		r = cpu_names_new(&writer.cpu_names, writer.names);
-	if (!r)
-		r = capture_trace_events(&tracepoints, &writer.user, export->folder, export->data,
-					 export->symfs, &window, why);
+	if (!err)
+		err = names_new(&writer.names);
+	if (!err)
+		err = cpu_names_new(&writer.cpu_names, writer.names);
+	if (!err)
+		err = capture_trace_events(&tracepoints, &writer.user, export->folder, export->data,
+					   export->symfs, &window, why);
 	writer.tracepoints = tracepoints;
-	if (!r)
-		r = write_events_timeline(&writer, file, &result->slices);
-	return r ? capture_failure(export->hooks, export->folder, r, why) : 0;
+	if (!err)
+		err = write_events_timeline(&writer, file, &result->slices);
+	return err ? capture_failure(export->hooks, export->folder, err, why) : 0;
 }
 
 static int export_trace_timeline(const struct timeline_export *export,
@@ -269,27 +269,27 @@ static int export_trace_timeline(const struct timeline_export *export,
 	};
 	struct fxt_timeline *sink = NULL;
 	struct names *names = NULL;
-	int r = 0;
+	int err = 0;
 
 	if (export->time)
-		r = time_window_parse(export->time, export->facts->spike.time_ns, &decoding.begin,
-				      &decoding.end);
-	if (!r)
-		r = names_new(&names);
-	if (!r)
-		r = fxt_timeline_new(&sink, file, names);
-	if (r)
-		r = capture_failure(export->hooks, export->folder, r, why);
+		err = time_window_parse(export->time, export->facts->spike.time_ns, &decoding.begin,
+					&decoding.end);
+	if (!err)
+		err = names_new(&names);
+	if (!err)
+		err = fxt_timeline_new(&sink, file, names);
+	if (err)
+		err = capture_failure(export->hooks, export->folder, err, why);
 	else
-		r = decoding_run_calls(&decoding, &fxt_timeline_ops, sink, names, result, why);
-	if (!r && decoding.axis == CALLS_CYCLES && !result->end)
-		r = failure_explain(why, -ENODATA,
-				    "--axis cycles: '%s' has no cycles: use --axis instructions, "
-				    "or record with the term cyc of intel_pt",
-				    export->folder);
+		err = decoding_run_calls(&decoding, &fxt_timeline_ops, sink, names, result, why);
+	if (!err && decoding.axis == CALLS_CYCLES && !result->end)
+		err = failure_explain(why, -ENODATA,
+				      "--axis cycles: '%s' has no cycles: use --axis instructions, "
+				      "or record with the term cyc of intel_pt",
+				      export->folder);
 	fxt_timeline_free(sink);
 	names_free(names);
-	return r;
+	return err;
 }
 
 int timeline_export(const struct timeline_export *export, const struct fxt_timeline_opts *file,

@@ -163,20 +163,20 @@ static int add_block_item(struct blocks *blocks, const struct pt_block *block)
 	const struct code_block *code = code_view_block(blocks->view, block);
 	struct decode_item *item;
 	bool passes_mark;
-	int r;
+	int err;
 
 	if (!code)
 		return -ENOMEM;
-	r = blocks_arrive(blocks, block->ip);
-	if (r)
-		return r;
+	err = blocks_arrive(blocks, block->ip);
+	if (err)
+		return err;
 	blocks->passed = blocks->position;
 	blocks->ran = true;
 	item = blocks->open = blocks_add_item(blocks, DECODE_BLOCK);
 	item->code = code;
 	item->first = code->first;
 	item->insns = code->insns;
-	r = time_open_block(blocks);
+	err = time_open_block(blocks);
 	item->time = blocks->now;
 	/* Merges it into the run before it. */
 	passes_mark = item->time >= blocks->mark;
@@ -187,7 +187,7 @@ static int add_block_item(struct blocks *blocks, const struct pt_block *block)
 		blocks->open = item - 1;
 		blocks->nr--;
 	}
-	return r;
+	return err;
 }
 
 /* libipt may end a block after an instruction that is no branch, depending on the code it has read
@@ -204,11 +204,11 @@ static int take_libipt_block(struct blocks *blocks, struct pt_block *block)
 		part->ninsn = 0;
 	}
 	if (part->ninsn) {
-		int r = add_block_item(blocks, part);
+		int err = add_block_item(blocks, part);
 
 		part->ninsn = 0;
-		if (r)
-			return r;
+		if (err)
+			return err;
 	}
 	if (!block->ninsn)
 		return 0;
@@ -229,10 +229,10 @@ static int add_decoding_error(struct blocks *blocks, const struct pt_block *bloc
 	if (block->ninsn)
 		(void)pt_blk_next(blocks->decoder, &at, sizeof(at));
 	if (blocks->open && at.ip != block->end_ip) {
-		int r = blocks_arrive(blocks, at.ip);
+		int err = blocks_arrive(blocks, at.ip);
 
-		if (r)
-			return r;
+		if (err)
+			return err;
 	}
 	if (blocks->open)
 		blocks_interrupted(blocks, DECODE_LOST);
@@ -258,10 +258,10 @@ static int take_interruption(struct blocks *blocks, uint64_t from, uint64_t to, 
 	/* A branch to this address is a separate item. */
 	if (!code || code->branch != CODE_NO_BRANCH ||
 	    (code->length && code->last + code->length != from)) {
-		int r = blocks_arrive(blocks, from);
+		int err = blocks_arrive(blocks, from);
 
-		if (r)
-			return r;
+		if (err)
+			return err;
 	}
 	item = blocks_interrupted(blocks, end);
 	item->from = from;
@@ -272,7 +272,7 @@ static int take_interruption(struct blocks *blocks, uint64_t from, uint64_t to, 
 
 static int take_overflow_event(struct blocks *blocks, const struct pt_event *event)
 {
-	int r;
+	int err;
 
 	if (blocks->flowing)
 		blocks_interrupted(blocks, DECODE_OVERFLOW);
@@ -281,10 +281,10 @@ static int take_overflow_event(struct blocks *blocks, const struct pt_event *eve
 	blocks->lost = event->ip_suppressed;
 	if (!blocks->flowing)
 		return 0;
-	r = blocks_set_time(blocks, timing_resume_tsc(blocks->timing));
-	if (!r)
+	err = blocks_set_time(blocks, timing_resume_tsc(blocks->timing));
+	if (!err)
 		blocks_add_item(blocks, DECODE_BEGIN)->to = event->variant.overflow.ip;
-	return r;
+	return err;
 }
 
 /* A virtual machine has its own code, of which this host knows nothing: goes on where it exits. */
@@ -301,32 +301,32 @@ static void enter_virtual_machine(struct blocks *blocks)
  * identify it, because the decoder reads ahead. */
 static int take_status_update(struct blocks *blocks, const struct pt_event *event)
 {
-	int r = 0;
+	int err = 0;
 
 	if (event->type != ptev_exec_mode)
 		return 0;
 	if (!event->ip_suppressed)
-		r = blocks_arrive(blocks, event->variant.exec_mode.ip);
+		err = blocks_arrive(blocks, event->variant.exec_mode.ip);
 	if (blocks->modes || !blocks->joins) {
 		blocks->modes -= blocks->modes > 0;
-		return r;
+		return err;
 	}
 	blocks->counts.joined = blocks->flowing;
 	blocks->counts.cycles = timing_rest_cycles(blocks->timing);
 	blocks->done = true;
-	return r;
+	return err;
 }
 
 static int take_branch_event(struct blocks *blocks, const struct pt_event *event)
 {
 	enum decode_end end;
-	int r;
+	int err;
 
 	switch (event->type) {
 	case ptev_enabled:
-		r = blocks_go_on(blocks, event->variant.enabled.ip);
-		if (r)
-			return r;
+		err = blocks_go_on(blocks, event->variant.enabled.ip);
+		if (err)
+			return err;
 		blocks->flowing = false;
 		return blocks_arrive(blocks, event->variant.enabled.ip);
 	case ptev_disabled:
@@ -366,36 +366,37 @@ static int take_decoder_event(struct blocks *blocks)
 		[ptev_overflow] = TIMING_OVERFLOW + 1,	    [ptev_tsx] = TIMING_BRANCH + 1,
 	};
 	struct pt_event event;
-	int r = 0;
+	int err = 0;
 
 	blocks->status = pt_blk_event(blocks->decoder, &event, sizeof(event));
 	if (!READS_AHEAD)
 		blocks_move_timing(blocks);
 	if (blocks->status < 0) {
-		r = 0;
+		err = 0;
 	} else if (event.status_update) {
-		r = take_status_update(blocks, &event);
+		err = take_status_update(blocks, &event);
 	} else if (event.type == ptev_paging && event.variant.paging.non_root) {
 		blocks->passed = blocks_position(blocks);
-		r = blocks_set_time(blocks, timing_now_tsc(blocks->timing));
+		err = blocks_set_time(blocks, timing_now_tsc(blocks->timing));
 		enter_virtual_machine(blocks);
 	} else if ((size_t)event.type < ARRAY_SIZE(kinds) && kinds[event.type]) {
 		blocks->passed = blocks_position(blocks);
-		r = blocks_set_time(blocks, timing_last_tsc(blocks->timing, kinds[event.type] - 1));
-		r = r ?: take_branch_event(blocks, &event);
+		err = blocks_set_time(blocks,
+				      timing_last_tsc(blocks->timing, kinds[event.type] - 1));
+		err = err ?: take_branch_event(blocks, &event);
 	}
 	if (READS_AHEAD)
 		blocks_move_timing(blocks);
-	return r;
+	return err;
 }
 
 /* Recreates libipt's decoder, once, for a copy of the trace. */
 static int begin_resumption(struct blocks *blocks)
 {
-	int r = resume_new(&blocks->resume, &blocks->config);
+	int err = resume_new(&blocks->resume, &blocks->config);
 
-	if (r)
-		return r;
+	if (err)
+		return err;
 	pt_blk_free_decoder(blocks->decoder);
 	blocks->decoder = pt_blk_alloc_decoder(&blocks->config);
 	return blocks->decoder ? blocks_update_image(blocks) : -ENOMEM;
@@ -407,25 +408,25 @@ static int resume_decoding(struct blocks *blocks)
 	uint64_t end = (uint64_t)(blocks->segment.end - blocks->segment.begin);
 	struct resume_point point;
 	bool found;
-	int r = blocks->resume ? 0 : begin_resumption(blocks);
+	int err = blocks->resume ? 0 : begin_resumption(blocks);
 
 	blocks->part.ninsn = 0;
-	found = !r && resume_find(blocks->resume, blocks->passed, &point);
+	found = !err && resume_find(blocks->resume, blocks->passed, &point);
 	/* Reports the branch to missing code only once. */
 	if (found && blocks->ran && point.ip == blocks->missing && !point.is_event)
 		found = resume_find(blocks->resume, blocks->passed, &point);
 	if (!found || point.offset > end) {
 		blocks->done = true;
-		return r;
+		return err;
 	}
 	blocks->broken = blocks->ran = blocks->flowing = blocks->aborted = false;
 	blocks->counts.overflows += point.overflowed;
 	timing_move(blocks->timing, point.offset);
-	r = blocks_set_time(blocks, timing_now_tsc(blocks->timing));
-	r = r ?: blocks_go_on(blocks, point.ip);
+	err = blocks_set_time(blocks, timing_now_tsc(blocks->timing));
+	err = err ?: blocks_go_on(blocks, point.ip);
 	blocks->modes = 1;
 	blocks->status = pt_blk_sync_set(blocks->decoder, resume_write(blocks->resume, &point));
-	return r;
+	return err;
 }
 
 static bool is_endless_loop(struct blocks *blocks)
@@ -441,7 +442,7 @@ static bool is_endless_loop(struct blocks *blocks)
 int blocks_read(struct blocks *blocks, struct code_view *view, struct decode_item *items,
 		size_t room, size_t *nr)
 {
-	int r;
+	int err;
 
 	blocks->view = view;
 	blocks->items = items;
@@ -449,32 +450,32 @@ int blocks_read(struct blocks *blocks, struct code_view *view, struct decode_ite
 	blocks->open = blocks->is_carried ? items : NULL;
 	if (blocks->is_carried)
 		items[0] = blocks->carried;
-	r = blocks_update_image(blocks);
-	while (!r && !blocks->done && blocks->nr + STEP_ITEMS <= room) {
+	err = blocks_update_image(blocks);
+	while (!err && !blocks->done && blocks->nr + STEP_ITEMS <= room) {
 		struct pt_block block = { 0 };
 		bool endless = false;
 
 		if (blocks->broken) {
-			r = resume_decoding(blocks);
+			err = resume_decoding(blocks);
 			continue;
 		}
 		/* Below 0, the decoder could not begin there. */
 		if (blocks->status >= 0 && blocks->status & pts_event_pending) {
-			r = take_decoder_event(blocks);
+			err = take_decoder_event(blocks);
 		} else if (blocks->status >= 0) {
 			blocks->status = pt_blk_next(blocks->decoder, &block, sizeof(block));
-			r = take_libipt_block(blocks, &block);
+			err = take_libipt_block(blocks, &block);
 			endless = blocks->status >= 0 && is_endless_loop(blocks);
 			if (endless)
 				blocks->status = -pte_bad_query;
 		}
 		blocks->at_end |= blocks->status >= 0 && blocks->status & pts_eos;
-		if (r || blocks->status >= 0)
+		if (err || blocks->status >= 0)
 			continue;
 		if (blocks->status != -pte_eos && !blocks->at_end) {
 			/* The rest of a damaged trace would take equally long. */
 			blocks->done = endless;
-			r = add_decoding_error(blocks, &block);
+			err = add_decoding_error(blocks, &block);
 			continue;
 		}
 		blocks->done = true;
@@ -485,5 +486,5 @@ int blocks_read(struct blocks *blocks, struct code_view *view, struct decode_ite
 	if (blocks->is_carried)
 		blocks->carried = items[--blocks->nr];
 	*nr = blocks->nr;
-	return r;
+	return err;
 }

@@ -39,7 +39,7 @@ static int map_data_file(struct decode *decode, char **why)
 {
 	_cleanup_close_ int fd = open(decode->opts.data, O_RDONLY | O_CLOEXEC);
 	struct stat st;
-	int r;
+	int err;
 
 	if (fd >= 0 && !fstat(fd, &st) && S_ISDIR(st.st_mode)) {
 		int data = openat(fd, "data", O_RDONLY | O_CLOEXEC);
@@ -47,10 +47,10 @@ static int map_data_file(struct decode *decode, char **why)
 		close(fd);
 		fd = data;
 	}
-	r = fd < 0 ? -errno : perfdata_map(&decode->file, fd);
-	if (r)
-		*why = strfmt("%s: %s", decode->opts.data, strerror(-r));
-	return r;
+	err = fd < 0 ? -errno : perfdata_map(&decode->file, fd);
+	if (err)
+		*why = strfmt("%s: %s", decode->opts.data, strerror(-err));
+	return err;
 }
 
 static int open_traced_code(struct decode *decode, char **why)
@@ -62,10 +62,10 @@ static int open_traced_code(struct decode *decode, char **why)
 		.sideband = decode->sideband,
 	};
 	uint64_t switch_to = 0, end;
-	int r = code_new(&decode->code, &opts, why);
+	int err = code_new(&decode->code, &opts, why);
 
-	if (r)
-		return r;
+	if (err)
+		return err;
 	(void)code_kernel_symbol(decode->code, "__switch_to", &switch_to, &end);
 	blocks_env_init(&decode->env, decode->sideband, switch_to);
 	decode->env.runs = decode->opts.runs;
@@ -85,10 +85,10 @@ static int open_item_streams(struct decode *decode)
 		.cpu = decode->opts.cpu,
 		.threads = decode->opts.threads,
 	};
-	int r = jobs_new(&decode->jobs, &opts);
+	int err = jobs_new(&decode->jobs, &opts);
 
-	if (r)
-		return r;
+	if (err)
+		return err;
 	decode->streams = calloc(jobs_nr_sources(decode->jobs) + 1, sizeof(*decode->streams));
 	if (!decode->streams)
 		return -ENOMEM;
@@ -109,20 +109,20 @@ bool decode_is_built(void)
 int decode_new(struct decode **ret, const struct decode_opts *opts, char **why)
 {
 	struct decode *decode = calloc(1, sizeof(*decode));
-	int r;
+	int err;
 
 	*why = NULL;
 	if (!decode)
 		return -ENOMEM;
 	decode->opts = *opts;
-	r = map_data_file(decode, why);
-	r = r ?: sideband_new(&decode->sideband, &decode->file, why);
-	r = r ?: trace_new(&decode->trace, &decode->file, decode->sideband, why);
-	r = r ?: open_traced_code(decode, why);
-	r = r ?: open_item_streams(decode);
-	if (r) {
+	err = map_data_file(decode, why);
+	err = err ?: sideband_new(&decode->sideband, &decode->file, why);
+	err = err ?: trace_new(&decode->trace, &decode->file, decode->sideband, why);
+	err = err ?: open_traced_code(decode, why);
+	err = err ?: open_item_streams(decode);
+	if (err) {
 		decode_free(decode);
-		return r;
+		return err;
 	}
 	*ret = decode;
 	return 0;
@@ -210,14 +210,14 @@ static int load_next_chunk(struct decode *decode, size_t i)
 	struct stream *stream = &decode->streams[i];
 
 	while (!stream_is_loaded(stream)) {
-		int r;
+		int err;
 
 		if (stream->chunk)
 			jobs_return_chunk(decode->jobs, stream->chunk);
 		stream->chunk = NULL;
-		r = jobs_take_chunk(decode->jobs, i, &stream->chunk);
-		if (r)
-			return r;
+		err = jobs_take_chunk(decode->jobs, i, &stream->chunk);
+		if (err)
+			return err;
 		stream->ended = !stream->chunk;
 		if (stream->ended)
 			return 0;
@@ -265,7 +265,7 @@ int decode_next(struct decode *decode, const struct decode_item **items, size_t 
 	*nr = 0;
 	for (;;) {
 		size_t first = first_stream(decode, &until);
-		int r;
+		int err;
 
 		if (decode->opts.stop && *decode->opts.stop)
 			return -ECANCELED;
@@ -276,9 +276,9 @@ int decode_next(struct decode *decode, const struct decode_item **items, size_t 
 			return 0;
 		if (stream_is_loaded(stream))
 			break;
-		r = load_next_chunk(decode, first);
-		if (r)
-			return r;
+		err = load_next_chunk(decode, first);
+		if (err)
+			return err;
 	}
 	if (decode->opts.end && decode->opts.end < until)
 		until = decode->opts.end;

@@ -4,11 +4,11 @@
  * Intel PT: what the CPUs of a perf.data executed, block by block, in order of time.
  *
  *	decode_new(&decode, &opts, &why);
- *	while (!(r = decode_next(decode, &items, &nr)) && nr)
+ *	while (!(err = decode_next(decode, &items, &nr)) && nr)
  *		...
  *	decode_free(decode);
  *
- * Outside of src/decode, include this header, and code.h for blocks.
+ * Outside of src/analysis/pt, include this header, and code.h for blocks.
  */
 #ifndef DECODE_H
 #define DECODE_H

@@ -48,7 +48,7 @@ struct jobs {
 	struct chunk *spare;
 	size_t ahead; /* waiting chunks, except those of next segments */
 	bool quit;
-	int r;
+	int err;
 };
 
 static void free_chunk_list(struct chunk *chunk)
@@ -92,17 +92,17 @@ static void find_segment_behind(struct source *source, uint64_t end)
 static int append_segment_job(struct jobs *jobs, struct source *source)
 {
 	struct job *job = calloc(1, sizeof(*job));
-	int r;
+	int err;
 
 	if (!job)
 		return -ENOMEM;
 	job->end = &job->first;
 	job->segment = source->segment;
-	r = blocks_new(&job->blocks, jobs->opts.env, source->queue, &source->segment,
-		       source->has_behind ? &source->behind : NULL);
-	if (r) {
+	err = blocks_new(&job->blocks, jobs->opts.env, source->queue, &source->segment,
+			 source->has_behind ? &source->behind : NULL);
+	if (err) {
 		free(job);
-		return r;
+		return err;
 	}
 	*source->end = job;
 	source->end = &job->next;
@@ -155,9 +155,9 @@ static struct job *choose_urgent_job(struct jobs *jobs, struct source **ret)
 	}
 	if (best || !start || jobs->ahead >= AHEAD_CHUNKS * jobs->nr_workers)
 		return best;
-	jobs->r = append_segment_job(jobs, start);
+	jobs->err = append_segment_job(jobs, start);
 	*ret = start;
-	return jobs->r ? NULL : find_ready_job(jobs, start);
+	return jobs->err ? NULL : find_ready_job(jobs, start);
 }
 
 /* Call with the lock held; it is released while decoding. */
@@ -165,27 +165,27 @@ static void decode_job_chunk(struct jobs *jobs, struct source *source, struct jo
 			     struct code_view *view)
 {
 	struct chunk *chunk = take_spare_chunk(jobs);
-	int r;
+	int err;
 
 	if (!chunk) {
-		jobs->r = -ENOMEM;
+		jobs->err = -ENOMEM;
 		return;
 	}
 	job->busy = true;
 	pthread_mutex_unlock(&jobs->lock);
 	/* Nobody else has the job meanwhile. */
-	r = blocks_read(job->blocks, view, chunk->items, CHUNK_ITEMS, &chunk->nr);
+	err = blocks_read(job->blocks, view, chunk->items, CHUNK_ITEMS, &chunk->nr);
 	chunk->next = NULL;
 	chunk->segment = job->segment;
 	chunk->first = !job->started;
 	job->started = true;
-	chunk->last = !r && blocks_done(job->blocks);
+	chunk->last = !err && blocks_done(job->blocks);
 	if (chunk->last)
 		chunk->counts = *blocks_counts(job->blocks);
 	pthread_mutex_lock(&jobs->lock);
 	job->busy = false;
-	if (r) {
-		jobs->r = r;
+	if (err) {
+		jobs->err = err;
 		free(chunk);
 	} else {
 		append_job_chunk(jobs, source, job, chunk);
@@ -201,11 +201,11 @@ static void *decode_in_thread(void *arg)
 	struct job *job;
 
 	pthread_mutex_lock(&jobs->lock);
-	while (!jobs->quit && !jobs->r) {
+	while (!jobs->quit && !jobs->err) {
 		job = choose_urgent_job(jobs, &source);
 		if (job)
 			decode_job_chunk(jobs, source, job, worker->view);
-		else if (!jobs->r)
+		else if (!jobs->err)
 			pthread_cond_wait(&jobs->changed, &jobs->lock);
 	}
 	pthread_cond_broadcast(&jobs->changed);
@@ -248,32 +248,32 @@ int jobs_new(struct jobs **ret, const struct jobs_opts *opts)
 {
 	size_t nr = opts->threads ? opts->threads : 1;
 	struct jobs *jobs = calloc(1, sizeof(*jobs));
-	int r;
+	int err;
 
 	if (!jobs)
 		return -ENOMEM;
 	jobs->opts = *opts;
 	pthread_mutex_init(&jobs->lock, NULL);
 	pthread_cond_init(&jobs->changed, NULL);
-	r = add_trace_sources(jobs);
+	err = add_trace_sources(jobs);
 	jobs->workers = calloc(nr, sizeof(*jobs->workers));
 	if (!jobs->workers)
-		r = -ENOMEM;
-	while (!r && jobs->nr_workers < nr) {
+		err = -ENOMEM;
+	while (!err && jobs->nr_workers < nr) {
 		struct worker *worker = &jobs->workers[jobs->nr_workers];
 
-		r = code_view_new(&worker->view, opts->code);
+		err = code_view_new(&worker->view, opts->code);
 		worker->jobs = jobs;
-		jobs->nr_workers += !r;
+		jobs->nr_workers += !err;
 	}
-	for (size_t i = 0; !r && nr > 1 && i < nr; i++) {
-		r = -pthread_create(&jobs->workers[i].thread, NULL, decode_in_thread,
-				    &jobs->workers[i]);
-		jobs->workers[i].runs = !r;
+	for (size_t i = 0; !err && nr > 1 && i < nr; i++) {
+		err = -pthread_create(&jobs->workers[i].thread, NULL, decode_in_thread,
+				      &jobs->workers[i]);
+		jobs->workers[i].runs = !err;
 	}
-	if (r) {
+	if (err) {
 		jobs_free(jobs);
-		return r;
+		return err;
 	}
 	*ret = jobs;
 	return 0;
@@ -360,11 +360,11 @@ static struct chunk *take_first_chunk(struct jobs *jobs, struct source *source)
 /* Waits until there is a chunk, or until none will follow. */
 static void wait_for_chunk(struct jobs *jobs, struct source *source)
 {
-	while (!jobs->r && !(source->jobs && source->jobs->first)) {
+	while (!jobs->err && !(source->jobs && source->jobs->first)) {
 		if (!source->jobs && !source->has_segment)
 			return;
 		if (!source->jobs)
-			jobs->r = append_segment_job(jobs, source);
+			jobs->err = append_segment_job(jobs, source);
 		else if (!jobs->workers[0].runs)
 			decode_job_chunk(jobs, source, source->jobs, jobs->workers[0].view);
 		else
@@ -375,15 +375,15 @@ static void wait_for_chunk(struct jobs *jobs, struct source *source)
 int jobs_take_chunk(struct jobs *jobs, size_t i, struct chunk **ret)
 {
 	struct source *source = &jobs->sources[i];
-	int r;
+	int err;
 
 	pthread_mutex_lock(&jobs->lock);
 	wait_for_chunk(jobs, source);
-	r = jobs->r;
-	*ret = !r && source->jobs ? take_first_chunk(jobs, source) : NULL;
+	err = jobs->err;
+	*ret = !err && source->jobs ? take_first_chunk(jobs, source) : NULL;
 	pthread_cond_broadcast(&jobs->changed);
 	pthread_mutex_unlock(&jobs->lock);
-	return r;
+	return err;
 }
 
 void jobs_return_chunk(struct jobs *jobs, struct chunk *chunk)

@@ -68,17 +68,17 @@ static int find_trace_queues(struct trace *trace, const struct perfdata_file *fi
 			     const struct sideband *sb)
 {
 	struct perfdata_record record;
-	int r = 0;
+	int err = 0;
 
-	for (uint64_t at = file->data.offset; !r && perfdata_next(file, &at, &record);) {
+	for (uint64_t at = file->data.offset; !err && perfdata_next(file, &at, &record);) {
 		if (record.trace)
-			r = add_auxtrace_queue(trace, sb, &record);
+			err = add_auxtrace_queue(trace, sb, &record);
 		else if (record.type == PERF_RECORD_SAMPLE)
-			r = add_sample_queue(trace, sb, &record);
+			err = add_sample_queue(trace, sb, &record);
 	}
-	if (!r && trace->nr)
+	if (!err && trace->nr)
 		qsort(trace->queues, trace->nr, sizeof(*trace->queues), compare_queues);
-	return r;
+	return err;
 }
 
 /* What no capture is. Sorted by CPU, traces without one come first. */
@@ -98,27 +98,27 @@ int trace_new(struct trace **ret, const struct perfdata_file *file, const struct
 {
 	struct trace *trace = calloc(1, sizeof(*trace));
 	const char *text = NULL;
-	int r = trace ? 0 : -ENOMEM;
+	int err = trace ? 0 : -ENOMEM;
 
-	if (!r && !sideband_pt(sb)->found) {
-		r = -ENODATA;
+	if (!err && !sideband_pt(sb)->found) {
+		err = -ENODATA;
 		text = "it has no trace of Intel PT";
 	}
-	if (!r)
-		r = find_trace_queues(trace, file, sb);
-	if (!r && !trace->nr) {
-		r = -ENODATA;
+	if (!err)
+		err = find_trace_queues(trace, file, sb);
+	if (!err && !trace->nr) {
+		err = -ENODATA;
 		text = "its trace is empty";
 	}
-	if (!r && (text = refusal_reason(trace)))
-		r = -ENOTSUP;
-	if (!r) {
+	if (!err && (text = refusal_reason(trace)))
+		err = -ENOTSUP;
+	if (!err) {
 		*ret = trace;
 		return 0;
 	}
 	trace_free(trace);
-	*why = strdup(text ?: strerror(-r));
-	return *why ? r : -ENOMEM;
+	*why = strdup(text ?: strerror(-err));
+	return *why ? err : -ENOMEM;
 }
 
 void trace_free(struct trace *trace)

@@ -172,7 +172,7 @@ struct progress {
 
 void progress_begin(struct progress *progress, struct console *con, const char *what,
 		    uint64_t total);
-/* For pack and unpack_archive: returns 0. */
+/* For pack and unpack: returns 0. */
 int progress_add(void *progress, uint64_t bytes);
 void progress_end(struct progress *progress);
 
@@ -301,7 +301,7 @@ int command_options(const struct command *cmd, struct console *con, int argc, ch
 		    void *target) _must_check_;
 
 /* The exit code for a result of command_options() other than 0. */
-enum exit_code command_options_exit(int r);
+enum exit_code command_options_exit(int err);
 
 /* Runs the command that argv names; the list ends with NULL. */
 enum exit_code command_dispatch(const struct command *const *commands, int argc, char **argv);

@@ -111,19 +111,19 @@ static void console_write_dropped(void *ctx, size_t nr)
 int console_background(struct console *con)
 {
 	struct outlet *outlet;
-	int r;
+	int err;
 
 	con->deaf_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (con->deaf_fd < 0)
 		return -errno;
 	fflush(con->out);
 	fflush(con->err);
-	r = outlet_new(&outlet, BACKGROUND_SIZE, console_write_dropped, con);
-	if (!r)
+	err = outlet_new(&outlet, BACKGROUND_SIZE, console_write_dropped, con);
+	if (!err)
 		con->outlet = outlet;
 	else
 		closep(&con->deaf_fd);
-	return r;
+	return err;
 }
 
 void console_foreground(struct console *con, int interrupt)

@@ -49,11 +49,11 @@ static int option_parse_value(const struct option_spec *spec, const char *value,
 			      char **why)
 {
 	void *variable = (char *)target + spec->offset;
-	int r = 0;
+	int err = 0;
 
 	if (spec->kind == OPTION_SESSION) {
-		r = perf_poke__opts_set(variable, spec->name, value);
-		return r ? say_why(why, r, "%s", perf_poke__last_error()) : 0;
+		err = perf_poke__opts_set(variable, spec->name, value);
+		return err ? say_why(why, err, "%s", perf_poke__last_error()) : 0;
 	}
 	if (!*value)
 		return say_why(why, -EINVAL, "empty; a value is needed");
@@ -68,7 +68,7 @@ static int option_parse_value(const struct option_spec *spec, const char *value,
 	case OPTION_PARSED:
 		return spec->parse(target, value, why);
 	case OPTION_CPUS:
-		r = option_cpus(value, why);
+		err = option_cpus(value, why);
 		break;
 	case OPTION_WORD:
 		if (spec->parse)
@@ -80,9 +80,9 @@ static int option_parse_value(const struct option_spec *spec, const char *value,
 	case OPTION_SESSION:
 		break;
 	}
-	if (!r)
+	if (!err)
 		*(const char **)variable = value;
-	return r;
+	return err;
 }
 
 /* getopt_long() returns LONG_NAME plus the row's index for a long name. */
@@ -119,7 +119,7 @@ static int parser_read_option(struct parser *p, int found)
 	uint64_t bit = UINT64_C(1) << (spec - p->specs);
 	_cleanup_free_ char *why = NULL;
 	char name[64];
-	int r;
+	int err;
 
 	format_option_name(name, spec, found);
 	if (!spec->repeatable && p->seen & bit)
@@ -129,10 +129,10 @@ static int parser_read_option(struct parser *p, int found)
 		*(bool *)((char *)p->target + spec->offset) = true;
 		return 0;
 	}
-	r = option_parse_value(spec, optarg, p->target, &why);
-	if (r && why)
+	err = option_parse_value(spec, optarg, p->target, &why);
+	if (err && why)
 		return say_why(p->error, -EINVAL, "%s '%s': %s", name, optarg ?: "", why);
-	return r;
+	return err;
 }
 
 /* Names the options that the word is a prefix of, such as `--period, --perf-pid`. */
@@ -189,14 +189,14 @@ static int parser_read_word(struct parser *p, char *word)
 {
 	const struct option_spec *spec = parser_take_unnamed(p, OPTION_WORD);
 	_cleanup_free_ char *why = NULL;
-	int r;
+	int err;
 
 	if (!spec)
 		return say_why(p->error, -EINVAL, "'%s': unexpected argument", word);
-	r = option_parse_value(spec, word, p->target, &why);
-	if (r && why)
+	err = option_parse_value(spec, word, p->target, &why);
+	if (err && why)
 		return say_why(p->error, -EINVAL, "%s: %s", spec->metavar, why);
-	return r;
+	return err;
 }
 
 static int parser_read_rest(struct parser *p)
@@ -257,31 +257,31 @@ int options_parse_argv(const struct option_spec *specs, size_t nr, int argc, cha
 	};
 	_cleanup_free_ struct option *names = calloc(nr + 2, sizeof(*names));
 	_cleanup_free_ char *letters = malloc(sizeof("-:h") + 2 * nr);
-	int r = 0;
+	int err = 0;
 
 	if (!names || !letters)
 		return -ENOMEM;
 	parser_describe_options(&p, names, letters);
 	/* 0 makes glibc reinitialise getopt. */
 	optind = 0;
-	while (!r) {
+	while (!err) {
 		int at = optind ?: 1;
 		int found = getopt_long(argc, argv, letters, names, NULL);
 
 		if (found == HELP)
 			return 1;
 		if (found < 0) {
-			r = at < optind ? parser_read_rest(&p) : 0;
-			return r ? r : parser_check_required(&p);
+			err = at < optind ? parser_read_rest(&p) : 0;
+			return err ? err : parser_check_required(&p);
 		}
 		if (found == 1)
-			r = parser_read_word(&p, optarg);
+			err = parser_read_word(&p, optarg);
 		else if (found == '?' || found == ':')
-			r = parser_explain_option(&p, found == ':');
+			err = parser_explain_option(&p, found == ':');
 		else
-			r = parser_read_option(&p, found);
+			err = parser_read_option(&p, found);
 	}
-	return r;
+	return err;
 }
 
 static void options_print_lines(FILE *file, int width, const char *line)
@@ -380,27 +380,28 @@ int command_options(const struct command *cmd, struct console *con, int argc, ch
 	_cleanup_free_ struct option_spec *options = NULL;
 	_cleanup_free_ char *error = NULL;
 	size_t nr;
-	int r;
+	int err;
 
 	options = options_expand_rows(cmd->options, cmd->nr_options, &nr);
-	r = options ? options_parse_argv(options, nr, argc - 1, argv + 1, target, &error) : -ENOMEM;
-	if (r > 0) {
+	err = options ? options_parse_argv(options, nr, argc - 1, argv + 1, target, &error)
+		      : -ENOMEM;
+	if (err > 0) {
 		fprintf(con->out, "Usage: perf-poke-ctl %s %s\n\n%s\n\nOptions:\n", cmd->name,
 			cmd->arguments, cmd->summary);
 		options_print_help(con->out, options, nr);
 		if (cmd->notes)
 			fprintf(con->out, "\n%s", cmd->notes);
-	} else if (r < 0) {
-		console_error(con, "%s", error ?: strerror(-r));
+	} else if (err < 0) {
+		console_error(con, "%s", error ?: strerror(-err));
 	}
-	return r;
+	return err;
 }
 
-enum exit_code command_options_exit(int r)
+enum exit_code command_options_exit(int err)
 {
-	if (r > 0)
+	if (err > 0)
 		return EXIT_FINE;
-	return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+	return err == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 }
 
 static enum exit_code command_explain_unknown(struct console *con,

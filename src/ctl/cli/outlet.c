@@ -90,7 +90,7 @@ int outlet_new(struct outlet **ret, size_t max_size, void (*say_dropped)(void *c
 	struct outlet *outlet = calloc(1, sizeof(*outlet));
 	pthread_mutexattr_t attr;
 	sigset_t all, saved;
-	int r;
+	int err;
 
 	if (!outlet)
 		return -ENOMEM;
@@ -107,14 +107,14 @@ int outlet_new(struct outlet **ret, size_t max_size, void (*say_dropped)(void *c
 	outlet->done = eventfd(0, EFD_CLOEXEC);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &saved);
-	r = outlet->done < 0 ? -errno
-			     : -pthread_create(&outlet->thread, NULL, outlet_write_jobs, outlet);
+	err = outlet->done < 0 ? -errno
+			       : -pthread_create(&outlet->thread, NULL, outlet_write_jobs, outlet);
 	pthread_sigmask(SIG_SETMASK, &saved, NULL);
-	if (r)
+	if (err)
 		outlet_free(outlet);
 	else
 		*ret = outlet;
-	return r;
+	return err;
 }
 
 void outlet_add_job(struct outlet *outlet, const struct outlet_job *job)
@@ -157,21 +157,21 @@ int outlet_finish(struct outlet *outlet, int interrupt, int timeout_ms)
 		{ .fd = outlet->done, .events = POLLIN },
 		{ .fd = interrupt, .events = POLLIN },
 	};
-	int r;
+	int err;
 
 	pthread_mutex_lock(&outlet->lock);
 	outlet->finish = true;
 	pthread_cond_signal(&outlet->wake);
 	pthread_mutex_unlock(&outlet->lock);
 	do
-		r = poll(fds, ARRAY_SIZE(fds), timeout_ms);
-	while (r < 0 && errno == EINTR);
+		err = poll(fds, ARRAY_SIZE(fds), timeout_ms);
+	while (err < 0 && errno == EINTR);
 	/* It may be about to end. */
-	if (r > 0 && !fds[0].revents)
+	if (err > 0 && !fds[0].revents)
 		poll(fds, 1, HURRY_MS);
 	if (!fds[0].revents) {
 		pthread_detach(outlet->thread);
-		return r ? -EINTR : -ETIMEDOUT;
+		return err ? -EINTR : -ETIMEDOUT;
 	}
 	pthread_join(outlet->thread, NULL);
 	outlet_free(outlet);

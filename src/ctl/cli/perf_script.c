@@ -83,7 +83,7 @@ int perf_tool_lines(char *const *argv, bool errors, void (*take)(void *ctx, char
 	_cleanup_fclose_ FILE *file = NULL;
 	_cleanup_free_ char *line = NULL;
 	size_t size = 0;
-	int fds[2], status, r;
+	int fds[2], status, err;
 	pid_t pid;
 
 	if (pipe2(fds, O_CLOEXEC))
@@ -102,9 +102,9 @@ int perf_tool_lines(char *const *argv, bool errors, void (*take)(void *ctx, char
 		line[strcspn(line, "\n")] = '\0';
 		take(ctx, line);
 	}
-	r = pid_wait_for_exit(pid, &status);
-	if (r)
-		return r;
+	err = pid_wait_for_exit(pid, &status);
+	if (err)
+		return err;
 	if (!WIFEXITED(status))
 		return -EIO;
 	return WEXITSTATUS(status) == NOT_EXECUTED ? -ENOEXEC : WEXITSTATUS(status);
@@ -137,27 +137,27 @@ int perf_tool_find(struct perf_tool *perf, char **why)
 {
 	const char *wanted = getenv(VARIABLE);
 	bool named = wanted && *wanted;
-	int r;
+	int err;
 
 	*perf = (struct perf_tool){ 0 };
-	r = perf_tool_search(named ? wanted : "perf", &perf->path);
-	if (r == -ENOENT && named)
-		return say_why(why, r, VARIABLE " '%s': no such program", wanted);
-	if (r == -ENOENT)
-		return say_why(why, r, "no perf in PATH: " INSTALL);
-	if (r)
-		return r;
-	r = run_for_first_line((char *[]){ perf->path, "--version", NULL }, perf->version,
-			       sizeof(perf->version));
+	err = perf_tool_search(named ? wanted : "perf", &perf->path);
+	if (err == -ENOENT && named)
+		return say_why(why, err, VARIABLE " '%s': no such program", wanted);
+	if (err == -ENOENT)
+		return say_why(why, err, "no perf in PATH: " INSTALL);
+	if (err)
+		return err;
+	err = run_for_first_line((char *[]){ perf->path, "--version", NULL }, perf->version,
+				 sizeof(perf->version));
 	/* Ubuntu's perf is a script that fails without a perf for the running kernel. */
-	if (r)
-		r = say_why(why, -ENOEXEC, "'%s --version' fails: " INSTALL, perf->path);
+	if (err)
+		err = say_why(why, -ENOEXEC, "'%s --version' fails: " INSTALL, perf->path);
 	else if (strncmp(perf->version, "perf ", 5))
-		r = say_why(why, -ENOEXEC, "'%s' is not perf: it prints '%s'", perf->path,
-			    perf->version);
-	if (r)
+		err = say_why(why, -ENOEXEC, "'%s' is not perf: it prints '%s'", perf->path,
+			      perf->version);
+	if (err)
 		perf_tool_release(perf);
-	return r;
+	return err;
 }
 
 /* perf checks its options before its input. Without a disassembler, =disasm is bad usage. */
@@ -167,9 +167,9 @@ bool perf_tool_disassembles(const struct perf_tool *perf)
 		perf->path, "script", "-i", "/dev/null", "--insn-trace=disasm", NULL
 	};
 	char line[8];
-	int r = run_for_first_line(argv, line, sizeof(line));
+	int err = run_for_first_line(argv, line, sizeof(line));
 
-	return r >= 0 && r != PERF_USAGE;
+	return err >= 0 && err != PERF_USAGE;
 }
 
 void perf_tool_release(struct perf_tool *perf)

@@ -68,15 +68,15 @@ int reader_begin(struct console *con, uint64_t max_size, const char *said)
 {
 	const struct sigaction catch = { .sa_sigaction = reader_handle_bus_error,
 					 .sa_flags = SA_SIGINFO };
-	int r;
+	int err;
 
 	sigaction(SIGBUS, &catch, NULL);
 	budget = max_size;
 	reader_bound_memory();
-	r = signals_end_process(said);
-	if (r)
-		console_error(con, "%s", strerror(-r));
-	return r;
+	err = signals_end_process(said);
+	if (err)
+		console_error(con, "%s", strerror(-err));
+	return err;
 }
 
 static void reader_show_message(void *con, enum perf_poke_log_level level, const char *text)

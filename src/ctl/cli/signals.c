@@ -102,12 +102,12 @@ int signals_end_process(const char *said)
 {
 	pthread_t thread;
 	sigset_t set;
-	int r;
+	int err;
 
 	signals_fill_set(&set);
-	r = pthread_sigmask(SIG_BLOCK, &set, NULL);
-	r = r ?: pthread_create(&thread, NULL, wait_for_ending_signal, (void *)said);
-	return -(r ?: pthread_detach(thread));
+	err = pthread_sigmask(SIG_BLOCK, &set, NULL);
+	err = err ?: pthread_create(&thread, NULL, wait_for_ending_signal, (void *)said);
+	return -(err ?: pthread_detach(thread));
 }
 
 void signals_hold_if_ended(void)

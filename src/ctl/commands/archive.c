@@ -43,15 +43,15 @@ static const char notes[] =
 
 int archive_parse_args(struct archive_args *args, struct console *con, int argc, char **argv)
 {
-	int r;
+	int err;
 
 	*args = (struct archive_args){ 0 };
-	r = command_options(&command_archive, con, argc, argv, args);
-	if (!r && !args->output) {
+	err = command_options(&command_archive, con, argc, argv, args);
+	if (!err && !args->output) {
 		console_error(con, "--output FILE is required");
-		r = -EINVAL;
+		err = -EINVAL;
 	}
-	return r;
+	return err;
 }
 
 /* Of a folder: the archive in it. Prints errors. */
@@ -59,20 +59,20 @@ static int choose_archive_path(struct console *con, struct archive_args *args, c
 {
 	_cleanup_free_ char *name = NULL;
 	struct stat st;
-	int r;
+	int err;
 
 	if (stat(args->output, &st) || !S_ISDIR(st.st_mode))
 		return 0;
-	r = archive_file_name(args->capture, &name);
-	if (!r) {
+	err = archive_file_name(args->capture, &name);
+	if (!err) {
 		*output = strfmt("%s/%s", args->output, name);
-		r = *output ? 0 : -ENOMEM;
+		err = *output ? 0 : -ENOMEM;
 	}
-	if (r)
-		console_error(con, "'%s' cannot be archived: %s", args->capture, strerror(-r));
+	if (err)
+		console_error(con, "'%s' cannot be archived: %s", args->capture, strerror(-err));
 	else
 		args->output = *output;
-	return r;
+	return err;
 }
 
 static void print_archive_written(struct console *con, const struct archive_args *args,
@@ -98,30 +98,30 @@ static int write_capture_archive(struct console *con, const struct archive_args 
 	};
 	struct output_file file;
 	struct stat st = { 0 };
-	int r;
+	int err;
 
 	progress_begin(&progress, con, "archiving", pack->size);
 	if (!strcmp(args->output, "-")) {
-		r = capture_pack_write(pack, &sink, why);
+		err = capture_pack_write(pack, &sink, why);
 		progress_end(&progress);
-		return r;
+		return err;
 	}
-	r = output_file_open(&file, args->output, args->force);
+	err = output_file_open(&file, args->output, args->force);
 	sink.fd = file.fd;
-	if (!r)
-		r = capture_pack_write(pack, &sink, why);
-	if (!r) {
+	if (!err)
+		err = capture_pack_write(pack, &sink, why);
+	if (!err) {
 		fstat(file.fd, &st);
-		r = output_file_publish(&file);
+		err = output_file_publish(&file);
 	}
 	progress_end(&progress);
-	if (r && !*why)
-		r = failure_explain(why, r, "--output '%s': %s", args->output,
-				    output_file_strerror(r));
-	if (!r)
+	if (err && !*why)
+		err = failure_explain(why, err, "--output '%s': %s", args->output,
+				      output_file_strerror(err));
+	if (!err)
 		print_archive_written(con, args, pack, (uint64_t)st.st_size);
 	output_file_close(&file);
-	return r;
+	return err;
 }
 
 static enum exit_code run_archive(struct console *con, int argc, char **argv)
@@ -130,10 +130,10 @@ static enum exit_code run_archive(struct console *con, int argc, char **argv)
 	struct analysis_hooks hooks;
 	struct archive_args args;
 	struct capture_pack pack = { .hooks = &hooks };
-	int r = archive_parse_args(&args, con, argc, argv);
+	int err = archive_parse_args(&args, con, argc, argv);
 
-	if (r)
-		return command_options_exit(r);
+	if (err)
+		return command_options_exit(err);
 	if (!strcmp(args.output, "-") && isatty(STDOUT_FILENO)) {
 		console_error(con, "--output '-': standard output is a terminal (use a file or a "
 				   "pipe)");
@@ -144,19 +144,19 @@ static enum exit_code run_archive(struct console *con, int argc, char **argv)
 						  : ": the archive is incomplete"))
 		return EXIT_FAILED;
 	reader_hooks(con, &hooks);
-	r = capture_folder_choose(args.capture, &folder, &why);
+	err = capture_folder_choose(args.capture, &folder, &why);
 	args.capture = folder;
-	if (!r && choose_archive_path(con, &args, &output))
+	if (!err && choose_archive_path(con, &args, &output))
 		return EXIT_FAILED;
 	pack.folder = folder;
 	pack.no_binaries = args.no_binaries;
-	if (!r) {
-		r = capture_pack_open(&pack, &why);
-		if (!r)
-			r = write_capture_archive(con, &args, &pack, &why);
+	if (!err) {
+		err = capture_pack_open(&pack, &why);
+		if (!err)
+			err = write_capture_archive(con, &args, &pack, &why);
 		capture_pack_close(&pack);
 	}
-	if (!r)
+	if (!err)
 		return EXIT_FINE;
 	console_error(con, "%s", why ?: strerror(ENOMEM));
 	return EXIT_FAILED;

@@ -72,19 +72,19 @@ static const char notes[] =
 static int causes_parse(struct causes_args *args, struct console *con, int argc, char **argv)
 {
 	static const char *const folder[] = { FOLDER_DEFAULT };
-	int r;
+	int err;
 
 	*args = (struct causes_args){ .worse_percent = UINT64_MAX };
-	r = command_options(&command_causes, con, argc, argv, args);
-	if (!r && args->worse_percent != UINT64_MAX && !args->known) {
+	err = command_options(&command_causes, con, argc, argv, args);
+	if (!err && args->worse_percent != UINT64_MAX && !args->known) {
 		console_error(con, "--worse: needs --known");
-		r = -EINVAL;
+		err = -EINVAL;
 	}
 	if (args->worse_percent == UINT64_MAX)
 		args->worse_percent = KNOWN_WORSE_PERCENT;
-	if (!r && !args->nr_paths)
-		r = add_causes_path(args, folder[0], NULL);
-	return r;
+	if (!err && !args->nr_paths)
+		err = add_causes_path(args, folder[0], NULL);
+	return err;
 }
 
 /* `judge` is NULL without a file of known causes. */
@@ -288,7 +288,7 @@ static int write_causes_page(FILE *file, const struct causes *causes,
 			     const struct known_judge *judge)
 {
 	json_object *list = json_object_new_array();
-	int r;
+	int err;
 
 	for (size_t i = 0; i < causes->nr_groups; i++) {
 		const struct group *group = causes->groups[i];
@@ -297,9 +297,9 @@ static int write_causes_page(FILE *file, const struct causes *causes,
 		json_add(object, "points", new_chart_points(group));
 		json_object_array_add(list, object);
 	}
-	r = html_page_write(file, causes_html, &list);
+	err = html_page_write(file, causes_html, &list);
 	json_object_put(list);
-	return r;
+	return err;
 }
 
 static void set_judge_date(struct known_judge *judge)
@@ -323,26 +323,26 @@ static int write_causes_file(const struct writing *w, const char *path, bool is_
 {
 	struct output_file output;
 	FILE *file;
-	int r = output_file_open(&output, path, w->args->force);
+	int err = output_file_open(&output, path, w->args->force);
 
-	if (!r) {
+	if (!err) {
 		file = fdopen(dup(output.fd), "w");
 		if (!file)
-			r = -errno;
+			err = -errno;
 		else if (is_page)
-			r = write_causes_page(file, w->causes, w->args->known ? w->judge : NULL);
+			err = write_causes_page(file, w->causes, w->args->known ? w->judge : NULL);
 		else
-			r = known_causes_write(file, w->judge->known, w->causes);
+			err = known_causes_write(file, w->judge->known, w->causes);
 		if (file && fclose(file))
-			r = r ?: -errno;
+			err = err ?: -errno;
 	}
-	if (!r)
-		r = output_file_publish(&output);
+	if (!err)
+		err = output_file_publish(&output);
 	output_file_close(&output);
-	if (r)
+	if (err)
 		console_error(w->con, "--%s '%s': %s", is_page ? "html" : "save", path,
-			      output_file_strerror(r));
-	return r;
+			      output_file_strerror(err));
+	return err;
 }
 
 static enum exit_code judge_all_groups(const struct causes *causes, const struct known_judge *judge)
@@ -380,11 +380,11 @@ static enum exit_code write_causes_files(const struct writing *w)
 static int read_known_file(struct known *known, struct console *con, const struct causes_args *args)
 {
 	_cleanup_free_ char *why = NULL;
-	int r = args->known ? known_causes_read(known, args->known, &why) : 0;
+	int err = args->known ? known_causes_read(known, args->known, &why) : 0;
 
-	if (r)
-		console_error(con, "--known '%s': %s", args->known, why ?: strerror(-r));
-	return r;
+	if (err)
+		console_error(con, "--known '%s': %s", args->known, why ?: strerror(-err));
+	return err;
 }
 
 static enum exit_code run_causes(struct console *con, int argc, char **argv)
@@ -395,12 +395,12 @@ static enum exit_code run_causes(struct console *con, int argc, char **argv)
 	struct known_judge judge = { .known = &known };
 	struct analysis_hooks hooks;
 	struct causes_args args;
-	int r = causes_parse(&args, con, argc, argv);
+	int err = causes_parse(&args, con, argc, argv);
 
 	paths = args.paths;
 	console_use_json(con, args.json);
-	if (r)
-		return command_options_exit(r);
+	if (err)
+		return command_options_exit(err);
 	judge.worse_percent = args.worse_percent;
 	if (reader_begin(con, args.max_size, ""))
 		return EXIT_FAILED;
@@ -408,12 +408,12 @@ static enum exit_code run_causes(struct console *con, int argc, char **argv)
 	if (read_known_file(&known, con, &args))
 		return EXIT_USAGE;
 	reader_hooks(con, &hooks);
-	for (size_t i = 0; i < args.nr_paths && !r; i++)
-		r = causes_collect(&causes, &hooks, args.paths[i]);
-	if (!r)
-		r = causes_sort_groups(&causes);
-	if (r) {
-		console_error(con, "%s", reader_strerror(r));
+	for (size_t i = 0; i < args.nr_paths && !err; i++)
+		err = causes_collect(&causes, &hooks, args.paths[i]);
+	if (!err)
+		err = causes_sort_groups(&causes);
+	if (err) {
+		console_error(con, "%s", reader_strerror(err));
 		return EXIT_FAILED;
 	}
 	print_causes(con, &causes, args.known ? &judge : NULL);

@@ -54,25 +54,25 @@ static void check_libipt(struct console *con)
 static enum exit_code run_check(struct console *con, int argc, char **argv)
 {
 	struct check_args args = { 0 };
-	int r;
+	int err;
 
-	r = command_options(&command_check, con, argc, argv, &args);
-	if (r)
-		return command_options_exit(r);
+	err = command_options(&command_check, con, argc, argv, &args);
+	if (err)
+		return command_options_exit(err);
 	console_use_json(con, args.json);
-	r = perf_poke__check(print_capability, con);
+	err = perf_poke__check(print_capability, con);
 	check_libipt(con);
-	if (r && r != -EOPNOTSUPP) {
-		console_error(con, "check: %s", strerror(-r));
+	if (err && err != -EOPNOTSUPP) {
+		console_error(con, "check: %s", strerror(-err));
 		return EXIT_FAILED;
 	}
 	if (con->json)
-		json_print_line(con, json_check_line(!r));
+		json_print_line(con, json_check_line(!err));
 	else
 		fprintf(con->out, "\n%s\n",
-			r ? "perf-poke-ctl start cannot run here: a requirement is missing."
-			  : "perf-poke-ctl start can run here.");
-	return r ? EXIT_FAILED : EXIT_FINE;
+			err ? "perf-poke-ctl start cannot run here: a requirement is missing."
+			    : "perf-poke-ctl start can run here.");
+	return err ? EXIT_FAILED : EXIT_FINE;
 }
 
 const struct command command_check = {

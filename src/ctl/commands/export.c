@@ -59,12 +59,12 @@ static bool ends_with_suffix(const char *s, const char *end)
 int export_parse_args(struct export_args *args, struct console *con, int argc, char **argv)
 {
 	uint64_t begin, end;
-	int r;
+	int err;
 
 	*args = (struct export_args){ 0 };
-	r = command_options(&command_export, con, argc, argv, args);
-	if (r)
-		return r;
+	err = command_options(&command_export, con, argc, argv, args);
+	if (err)
+		return err;
 	if (!args->output == !args->html) {
 		console_error(con, "give --output FILE or --html FILE%s",
 			      args->html ? ", not both" : "");
@@ -84,14 +84,14 @@ int export_parse_args(struct export_args *args, struct console *con, int argc, c
 		return -EINVAL;
 	}
 	/* The time of the spike is unknown yet: any will do. */
-	r = args->time ? time_window_parse(args->time, UINT64_MAX / 2, &begin, &end) : 0;
-	if (r && r != -ENOMEM) {
+	err = args->time ? time_window_parse(args->time, UINT64_MAX / 2, &begin, &end) : 0;
+	if (err && err != -ENOMEM) {
 		console_error(con,
 			      "--time '%s': must be BEGIN,END, as -200us,50us or 7.788,7.789%s",
-			      args->time, r == -ERANGE ? ", with BEGIN before END" : "");
+			      args->time, err == -ERANGE ? ", with BEGIN before END" : "");
 		return -EINVAL;
 	}
-	return r;
+	return err;
 }
 
 static void print_export_summary(struct console *con, const struct export_args *args,
@@ -126,29 +126,29 @@ static int export_fxt_file(struct console *con, const struct export_args *args,
 	struct decoding_result result = { 0 };
 	struct output_file output;
 	struct unchanged unchanged;
-	int r;
+	int err;
 
 	unchanged_begin_check(&unchanged, export->hooks, args->capture);
-	r = output_file_open(&output, args->output, args->force);
-	if (!r) {
+	err = output_file_open(&output, args->output, args->force);
+	if (!err) {
 		file.fd = output.fd;
 		file.body = output_file_scratch(&output);
-		r = file.body < 0 ? file.body : 0;
+		err = file.body < 0 ? file.body : 0;
 	}
-	if (!r) {
-		r = timeline_export(export, &file, &result, why);
-		r = unchanged_end_check(&unchanged, r, why);
-		if (!r)
-			r = output_file_publish(&output);
+	if (!err) {
+		err = timeline_export(export, &file, &result, why);
+		err = unchanged_end_check(&unchanged, err, why);
+		if (!err)
+			err = output_file_publish(&output);
 	}
-	if (r && !*why)
-		r = failure_explain(why, -EIO, "--output '%s': %s", args->output,
-				    output_file_strerror(r));
-	if (!r)
+	if (err && !*why)
+		err = failure_explain(why, -EIO, "--output '%s': %s", args->output,
+				      output_file_strerror(err));
+	if (!err)
 		print_export_summary(con, args, &result);
 	closep(&file.body);
 	output_file_close(&output);
-	return r;
+	return err;
 }
 
 /* Gets the window of --time around the spike; a *before_ns of 0 means the default. */
@@ -156,7 +156,7 @@ static int find_page_window(const struct export_args *args, const struct facts *
 			    uint64_t *before_ns, uint64_t *after_ns)
 {
 	uint64_t spike = facts->spike.time_ns, begin, end;
-	int r;
+	int err;
 
 	*before_ns = 0;
 	*after_ns = (facts->spike.latency_ns > VIEW_WINDOW_PT_NS ? facts->spike.latency_ns
@@ -164,9 +164,9 @@ static int find_page_window(const struct export_args *args, const struct facts *
 		    AFTER_PART;
 	if (!args->time)
 		return 0;
-	r = time_window_parse(args->time, spike, &begin, &end);
-	if (r)
-		return r;
+	err = time_window_parse(args->time, spike, &begin, &end);
+	if (err)
+		return err;
 	if (begin >= spike || end < spike)
 		return -ERANGE;
 	*before_ns = spike - begin;
@@ -190,32 +190,32 @@ static int export_html_page(struct console *con, const struct export_args *args,
 	struct account_want want = { .symfs = args->symfs };
 	struct output_file output;
 	FILE *file = NULL;
-	int r = find_page_window(args, facts, &want.window_ns, &want.after_ns);
+	int err = find_page_window(args, facts, &want.window_ns, &want.after_ns);
 
-	if (r)
+	if (err)
 		return failure_explain(why, -EXDEV,
 				       "--time '%s': must begin before the spike and end at it or "
 				       "after, as -1ms,200us",
 				       args->time);
-	r = account_load(&account, hooks, args->capture, &want, why);
-	if (!r && args->normal)
-		r = comparison_load(&comparison, hooks, &normal, why);
-	if (r)
-		return r;
-	r = output_file_open(&output, args->html, args->force);
-	if (!r) {
+	err = account_load(&account, hooks, args->capture, &want, why);
+	if (!err && args->normal)
+		err = comparison_load(&comparison, hooks, &normal, why);
+	if (err)
+		return err;
+	err = output_file_open(&output, args->html, args->force);
+	if (!err) {
 		file = fdopen(dup(output.fd), "w");
-		r = file ? html_report_write(file, &account, args->normal ? &comparison : NULL)
-			 : -errno;
+		err = file ? html_report_write(file, &account, args->normal ? &comparison : NULL)
+			   : -errno;
 	}
 	if (file && fclose(file))
-		r = r ?: -errno;
-	if (!r)
-		r = output_file_publish(&output);
+		err = err ?: -errno;
+	if (!err)
+		err = output_file_publish(&output);
 	output_file_close(&output);
-	if (r)
+	if (err)
 		return failure_explain(why, -EIO, "--html '%s': %s", args->html,
-				       output_file_strerror(r));
+				       output_file_strerror(err));
 	if (!args->quiet)
 		console_info(con, "%s: %" PRIu32 " slices", args->html,
 			     account.spans->lanes[LANE_CODE].nr);
@@ -229,10 +229,10 @@ static int export_capture(struct console *con, const struct export_args *args,
 	_cleanup_(capture_file_close) struct capture_file capture = { 0 };
 	_cleanup_free_ char *data = NULL;
 	const struct facts *facts = &capture.facts;
-	int r = capture_trace_need(hooks, args->capture, &capture, &data, why);
+	int err = capture_trace_need(hooks, args->capture, &capture, &data, why);
 
-	if (r)
-		return r == -EXDEV ? -EIO : r;
+	if (err)
+		return err == -EXDEV ? -EIO : err;
 	if ((!args->axis || args->time) && capture_trace_need_times(args->capture, facts, why))
 		return -EXDEV;
 	if (args->html)
@@ -259,11 +259,11 @@ static enum exit_code run_export(struct console *con, int argc, char **argv)
 	_cleanup_free_ char *folder = NULL, *why = NULL;
 	struct analysis_hooks hooks;
 	struct export_args args;
-	int r;
+	int err;
 
-	r = export_parse_args(&args, con, argc, argv);
-	if (r)
-		return command_options_exit(r);
+	err = export_parse_args(&args, con, argc, argv);
+	if (err)
+		return command_options_exit(err);
 	if (!args.force && output_file_exists(args.output ?: args.html)) {
 		console_error(con, "--%s '%s': %s", args.output ? "output" : "html",
 			      args.output ?: args.html, output_file_strerror(-EEXIST));
@@ -272,16 +272,16 @@ static enum exit_code run_export(struct console *con, int argc, char **argv)
 	if (reader_begin(con, args.max_size, ": nothing is written"))
 		return EXIT_FAILED;
 	reader_hooks(con, &hooks);
-	r = capture_folder_choose(args.capture, &folder, &why);
+	err = capture_folder_choose(args.capture, &folder, &why);
 	args.capture = folder;
-	if (r)
-		r = -ENOENT;
+	if (err)
+		err = -ENOENT;
 	else
-		r = export_capture(con, &args, &hooks, &why);
-	if (!r)
+		err = export_capture(con, &args, &hooks, &why);
+	if (!err)
 		return EXIT_FINE;
 	console_error(con, "%s", why ?: strerror(ENOMEM));
-	return r == -EXDEV ? EXIT_USAGE : EXIT_FAILED;
+	return err == -EXDEV ? EXIT_USAGE : EXIT_FAILED;
 }
 
 const struct command command_export = {

@@ -116,26 +116,26 @@ static int compare_u64_values(uint64_t a, uint64_t b)
 static int compare_list_entries(const void *a, const void *b, void *order)
 {
 	const struct list_entry *one = a, *other = b;
-	int r = 0;
+	int err = 0;
 
 	switch (*(enum list_order *)order) {
 	case LIST_BY_TIME:
 		break;
 	case LIST_BY_LATENCY:
-		r = compare_u64_values(one->capture->spike->latency_ns,
-				       other->capture->spike->latency_ns);
+		err = compare_u64_values(one->capture->spike->latency_ns,
+					 other->capture->spike->latency_ns);
 		break;
 	case LIST_BY_CPU:
-		r = compare_u64_values((uint64_t)one->capture->spike->cpu + 1,
-				       (uint64_t)other->capture->spike->cpu + 1);
+		err = compare_u64_values((uint64_t)one->capture->spike->cpu + 1,
+					 (uint64_t)other->capture->spike->cpu + 1);
 		break;
 	case LIST_BY_SIZE:
-		r = compare_u64_values(one->size, other->size);
+		err = compare_u64_values(one->size, other->size);
 		break;
 	}
-	if (!r)
-		r = compare_u64_values(one->capture->wall_ns, other->capture->wall_ns);
-	return r ? r : strcmp(one->capture->path, other->capture->path);
+	if (!err)
+		err = compare_u64_values(one->capture->wall_ns, other->capture->wall_ns);
+	return err ? err : strcmp(one->capture->path, other->capture->path);
 }
 
 void list_sort_entries(struct list_entry *entries, size_t nr, enum list_order order)
@@ -204,10 +204,10 @@ static void list_open_capture(void *ctx, const char *path)
 {
 	const struct perf_poke_capture *capture;
 	struct list *list = ctx;
-	int r = perf_poke__capture_open(&capture, path);
+	int err = perf_poke__capture_open(&capture, path);
 
 	list->found++;
-	if (r)
+	if (err)
 		list_print_unreadable(list, perf_poke__last_error());
 	else
 		list_add_capture(list, capture);
@@ -261,13 +261,13 @@ static void list_find_causes(struct list *list)
 	for (size_t i = 0; i < list->nr; i++) {
 		struct list_entry *entry = &list->entries[i];
 		_cleanup_free_ char *why = NULL;
-		int r = entry->verdict.json ? 0
-					    : verdict_load_capture(&entry->verdict, &hooks,
-								   entry->capture->path, &why);
+		int err = entry->verdict.json ? 0
+					      : verdict_load_capture(&entry->verdict, &hooks,
+								     entry->capture->path, &why);
 
-		if (r && why)
+		if (err && why)
 			console_error(list->con, "%s", why);
-		list->failed |= r != 0;
+		list->failed |= err != 0;
 	}
 }
 
@@ -319,22 +319,22 @@ static enum exit_code run_list(struct console *con, int argc, char **argv)
 {
 	struct list_args args;
 	_cleanup_(list_release) struct list list = { .con = con, .args = &args };
-	int r;
+	int err;
 
-	r = list_parse_args(&args, con, argc, argv);
-	if (r)
-		return command_options_exit(r);
+	err = list_parse_args(&args, con, argc, argv);
+	if (err)
+		return command_options_exit(err);
 	console_use_json(con, args.json);
 	if (reader_begin(con, args.max_size, ""))
 		return EXIT_FAILED;
 	if (args.cpus)
-		r = cpulist_parse(args.cpus, &list.cpus, &list.nr_cpus);
-	if (!r)
-		r = perf_poke__captures(args.folder, list_open_capture, &list);
+		err = cpulist_parse(args.cpus, &list.cpus, &list.nr_cpus);
+	if (!err)
+		err = perf_poke__captures(args.folder, list_open_capture, &list);
 	if (list.out_of_memory)
-		r = -ENOMEM;
-	if (r < 0) {
-		console_error(con, "'%s': %s", args.folder, strerror(-r));
+		err = -ENOMEM;
+	if (err < 0) {
+		console_error(con, "'%s': %s", args.folder, strerror(-err));
 		return EXIT_FAILED;
 	}
 	list_sort_entries(list.entries, list.nr, args.order);

@@ -49,12 +49,12 @@ static int check_unpacked_capture(struct opening *o, const char *name)
 	_cleanup_free_ char *data = strfmt("%s/perf.data/data", name);
 	_cleanup_(capture_file_close) struct capture_file file = { 0 };
 	_cleanup_free_ char *why = NULL;
-	int r = path && data ? capture_file_open(&file, path, &why) : -ENOMEM;
+	int err = path && data ? capture_file_open(&file, path, &why) : -ENOMEM;
 
-	if (r)
+	if (err)
 		return say_why(&o->why, -EINVAL,
 			       "not an archive of a capture: " CAPTURE_FILE_NAME ": %s",
-			       why ?: strerror(-r));
+			       why ?: strerror(-err));
 	if (facts_have_trace(&file.facts) &&
 	    faccessat(o->temporary.fd, data, F_OK, AT_SYMLINK_NOFOLLOW))
 		return say_why(&o->why, -EINVAL, "not an archive of a capture: no perf.data/data");
@@ -66,15 +66,15 @@ static int check_unpacked_selftest(struct opening *o)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
 	struct dirent *entry;
-	int r = opendir_at(&dir, o->temporary.fd, ".");
+	int err = opendir_at(&dir, o->temporary.fd, ".");
 
-	if (!r && faccessat(o->temporary.fd, "selftest.json", F_OK, AT_SYMLINK_NOFOLLOW))
-		r = say_why(&o->why, -EINVAL, "not an archive of a selftest: no selftest.json");
-	while (!r && (entry = readdir(dir))) {
+	if (!err && faccessat(o->temporary.fd, "selftest.json", F_OK, AT_SYMLINK_NOFOLLOW))
+		err = say_why(&o->why, -EINVAL, "not an archive of a selftest: no selftest.json");
+	while (!err && (entry = readdir(dir))) {
 		if (layout_is_capture_name(entry->d_name))
-			r = check_unpacked_capture(o, entry->d_name);
+			err = check_unpacked_capture(o, entry->d_name);
 	}
-	return r;
+	return err;
 }
 
 static bool is_selftest_archive(const struct opening *o)
@@ -95,11 +95,11 @@ static int unpack_and_check(struct opening *o)
 		.ctx = &o->progress,
 	};
 	const int dirfd = o->temporary.fd;
-	int r;
+	int err;
 
-	r = unpack_archive(&source, dirfd, &limits, &o->top, &o->why);
-	if (r)
-		return r;
+	err = unpack_archive(&source, dirfd, &limits, &o->top, &o->why);
+	if (err)
+		return err;
 	return is_selftest_archive(o) ? check_unpacked_selftest(o) : check_unpacked_capture(o, ".");
 }
 
@@ -116,16 +116,16 @@ static void print_next_command(const struct opening *o, const char *output)
 static int publish_unpacked(struct opening *o)
 {
 	const char *output = o->args->output ?: o->top;
-	int r = 0;
+	int err = 0;
 
 	if (output_file_exists(output))
-		r = -EEXIST;
-	r = r ?: temporary_publish(&o->temporary, output, false);
-	if (r) {
+		err = -EEXIST;
+	err = err ?: temporary_publish(&o->temporary, output, false);
+	if (err) {
 		console_error(o->con, "'%s': %s", output,
-			      r == -EEXIST ? "exists; not overwriting (use another --output)"
-					   : strerror(-r));
-		return r;
+			      err == -EEXIST ? "exists; not overwriting (use another --output)"
+					     : strerror(-err));
+		return err;
 	}
 	fprintf(o->con->out, "%s\n", output);
 	if (!o->args->quiet)
@@ -135,7 +135,7 @@ static int publish_unpacked(struct opening *o)
 
 static int unpack_and_publish(struct opening *o)
 {
-	int r;
+	int err;
 
 	/* Fail early; publish_unpacked() checks again. */
 	if (o->args->output && output_file_exists(o->args->output)) {
@@ -143,18 +143,18 @@ static int unpack_and_publish(struct opening *o)
 		return -EEXIST;
 	}
 	/* Next to the final folder, on the same file system. */
-	r = temporary_folder_new(&o->temporary, o->args->output ?: "");
-	if (r) {
-		console_error(o->con, "--output '%s': %s", o->args->output ?: ".", strerror(-r));
-		return r;
+	err = temporary_folder_new(&o->temporary, o->args->output ?: "");
+	if (err) {
+		console_error(o->con, "--output '%s': %s", o->args->output ?: ".", strerror(-err));
+		return err;
 	}
-	r = unpack_and_check(o);
-	if (r)
+	err = unpack_and_check(o);
+	if (err)
 		console_error(o->con, "'%s' cannot be opened: %s", o->args->file,
-			      o->why ?: reader_strerror(r));
+			      o->why ?: reader_strerror(err));
 	else
-		r = publish_unpacked(o);
-	return r;
+		err = publish_unpacked(o);
+	return err;
 }
 
 static int open_archive_file(struct opening *o)
@@ -173,24 +173,24 @@ static enum exit_code run_open(struct console *con, int argc, char **argv)
 {
 	struct open_args args;
 	struct opening o = { .con = con, .args = &args, .fd = -1, .temporary = temporary_none };
-	int r;
+	int err;
 
-	r = open_parse_args(&args, con, argc, argv);
-	if (r)
-		return command_options_exit(r);
+	err = open_parse_args(&args, con, argc, argv);
+	if (err)
+		return command_options_exit(err);
 	if (reader_begin(con, args.max_size, ": nothing is written"))
 		return EXIT_FAILED;
-	r = open_archive_file(&o);
-	if (!r) {
+	err = open_archive_file(&o);
+	if (!err) {
 		progress_begin(&o.progress, con, "opening", 0);
-		r = unpack_and_publish(&o);
+		err = unpack_and_publish(&o);
 		temporary_release(&o.temporary);
 		progress_end(&o.progress);
 	}
 	closep(&o.fd);
 	free(o.top);
 	free(o.why);
-	return r ? EXIT_FAILED : EXIT_FINE;
+	return err ? EXIT_FAILED : EXIT_FINE;
 }
 
 const struct command command_open = {

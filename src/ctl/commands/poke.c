@@ -31,16 +31,16 @@ static enum exit_code print_poked_capture(struct console *con, const struct sess
 					  uint64_t sequence)
 {
 	_cleanup_free_ char *path = NULL;
-	int r = capture_folder_of_poke(session->output, sequence, &path);
+	int err = capture_folder_of_poke(session->output, sequence, &path);
 
-	if (!r) {
+	if (!err) {
 		fprintf(con->out, "%s\n", path);
 		return EXIT_FINE;
 	}
-	if (r == -ENOENT)
+	if (err == -ENOENT)
 		console_error(con, "session '%s': the capture failed", session->name);
 	else
-		console_error(con, "'%s': %s", session->output, strerror(-r));
+		console_error(con, "'%s': %s", session->output, strerror(-err));
 	return EXIT_FAILED;
 }
 
@@ -71,23 +71,23 @@ static enum exit_code run_poke(struct console *con, int argc, char **argv)
 	const struct session_entry *chosen;
 	struct poke_args args = { 0 };
 	enum exit_code code;
-	int r;
+	int err;
 
-	r = command_options(&command_poke, con, argc, argv, &args);
-	if (r)
-		return command_options_exit(r);
+	err = command_options(&command_poke, con, argc, argv, &args);
+	if (err)
+		return command_options_exit(err);
 	code = session_list_pick(&list, con, args.session, &chosen);
 	if (code != EXIT_FINE)
 		return code;
-	r = perf_poke__session_poke(chosen->name);
-	if (r < 0) {
+	err = perf_poke__session_poke(chosen->name);
+	if (err < 0) {
 		console_error(con, "session '%s': %s", chosen->name,
-			      r == -EBUSY    ? "not armed: taking a capture, or finished"
-			      : r == -ENOENT ? "dead (perf-poke-ctl stop removes it)"
-					     : strerror(-r));
+			      err == -EBUSY    ? "not armed: taking a capture, or finished"
+			      : err == -ENOENT ? "dead (perf-poke-ctl stop removes it)"
+					       : strerror(-err));
 		return EXIT_FAILED;
 	}
-	return args.wait ? wait_for_capture(con, chosen, (uint64_t)r) : EXIT_FINE;
+	return args.wait ? wait_for_capture(con, chosen, (uint64_t)err) : EXIT_FINE;
 }
 
 const struct command command_poke = {

@@ -71,21 +71,21 @@ static int report_input_open(const struct analysis_hooks *hooks, struct input *i
 			     const char *word, char **why)
 {
 	_cleanup_close_ int fd = word ? regular_open(AT_FDCWD, word) : -1;
-	int r;
+	int err;
 
 	input->name = word;
 	if (fd < 0) {
-		r = capture_folder_choose(word, &input->folder, why);
+		err = capture_folder_choose(word, &input->folder, why);
 		input->name = input->folder;
-		return r;
+		return err;
 	}
 	input->archive = true;
-	r = unpack_temporary(&input->unpacked, fd, hooks, why);
-	if (!r && !(input->folder = strdup(input->unpacked.path)))
-		r = -ENOMEM;
-	return r ? failure_explain(why, r, "'%s' cannot be opened: %s", word,
-				   *why ?: hooks_error_text(hooks, r))
-		 : 0;
+	err = unpack_temporary(&input->unpacked, fd, hooks, why);
+	if (!err && !(input->folder = strdup(input->unpacked.path)))
+		err = -ENOMEM;
+	return err ? failure_explain(why, err, "'%s' cannot be opened: %s", word,
+				     *why ?: hooks_error_text(hooks, err))
+		   : 0;
 }
 
 static enum exit_code report_capture(struct console *con, const struct report_args *args,
@@ -103,7 +103,7 @@ static enum exit_code report_capture(struct console *con, const struct report_ar
 	};
 	bool compared = args->normal || args->against;
 	json_object *object;
-	int r = 0;
+	int err = 0;
 
 	if (account_load(&account, hooks, here->folder, &want, why))
 		return EXIT_FAILED;
@@ -117,11 +117,11 @@ static enum exit_code report_capture(struct console *con, const struct report_ar
 		return EXIT_USAGE;
 	}
 	if (compared)
-		r = comparison_load(&comparison, hooks, &both, why);
-	if (args->against && !r && !args->symfs)
+		err = comparison_load(&comparison, hooks, &both, why);
+	if (args->against && !err && !args->symfs)
 		verdict_keep_in_cache(&comparison.there);
-	if (r)
-		return r == -EXDEV ? EXIT_USAGE : EXIT_FAILED;
+	if (err)
+		return err == -EXDEV ? EXIT_USAGE : EXIT_FAILED;
 	account.capture = here->name;
 	if (args->against)
 		comparison.there.capture = there->name;
@@ -147,10 +147,10 @@ static enum exit_code run_report(struct console *con, int argc, char **argv)
 	_cleanup_free_ char *why = NULL;
 	enum exit_code code = EXIT_FAILED;
 	struct analysis_hooks hooks;
-	int r = command_options(&command_report, con, argc, argv, &args);
+	int err = command_options(&command_report, con, argc, argv, &args);
 
-	if (r)
-		return command_options_exit(r);
+	if (err)
+		return command_options_exit(err);
 	console_use_json(con, args.json);
 	if (args.normal && args.against) {
 		console_error(con, "--normal and --against '%s': give one of them", args.against);
@@ -159,10 +159,10 @@ static enum exit_code run_report(struct console *con, int argc, char **argv)
 	if (reader_begin(con, args.max_size, ""))
 		return EXIT_FAILED;
 	reader_hooks(con, &hooks);
-	r = report_input_open(&hooks, &here, args.capture, &why);
-	if (!r && args.against)
-		r = report_input_open(&hooks, &there, args.against, &why);
-	if (!r)
+	err = report_input_open(&hooks, &here, args.capture, &why);
+	if (!err && args.against)
+		err = report_input_open(&hooks, &there, args.against, &why);
+	if (!err)
 		code = report_capture(con, &args, &hooks, &here, &there, &why);
 	if (code != EXIT_FINE)
 		console_error(con, "%s", why ?: strerror(ENOMEM));

@@ -54,19 +54,19 @@ static enum exit_code send_late_report(struct console *con, const struct session
 {
 	struct perf_poke_reporter *reporter = NULL;
 	int opened = perf_poke__session_open(&reporter, session->name);
-	int r = opened ? opened : perf_poke__session_report(reporter, report);
+	int err = opened ? opened : perf_poke__session_report(reporter, report);
 
 	perf_poke__session_close(reporter);
-	if (r >= 0)
-		return r ? EXIT_FINE : EXIT_NO_SPIKE;
+	if (err >= 0)
+		return err ? EXIT_FINE : EXIT_NO_SPIKE;
 	if (opened == -ENXIO)
 		console_error(con, "session '%s': started without --trigger report=TIME",
 			      session->name);
-	else if (r == -ENXIO)
+	else if (err == -ENXIO)
 		console_error(con, "session '%s': does not watch CPU %d, or it is offline",
 			      session->name, report->cpu);
 	else
-		console_error(con, "session '%s': %s", session->name, session_error_text(r));
+		console_error(con, "session '%s': %s", session->name, session_error_text(err));
 	return EXIT_FAILED;
 }
 
@@ -77,11 +77,11 @@ static enum exit_code run_report_late(struct console *con, int argc, char **argv
 	struct report_late_args args = { .cpu = CPU_MAX + 1 };
 	const struct session_entry *chosen;
 	enum exit_code code;
-	int r;
+	int err;
 
-	r = command_options(&command_report_late, con, argc, argv, &args);
-	if (r)
-		return command_options_exit(r);
+	err = command_options(&command_report_late, con, argc, argv, &args);
+	if (err)
+		return command_options_exit(err);
 	report.actual_ns = clock_ns(CLOCK_MONOTONIC);
 	code = session_list_pick(&list, con, args.session, &chosen);
 	if (code != EXIT_FINE)

@@ -37,12 +37,12 @@ static const char notes[] =
 
 int script_parse_args(struct script_args *args, struct console *con, int argc, char **argv)
 {
-	int r;
+	int err;
 
 	*args = (struct script_args){ 0 };
-	r = command_options(&command_script, con, argc, argv, args);
-	if (r)
-		return r;
+	err = command_options(&command_script, con, argc, argv, args);
+	if (err)
+		return err;
 	if (args->view.all && args->view.window_ns) {
 		console_error(con, "--all excludes --window");
 		return -EINVAL;
@@ -95,13 +95,13 @@ static enum exit_code show_perf_script(struct console *con, const struct script_
 	struct view_options view = args->view;
 	_cleanup_free_ char *buildid_dir = NULL;
 	_cleanup_free_ char *why = NULL;
-	int r;
+	int err;
 
-	r = perf_tool_find(&perf, &why);
+	err = perf_tool_find(&perf, &why);
 	/* Like perf, end when the reader of the output goes away. */
 	signal(SIGPIPE, SIG_DFL);
-	if (r) {
-		console_error(con, "%s", why ?: strerror(-r));
+	if (err) {
+		console_error(con, "%s", why ?: strerror(-err));
 		return EXIT_FAILED;
 	}
 	if (!args->quiet)
@@ -111,12 +111,12 @@ static enum exit_code show_perf_script(struct console *con, const struct script_
 	if (view.insns == VIEW_INSNS_RAW)
 		console_warn(con, "showing instructions as bytes: install xed, or a perf with "
 				  "capstone, for disassembly");
-	r = capture_trace_buildid_dir(args->capture, &buildid_dir);
+	err = capture_trace_buildid_dir(args->capture, &buildid_dir);
 	view.buildid_dir = buildid_dir;
-	if (!r)
-		r = perf_script_argv(facts, &view, perf.path, data, &argv);
-	if (r) {
-		console_error(con, "%s", strerror(-r));
+	if (!err)
+		err = perf_script_argv(facts, &view, perf.path, data, &argv);
+	if (err) {
+		console_error(con, "%s", strerror(-err));
 		return EXIT_FAILED;
 	}
 	return args->dry_run ? print_shell_words(con, argv) : execute_perf_script(con, argv);
@@ -128,17 +128,17 @@ static enum exit_code run_script(struct console *con, int argc, char **argv)
 	_cleanup_(capture_file_close) struct capture_file capture = { 0 };
 	struct analysis_hooks hooks;
 	struct script_args args;
-	int r;
+	int err;
 
-	r = script_parse_args(&args, con, argc, argv);
-	if (r)
-		return command_options_exit(r);
+	err = script_parse_args(&args, con, argc, argv);
+	if (err)
+		return command_options_exit(err);
 	reader_hooks(con, &hooks);
-	r = capture_folder_choose(args.capture, &folder, &why);
+	err = capture_folder_choose(args.capture, &folder, &why);
 	args.capture = folder;
-	if (!r)
-		r = capture_trace_need(&hooks, args.capture, &capture, &data, &why);
-	if (r) {
+	if (!err)
+		err = capture_trace_need(&hooks, args.capture, &capture, &data, &why);
+	if (err) {
 		console_error(con, "%s", why ?: strerror(ENOMEM));
 		return EXIT_FAILED;
 	}

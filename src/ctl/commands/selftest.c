@@ -155,12 +155,12 @@ static int choose_selftest_cpu(struct selftest *s)
 static int try_output_file(struct console *con, const char *path, bool force)
 {
 	struct output_file file;
-	int r = output_file_open(&file, path, force);
+	int err = output_file_open(&file, path, force);
 
 	output_file_close(&file);
-	if (r)
-		console_error(con, "--output '%s': %s", path, output_file_strerror(r));
-	return r;
+	if (err)
+		console_error(con, "--output '%s': %s", path, output_file_strerror(err));
+	return err;
 }
 
 static int make_keep_folder(struct console *con, const char *path)
@@ -351,7 +351,7 @@ static enum exit_code run_all_combinations(struct selftest *s)
 	_cleanup_free_ char *why = NULL;
 	enum exit_code code = EXIT_FAILED;
 	struct signals_old ending;
-	int r;
+	int err;
 
 	if (find_needed_capabilities(s) || choose_selftest_cpu(s) ||
 	    (s->args->output && try_output_file(s->con, s->args->output, s->args->force)) ||
@@ -369,11 +369,11 @@ static enum exit_code run_all_combinations(struct selftest *s)
 	s->run.con = &s->messages;
 	s->run.threshold_ns = s->args->threshold_ns;
 	s->run.output = s->args->keep ?: folder;
-	r = load_open_program(&s->run.load, s->run.cpu, SPIN_NS(s->args->threshold_ns));
-	if (r) {
+	err = load_open_program(&s->run.load, s->run.cpu, SPIN_NS(s->args->threshold_ns));
+	if (err) {
 		console_error(s->con,
 			      "selftest: cannot load the test program: %s (needs Linux 5.17)",
-			      strerror(-r));
+			      strerror(-err));
 	} else {
 		try_combinations(s);
 		code = finish_selftest(s);
@@ -392,11 +392,11 @@ static enum exit_code run_selftest(struct console *con, int argc, char **argv)
 	struct selftest s = { .con = con, .args = &args };
 	enum exit_code code = EXIT_FAILED;
 	size_t size[2];
-	int r;
+	int err;
 
-	r = command_options(&command_selftest, con, argc, argv, &args);
-	if (r)
-		return command_options_exit(r);
+	err = command_options(&command_selftest, con, argc, argv, &args);
+	if (err)
+		return command_options_exit(err);
 	if (!recorder_has_trace(args.recorder)) {
 		console_error(con, "--recorder '%s': nothing to test (use events, pt)",
 			      perf_poke__name(PERF_POKE_AXIS_RECORDER, args.recorder));

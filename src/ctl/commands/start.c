@@ -57,7 +57,7 @@ static int check_known_file(const struct start_args *args, struct console *con)
 {
 	_cleanup_(known_causes_release) struct known known = { 0 };
 	_cleanup_free_ char *why = NULL;
-	int r;
+	int err;
 
 	if (!args->hooks.known)
 		return 0;
@@ -65,16 +65,16 @@ static int check_known_file(const struct start_args *args, struct console *con)
 		console_error(con, "--known excludes --keep-worst and --max-disk");
 		return -EINVAL;
 	}
-	r = known_causes_read(&known, args->hooks.known, &why);
-	if (r)
-		console_error(con, "--known '%s': %s", args->hooks.known, why ?: strerror(-r));
-	return r ? -EINVAL : 0;
+	err = known_causes_read(&known, args->hooks.known, &why);
+	if (err)
+		console_error(con, "--known '%s': %s", args->hooks.known, why ?: strerror(-err));
+	return err ? -EINVAL : 0;
 }
 
 int start_parse_args(struct start_args *args, struct console *con, int argc, char **argv)
 {
 	_cleanup_free_ char *why = NULL;
-	int r;
+	int err;
 
 	*args = (struct start_args){
 		.opts = {
@@ -83,9 +83,9 @@ int start_parse_args(struct start_args *args, struct console *con, int argc, cha
 			.argc = (size_t)argc,
 		},
 	};
-	r = command_options(&command_start, con, argc, argv, args);
-	if (r)
-		return r;
+	err = command_options(&command_start, con, argc, argv, args);
+	if (err)
+		return err;
 	if (!args->opts.threshold_ns)
 		args->opts.threshold_ns = 30 * NSEC_PER_USEC;
 	if (!args->opts.max_captures)
@@ -94,13 +94,13 @@ int start_parse_args(struct start_args *args, struct console *con, int argc, cha
 		console_error(con, "--top excludes --detach (use perf-poke-ctl status --watch)");
 		return -EINVAL;
 	}
-	r = check_known_file(args, con);
-	if (r)
-		return r;
-	r = target_args_check(&args->targets, &args->opts, &why);
-	if (r)
-		console_error(con, "%s", why ?: strerror(-r));
-	return r;
+	err = check_known_file(args, con);
+	if (err)
+		return err;
+	err = target_args_check(&args->targets, &args->opts, &why);
+	if (err)
+		console_error(con, "%s", why ?: strerror(-err));
+	return err;
 }
 
 void start_release_args(struct start_args *args)
@@ -116,19 +116,19 @@ static enum exit_code run_start(struct console *con, int argc, char **argv)
 	struct session_view view;
 	struct session *session;
 	enum exit_code code;
-	int r;
+	int err;
 
-	r = start_parse_args(&args, con, argc, argv);
-	if (r)
-		return command_options_exit(r);
+	err = start_parse_args(&args, con, argc, argv);
+	if (err)
+		return command_options_exit(err);
 	view = (struct session_view){ .top = args.top && !args.json, .hooks = args.hooks };
 	console_use_json(con, args.json);
 	con->verbose = args.verbose;
 	detach.where = args.log;
 	if (args.detach) {
-		r = detach_fork_child(&detach, con, &code);
-		if (r)
-			return r < 0 ? EXIT_FAILED : code;
+		err = detach_fork_child(&detach, con, &code);
+		if (err)
+			return err < 0 ? EXIT_FAILED : code;
 	}
 	if (args.log && logger_open_path(args.detach ? &detach.log : &con->log, args.log, &why)) {
 		console_error(con, "%s", why ?: strerror(ENOMEM));

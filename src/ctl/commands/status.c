@@ -199,10 +199,10 @@ static void show_one_session(void *ctx, const struct perf_poke_session *session)
 static enum exit_code show_sessions(struct console *con, const char *wanted)
 {
 	struct showing showing = { .con = con, .wanted = wanted };
-	int r = perf_poke__sessions(show_one_session, &showing);
+	int err = perf_poke__sessions(show_one_session, &showing);
 
-	if (r < 0) {
-		session_list_print_error(con, r);
+	if (err < 0) {
+		session_list_print_error(con, err);
 		return EXIT_FAILED;
 	}
 	if (!showing.shown && wanted) {
@@ -244,11 +244,11 @@ static enum exit_code watch_sessions(struct console *con, const char *wanted)
 static enum exit_code run_status(struct console *con, int argc, char **argv)
 {
 	struct status_args args = { 0 };
-	int r;
+	int err;
 
-	r = command_options(&command_status, con, argc, argv, &args);
-	if (r)
-		return command_options_exit(r);
+	err = command_options(&command_status, con, argc, argv, &args);
+	if (err)
+		return command_options_exit(err);
 	console_use_json(con, args.json);
 	return args.watch ? watch_sessions(con, args.session) : show_sessions(con, args.session);
 }

@@ -43,26 +43,26 @@ static void print_restore_message(void *ctx, enum perf_poke_log_level level, con
  */
 static int restore_leftovers(struct console *con)
 {
-	int r = perf_poke__restore(print_restore_message, con);
+	int err = perf_poke__restore(print_restore_message, con);
 
-	if (r > 0)
+	if (err > 0)
 		console_info(con, "restored the kernel settings of killed sessions");
-	return r;
+	return err;
 }
 
 /* Asks a session to stop, or removes a dead one. */
 static enum exit_code ask_session_to_stop(struct console *con, const struct session_entry *entry)
 {
-	int r = perf_poke__session_stop(entry->name);
+	int err = perf_poke__session_stop(entry->name);
 
-	if (!r) {
+	if (!err) {
 		console_info(con, "session '%s' was dead: removed its leftovers", entry->name);
-		r = restore_leftovers(con);
+		err = restore_leftovers(con);
 	}
 	/* -ENOENT: it has just ended. */
-	if (r >= 0 || r == -ENOENT)
+	if (err >= 0 || err == -ENOENT)
 		return EXIT_FINE;
-	console_error(con, "session '%s': cannot stop it: %s", entry->name, strerror(-r));
+	console_error(con, "session '%s': cannot stop it: %s", entry->name, strerror(-err));
 	return EXIT_FAILED;
 }
 
@@ -72,10 +72,10 @@ static int is_session_alive(struct console *con, const struct session_entry *ent
 {
 	_cleanup_(session_list_release) struct session_list now = { 0 };
 	const struct session_entry *found;
-	int r = session_list_read(&now, con);
+	int err = session_list_read(&now, con);
 
-	if (r)
-		return r;
+	if (err)
+		return err;
 	found = session_list_find(&now, entry->name);
 	return found && found->alive && found->pid == entry->pid;
 }
@@ -84,11 +84,11 @@ static enum exit_code wait_for_session_end(struct console *con, const struct ses
 					   uint64_t end_ns, uint64_t timeout_ns)
 {
 	for (;;) {
-		int r = is_session_alive(con, entry);
+		int err = is_session_alive(con, entry);
 
-		if (!r)
+		if (!err)
 			return EXIT_FINE;
-		if (r < 0)
+		if (err < 0)
 			return EXIT_FAILED;
 		if (clock_ns(CLOCK_MONOTONIC) >= end_ns) {
 			console_error(con, "session '%s' did not stop within %s", entry->name,
@@ -128,17 +128,17 @@ static enum exit_code run_stop(struct console *con, int argc, char **argv)
 	const struct session_entry *chosen;
 	struct stop_args args = { 0 };
 	enum exit_code code;
-	int r;
+	int err;
 
-	r = command_options(&command_stop, con, argc, argv, &args);
-	if (r)
-		return command_options_exit(r);
+	err = command_options(&command_stop, con, argc, argv, &args);
+	if (err)
+		return command_options_exit(err);
 	if (args.all && args.session) {
 		console_error(con, "--all excludes SESSION '%s'", args.session);
 		return EXIT_USAGE;
 	}
-	r = session_list_read(&list, con);
-	if (r)
+	err = session_list_read(&list, con);
+	if (err)
 		return EXIT_FAILED;
 	if (args.all && list.nr)
 		return stop_sessions(con, list.entries, list.nr, args.timeout_ns);

@@ -308,25 +308,25 @@ void decode_by_perf(struct row_capture *capture, const struct perf_tool *perf, s
 	struct view_options options = { .window_ns = capture->told.spike->latency_ns };
 	_cleanup_(capture_file_close) struct capture_file file = { 0 };
 	struct reading reading = { .capture = capture };
-	int r;
+	int err;
 
 	reader_hooks(con, &hooks);
-	r = capture_trace_need(&hooks, capture->path, &file, &data, &why);
-	if (r) {
+	err = capture_trace_need(&hooks, capture->path, &file, &data, &why);
+	if (err) {
 		console_error(con, "%s", why ?: strerror(ENOMEM));
 		return;
 	}
-	r = perf_script_argv(&file.facts, &options, perf->path, data, &argv);
+	err = perf_script_argv(&file.facts, &options, perf->path, data, &argv);
 	reading.name = facts_is_pt(&file.facts) ? LOAD_FUNCTION : LOAD_INTERRUPT;
-	if (!r) {
-		r = perf_tool_lines(argv, true, perf_script_read_line, &reading);
-		capture->perf_ran = r >= 0;
+	if (!err) {
+		err = perf_tool_lines(argv, true, perf_script_read_line, &reading);
+		capture->perf_ran = err >= 0;
 	}
-	if (r > 0 && !*capture->perf_said)
+	if (err > 0 && !*capture->perf_said)
 		snprintf(capture->perf_said, sizeof(capture->perf_said),
-			 "perf script fails with status %d", r);
-	else if (r < 0)
-		snprintf(capture->perf_said, sizeof(capture->perf_said), "%s", strerror(-r));
+			 "perf script fails with status %d", err);
+	else if (err < 0)
+		snprintf(capture->perf_said, sizeof(capture->perf_said), "%s", strerror(-err));
 }
 
 static const char *const check_names[] = {
@@ -429,12 +429,12 @@ static int bundle_pack_capture(struct pack *pack, const char *folder, char **why
 {
 	_cleanup_close_ int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_free_ char *top = strfmt(LAYOUT_SELFTEST "/%s", strrchr(folder, '/') + 1);
-	int r;
+	int err;
 
 	if (fd < 0 || !top)
 		return -errno;
-	r = pack_begin_folder(pack, top, why);
-	return r ? r : pack_add_capture(pack, fd, NULL, NULL, why);
+	err = pack_begin_folder(pack, top, why);
+	return err ? err : pack_add_capture(pack, fd, NULL, NULL, why);
 }
 
 int bundle_write_archive(const struct bundle *bundle, struct console *con, const char *path,
@@ -445,30 +445,30 @@ int bundle_write_archive(const struct bundle *bundle, struct console *con, const
 	struct output_file file;
 	struct pack *pack = NULL;
 	bool same;
-	int r = output_file_open(&file, path, force);
+	int err = output_file_open(&file, path, force);
 
 	sink.fd = file.fd;
-	if (!r)
-		r = pack_new_archive(&pack, &sink, LAYOUT_SELFTEST, &why);
-	if (!r)
-		r = pack_add_text(pack, "selftest.json", *bundle->lines, strlen(*bundle->lines),
-				  &why);
-	if (!r)
-		r = pack_add_text(pack, "messages", *bundle->messages, strlen(*bundle->messages),
-				  &why);
-	if (!r)
-		r = pack_host_facts(pack, NULL, &same, &why);
-	for (size_t i = 0; i < bundle->nr && !r; i++)
-		r = bundle_pack_capture(pack, bundle->captures[i], &why);
-	if (!r)
-		r = pack_finish_archive(pack, &why);
+	if (!err)
+		err = pack_new_archive(&pack, &sink, LAYOUT_SELFTEST, &why);
+	if (!err)
+		err = pack_add_text(pack, "selftest.json", *bundle->lines, strlen(*bundle->lines),
+				    &why);
+	if (!err)
+		err = pack_add_text(pack, "messages", *bundle->messages, strlen(*bundle->messages),
+				    &why);
+	if (!err)
+		err = pack_host_facts(pack, NULL, &same, &why);
+	for (size_t i = 0; i < bundle->nr && !err; i++)
+		err = bundle_pack_capture(pack, bundle->captures[i], &why);
+	if (!err)
+		err = pack_finish_archive(pack, &why);
 	pack_free_archive(pack);
-	if (!r)
-		r = output_file_publish(&file);
-	if (r == -EINTR)
+	if (!err)
+		err = output_file_publish(&file);
+	if (err == -EINTR)
 		console_error(con, "interrupted: nothing is written");
-	else if (r)
-		console_error(con, "--output '%s': %s", path, why ?: output_file_strerror(r));
+	else if (err)
+		console_error(con, "--output '%s': %s", path, why ?: output_file_strerror(err));
 	output_file_close(&file);
-	return r;
+	return err;
 }

@@ -83,23 +83,23 @@ static void row_add_capture(void *ctx, const struct perf_poke_capture *told)
 static int row_capture_delays(struct row_session *s)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC), end_ns = now + ALL_NS;
-	int r = 0;
+	int err = 0;
 
-	while (s->row->nr < ROW_CAPTURES && r >= 0 && !signals_asked_end && now < end_ns) {
+	while (s->row->nr < ROW_CAPTURES && err >= 0 && !signals_asked_end && now < end_ns) {
 		uint64_t one_end_ns = now + ONE_NS;
 		size_t taken = s->row->nr_taken;
 
 		load_delay_timers(&s->run->load);
 		/* Until the next capture. */
-		while (s->row->nr_taken == taken && r >= 0 && !signals_asked_end &&
+		while (s->row->nr_taken == taken && err >= 0 && !signals_asked_end &&
 		       clock_ns(CLOCK_MONOTONIC) < one_end_ns) {
-			r = perf_poke__poll(s->pp, 10);
-			if (r == -EINTR)
-				r = 0;
+			err = perf_poke__poll(s->pp, 10);
+			if (err == -EINTR)
+				err = 0;
 		}
 		now = clock_ns(CLOCK_MONOTONIC);
 	}
-	return r < 0 ? r : 0;
+	return err < 0 ? err : 0;
 }
 
 /* Waits for a signal for each spike, then a moment for excess signals. */
@@ -160,10 +160,10 @@ static void row_check_leftovers(struct row_session *s, const struct leftovers *b
 	perf_poke__sessions(row_check_pins, s);
 }
 
-static void row_set_failure(struct row_session *s, const char *what, int r)
+static void row_set_failure(struct row_session *s, const char *what, int err)
 {
 	if (!s->row->failure)
-		s->row->failure = strfmt("%s: %s", what, strerror(-r));
+		s->row->failure = strfmt("%s: %s", what, strerror(-err));
 }
 
 static void row_run_session(struct row_session *s)
@@ -194,24 +194,24 @@ static void row_run_session(struct row_session *s)
 		.on_capture = row_add_capture,
 		.capture_ctx = s,
 	};
-	int r;
+	int err;
 
 	snprintf(cpus, sizeof(cpus), "%d", s->run->cpu);
-	r = perf_poke__new(&s->pp, &opts);
-	if (!r)
-		r = perf_poke__start(s->pp);
-	if (r) {
-		row_set_failure(s, "start", r);
+	err = perf_poke__new(&s->pp, &opts);
+	if (!err)
+		err = perf_poke__start(s->pp);
+	if (err) {
+		row_set_failure(s, "start", err);
 		return;
 	}
 	s->armed_ns = clock_ns(CLOCK_MONOTONIC);
 	if (placement_apply(&s->run->cpu, 1))
 		console_warn(s->run->con, "no real-time priority, expect a longer skid");
-	r = load_make_cpu_busy(&s->run->load);
-	if (!r)
-		r = row_capture_delays(s);
-	if (r)
-		row_set_failure(s, "snapshot", r);
+	err = load_make_cpu_busy(&s->run->load);
+	if (!err)
+		err = row_capture_delays(s);
+	if (err)
+		row_set_failure(s, "snapshot", err);
 	/* Busy tasks would delay the end of the session. */
 	load_end_busy_tasks(&s->run->load);
 	perf_poke__sessions(row_read_merged, s);
@@ -226,11 +226,11 @@ void selftest_run_row(struct selftest_run *run, struct row *row)
 	const struct leftovers before = count_leftovers();
 	size_t files = count_folder_entries(run->output);
 	struct row_session s = { .run = run, .row = row };
-	int r = load_start_processes(&run->load);
+	int err = load_start_processes(&run->load);
 
 	snprintf(s.name, sizeof(s.name), "selftest-%d", getpid());
-	if (r)
-		row_set_failure(&s, "cannot start the load", r);
+	if (err)
+		row_set_failure(&s, "cannot start the load", err);
 	else
 		row_run_session(&s);
 	perf_poke__free(s.pp);

@@ -53,10 +53,10 @@ static char **hook_join_environment(char **more)
 static int hook_open_input(const char *text)
 {
 	_cleanup_close_ int fd = memfd_create("capture", MFD_CLOEXEC);
-	int r = fd < 0 ? -errno : write_all(fd, text, strlen(text));
+	int err = fd < 0 ? -errno : write_all(fd, text, strlen(text));
 
-	if (r)
-		return r;
+	if (err)
+		return err;
 	return lseek(fd, 0, SEEK_SET) < 0 ? -errno : TAKE_FD(fd);
 }
 
@@ -65,27 +65,27 @@ static int hook_start_command(struct hook_commands *commands, struct hook_run *r
 	char *const argv[] = { "sh", "-c", (char *)commands->command, NULL };
 	_cleanup_free_ char **environment = hook_join_environment(run->job.environment);
 	_cleanup_close_ int input = hook_open_input(run->job.input);
-	int r;
+	int err;
 
 	if (!environment)
 		return -ENOMEM;
 	if (input < 0)
 		return input;
 	/* Standard output is for the session's results. */
-	r = spawn_process_group("/bin/sh", argv, environment, input, STDERR_FILENO, STDERR_FILENO,
-				&run->pid);
-	if (r)
-		return r;
+	err = spawn_process_group("/bin/sh", argv, environment, input, STDERR_FILENO, STDERR_FILENO,
+				  &run->pid);
+	if (err)
+		return err;
 	run->end_ns = clock_ns(CLOCK_MONOTONIC) + HOOK_COMMAND_NS;
 	run->late = false;
 	run->pidfd = pidfd_open_process(run->pid);
 	if (run->pidfd >= 0)
 		return 0;
-	r = run->pidfd;
+	err = run->pidfd;
 	run->pidfd = -1;
 	kill(-run->pid, SIGKILL);
 	pid_wait_for_exit(run->pid, NULL);
-	return r;
+	return err;
 }
 
 static void hook_warn_failure(struct hook_commands *commands, struct console *con,
@@ -139,7 +139,7 @@ static void hook_handle_run(struct hook_commands *commands, struct console *con,
 static void hook_start_next(struct hook_commands *commands, struct console *con,
 			    struct hook_run *run)
 {
-	int r;
+	int err;
 
 	if (run->pidfd >= 0 || !commands->nr)
 		return;
@@ -147,10 +147,10 @@ static void hook_start_next(struct hook_commands *commands, struct console *con,
 	commands->nr--;
 	memmove(commands->waiting, commands->waiting + 1,
 		commands->nr * sizeof(*commands->waiting));
-	r = hook_start_command(commands, run);
-	if (!r)
+	err = hook_start_command(commands, run);
+	if (!err)
 		return;
-	hook_warn_failure(commands, con, run->job.capture, strerror(-r), 0);
+	hook_warn_failure(commands, con, run->job.capture, strerror(-err), 0);
 	hook_job_release(&run->job);
 }
 
@@ -235,10 +235,10 @@ int capture_hooks_arm(struct capture_hooks *f, const struct perf_poke *pp, bool 
 	return f->metrics.path ? metrics_start_writer(&f->metrics) : 0;
 }
 
-static void capture_hooks_fail(struct capture_hooks *f, const char *what, int r)
+static void capture_hooks_fail(struct capture_hooks *f, const char *what, int err)
 {
 	f->failed = true;
-	console_error(f->con, "%s: %s", what, strerror(-r));
+	console_error(f->con, "%s: %s", what, strerror(-err));
 }
 
 /* The capture stays, and the session counts as failed. */
@@ -286,7 +286,7 @@ static void run_hook_command(struct capture_hooks *f, const struct perf_poke_cap
 	_cleanup_json_ json_object *about = json_capture_line(capture);
 	struct hook_job job = { .environment = fields };
 	const char *text;
-	int r;
+	int err;
 
 	json_add(about, "cause", json_object_get(cause));
 	text = json_object_to_json_string_ext(about, JSON_C_TO_STRING_PLAIN |
@@ -294,9 +294,9 @@ static void run_hook_command(struct capture_hooks *f, const struct perf_poke_cap
 	if (!text || asprintf(&job.input, "%s\n", text) < 0)
 		job.input = NULL;
 	job.capture = strdup(capture->path);
-	r = hook_commands_add(&f->commands, f->con, &job);
-	if (r)
-		capture_hooks_fail(f, "--on-capture", r);
+	err = hook_commands_add(&f->commands, f->con, &job);
+	if (err)
+		capture_hooks_fail(f, "--on-capture", err);
 }
 
 /* cause: NULL if unknown. */
@@ -305,18 +305,18 @@ static void run_capture_hooks(struct capture_hooks *f, const struct perf_poke_ca
 {
 	const char *id = cause ? json_text_of(cause, "fingerprint") : "";
 	char **fields = NULL;
-	int r = *id ? metrics_count_cause(&f->metrics, id) : 0;
+	int err = *id ? metrics_count_cause(&f->metrics, id) : 0;
 
-	if (!r && *id && f->journal)
-		r = make_hook_fields(f, capture, cause, &fields);
+	if (!err && *id && f->journal)
+		err = make_hook_fields(f, capture, cause, &fields);
 	if (fields)
 		console_journal(f->con, json_text_of(cause, "sentence"), TAKE_PTR(fields));
-	if (!r && f->commands.command)
-		r = make_hook_fields(f, capture, cause, &fields);
+	if (!err && f->commands.command)
+		err = make_hook_fields(f, capture, cause, &fields);
 	if (fields)
 		run_hook_command(f, capture, TAKE_PTR(fields), cause);
-	if (r)
-		capture_hooks_fail(f, "capture", r);
+	if (err)
+		capture_hooks_fail(f, "capture", err);
 }
 
 /* Removes a capture with a known cause. Returns whether it stays. */
@@ -348,7 +348,7 @@ static void handle_cause_worker(struct capture_hooks *f)
 	const struct perf_poke_capture *capture = NULL;
 	_cleanup_free_ char *path = NULL, *why = NULL;
 	enum cause_verdict verdict;
-	int r = cause_worker_next(&f->worker, &path, &verdict, &cause, &why);
+	int err = cause_worker_next(&f->worker, &path, &verdict, &cause, &why);
 
 	/* --keep-worst may have removed it. */
 	for (size_t i = 0; path && !capture && i < f->results->nr_captures; i++) {
@@ -357,13 +357,13 @@ static void handle_cause_worker(struct capture_hooks *f)
 	}
 	if (capture && (!f->worker.known || remove_known_capture(f, path, verdict, why)))
 		run_capture_hooks(f, capture, cause);
-	if (r && r != -EAGAIN)
-		capture_hooks_fail(f, "capture", r);
+	if (err && err != -EAGAIN)
+		capture_hooks_fail(f, "capture", err);
 }
 
 void capture_hooks_add(struct capture_hooks *f, const struct perf_poke_capture *capture)
 {
-	int r = 0;
+	int err = 0;
 
 	f->metrics.due = 0;
 	f->metrics.lost += capture->lost;
@@ -373,9 +373,9 @@ void capture_hooks_add(struct capture_hooks *f, const struct perf_poke_capture *
 		return;
 	}
 	if (f->worker.known || f->journal || f->metrics.path || f->commands.command)
-		r = cause_worker_add(&f->worker, capture->path);
-	if (r)
-		capture_hooks_fail(f, f->worker.known ? "--known" : "capture", r);
+		err = cause_worker_add(&f->worker, capture->path);
+	if (err)
+		capture_hooks_fail(f, f->worker.known ? "--known" : "capture", err);
 }
 
 void capture_hooks_fds(const struct capture_hooks *f, struct pollfd fds[CAPTURE_HOOKS_FDS])
@@ -395,10 +395,10 @@ uint64_t capture_hooks_due(const struct capture_hooks *f)
 static void write_hook_metrics(struct capture_hooks *f, bool armed)
 {
 	_cleanup_(results_release) struct results now = { 0 };
-	int r = results_collect(&now, f->pp);
+	int err = results_collect(&now, f->pp);
 
-	if (r)
-		capture_hooks_fail(f, "--metrics", r);
+	if (err)
+		capture_hooks_fail(f, "--metrics", err);
 	else
 		metrics_write(&f->metrics, f->con,
 			      &(struct metrics_state){

@@ -22,7 +22,7 @@ static int cause_worker_start(struct cause_worker *worker)
 	const char *argv[7] = { "perf-poke-ctl", "causes", "--json" };
 	size_t nr = 3;
 	pid_t pid;
-	int r;
+	int err;
 
 	if (!worker->nr || worker->pidfd >= 0)
 		return 0;
@@ -33,23 +33,23 @@ static int cause_worker_start(struct cause_worker *worker)
 	}
 	worker->output = memfd_create("causes", MFD_CLOEXEC);
 	worker->errors = memfd_create("errors", MFD_CLOEXEC);
-	r = worker->output < 0 || worker->errors < 0
-		    ? -errno
-		    : spawn_process_group("/proc/self/exe", (char *const *)argv, environ, -1,
-					  worker->output, worker->errors, &pid);
-	if (r) {
+	err = worker->output < 0 || worker->errors < 0
+		      ? -errno
+		      : spawn_process_group("/proc/self/exe", (char *const *)argv, environ, -1,
+					    worker->output, worker->errors, &pid);
+	if (err) {
 		cause_worker_close_files(worker);
-		return r;
+		return err;
 	}
 	worker->pidfd = pidfd_open_process(pid);
 	if (worker->pidfd >= 0)
 		return 0;
-	r = worker->pidfd;
+	err = worker->pidfd;
 	worker->pidfd = -1;
 	cause_worker_close_files(worker);
 	kill(pid, SIGKILL);
 	pid_wait_for_exit(pid, NULL);
-	return r;
+	return err;
 }
 
 int cause_worker_add(struct cause_worker *worker, const char *path)
@@ -106,11 +106,11 @@ static char *read_error_line(int fd)
 int cause_worker_next(struct cause_worker *worker, char **path, enum cause_verdict *verdict,
 		      json_object **cause, char **why)
 {
-	int status, r = worker->pidfd < 0 ? -EAGAIN
-					  : pidfd_wait_for_exit(worker->pidfd, &status, WNOHANG);
+	int status, err = worker->pidfd < 0 ? -EAGAIN
+					    : pidfd_wait_for_exit(worker->pidfd, &status, WNOHANG);
 
-	if (r <= 0)
-		return r ?: -EAGAIN;
+	if (err <= 0)
+		return err ?: -EAGAIN;
 	closep(&worker->pidfd);
 	*cause = read_cause_object(TAKE_FD(worker->output));
 	*path = worker->paths[0];

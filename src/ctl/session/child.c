@@ -50,15 +50,15 @@ static int lift_descriptor(int *fd)
 
 static int make_lifted_pair(bool is_pipe, int *reader, int *writer)
 {
-	int fds[2], r;
+	int fds[2], err;
 
 	if (is_pipe ? pipe2(fds, O_CLOEXEC)
 		    : socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds))
 		return -errno;
 	*reader = fds[0];
 	*writer = fds[1];
-	r = lift_descriptor(reader);
-	return r ? r : lift_descriptor(writer);
+	err = lift_descriptor(reader);
+	return err ? err : lift_descriptor(writer);
 }
 
 /* Restores default signal handling; the signals of ending.h are blocked here. */
@@ -134,38 +134,38 @@ int child_process_prepare(struct child_process *child, const struct child_proces
 	const struct sched_param param = { .sched_priority = config->priority };
 	const struct perf_record *record = &config->record;
 	pid_t parent = getpid();
-	int r;
+	int err;
 
 	*child = child_process_none;
 	child->config = config;
 	child->con = con;
-	r = make_lifted_pair(false, &child->gate, &gate);
-	if (!r && record->at)
-		r = make_lifted_pair(true, &control, &child->control);
-	if (!r && record->at)
-		r = make_lifted_pair(true, &child->ack, &ack);
-	if (!r)
-		r = perf_record_argv(record, control, ack, config->wake, &child->argv);
-	if (!r) {
+	err = make_lifted_pair(false, &child->gate, &gate);
+	if (!err && record->at)
+		err = make_lifted_pair(true, &control, &child->control);
+	if (!err && record->at)
+		err = make_lifted_pair(true, &child->ack, &ack);
+	if (!err)
+		err = perf_record_argv(record, control, ack, config->wake, &child->argv);
+	if (!err) {
 		child->pid = fork();
-		r = child->pid < 0 ? -errno : 0;
+		err = child->pid < 0 ? -errno : 0;
 	}
-	if (!r && !child->pid)
+	if (!err && !child->pid)
 		child_process_exec(child, gate, control, ack, parent);
-	if (!r) {
+	if (!err) {
 		/* The child is not reaped yet, so its PID cannot have been reused. */
 		child->pidfd = pidfd_open_process(child->pid);
 		if (child->pidfd < 0) {
-			r = child->pidfd;
+			err = child->pidfd;
 			/* Closing the gate makes the child exit. */
 			closep(&child->gate);
 			pid_wait_for_exit(child->pid, NULL);
 		}
 	}
-	if (r) {
-		console_error(con, "%s: %s", record->words[0], strerror(-r));
+	if (err) {
+		console_error(con, "%s: %s", record->words[0], strerror(-err));
 		child_process_release(child);
-		return r;
+		return err;
 	}
 	/* Inherited by its threads and by the workload of perf record. */
 	if (param.sched_priority && sched_setscheduler(child->pid, SCHED_FIFO, &param))
@@ -192,17 +192,18 @@ static int child_await_event(const struct child_process *child, int fd, int inte
 			.tv_sec = (time_t)(left / NSEC_PER_SEC),
 			.tv_nsec = (long)(left % NSEC_PER_SEC),
 		};
-		int r = ppoll(fds, ARRAY_SIZE(fds), until_ns == UINT64_MAX ? NULL : &timeout, NULL);
+		int err =
+			ppoll(fds, ARRAY_SIZE(fds), until_ns == UINT64_MAX ? NULL : &timeout, NULL);
 
-		if (r < 0 && errno != EINTR)
+		if (err < 0 && errno != EINTR)
 			return -errno;
-		if (!r)
+		if (!err)
 			return -ETIMEDOUT;
-		if (r > 0 && fds[2].revents)
+		if (err > 0 && fds[2].revents)
 			return -EINTR;
-		if (r > 0 && fds[1].revents)
+		if (err > 0 && fds[1].revents)
 			return 0;
-		if (r > 0 && fds[0].revents)
+		if (err > 0 && fds[0].revents)
 			return -ESRCH;
 	}
 }
@@ -214,11 +215,11 @@ static int child_await_ack(struct child_process *child, int interrupt, uint64_t 
 	size_t have = 0;
 
 	while (wanted[have]) {
-		int r = child_await_event(child, child->ack, interrupt, until_ns);
+		int err = child_await_event(child, child->ack, interrupt, until_ns);
 		char c;
 
-		if (r)
-			return r;
+		if (err)
+			return err;
 		/* perf closed the pipe: wait for its exit. */
 		if (read(child->ack, &c, 1) != 1)
 			return child_await_event(child, -1, interrupt, until_ns);
@@ -249,13 +250,13 @@ static int child_await_handler(struct child_process *child, int interrupt, uint6
 	while (task_read_status(child->pid, "SigCgt", mask, sizeof(mask)) ||
 	       !(strtoull(mask, NULL, 16) & bit)) {
 		uint64_t now = clock_ns(CLOCK_MONOTONIC);
-		int r;
+		int err;
 
 		if (now >= until_ns)
 			return -ETIMEDOUT;
-		r = child_await_event(child, -1, interrupt, now + LOOK_NS);
-		if (r != -ETIMEDOUT)
-			return r;
+		err = child_await_event(child, -1, interrupt, now + LOOK_NS);
+		if (err != -ETIMEDOUT)
+			return err;
 	}
 	return 0;
 }
@@ -293,29 +294,29 @@ static void child_reap_status(struct child_process *child, int options)
 		child->ended = pidfd_wait_for_exit(child->pidfd, &child->status, options) > 0;
 }
 
-static int report_not_ready(struct child_process *child, int r)
+static int report_not_ready(struct child_process *child, int err)
 {
 	const char *name = child->argv[0];
 
-	switch (r) {
+	switch (err) {
 	case -EINTR:
-		return r;
+		return err;
 	case -ESRCH:
 		child_reap_status(child, 0);
 		console_error(child->con, "%s exited before it was ready: %s%s", name,
 			      FORMAT_CHILD_STATUS(child->status),
 			      child->control < 0 ? "" : " (see its message above)");
-		return r;
+		return err;
 	case -ETIMEDOUT:
 		console_error(
 			child->con, "%s: %s within %s", name,
 			child->control < 0 ? "installed no handler of the signal"
 					   : "did not answer on --control",
 			FORMAT_TIME(child->config->ready_ns + child->config->record.delay_ns));
-		return r;
+		return err;
 	default:
-		console_error(child->con, "%s: %s", name, strerror(-r));
-		return r;
+		console_error(child->con, "%s: %s", name, strerror(-err));
+		return err;
 	}
 }
 
@@ -323,27 +324,27 @@ int child_process_start(struct child_process *child, int interrupt)
 {
 	const struct perf_record *record = &child->config->record;
 	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + child->config->ready_ns + record->delay_ns;
-	int r;
+	int err;
 
 	if (record->delay)
 		console_info(child->con, "keeping --delay %s of perf record: %s", record->delay,
 			     record->delay_ns ? "spikes during the delay are not traced"
 					      : "its events are enabled when the session is armed");
-	r = child_open_gate(child);
-	if (r) {
+	err = child_open_gate(child);
+	if (err) {
 		child_reap_status(child, 0);
-		console_error(child->con, "'%s': %s", child->argv[0], strerror(-r));
-		return r;
+		console_error(child->con, "'%s': %s", child->argv[0], strerror(-err));
+		return err;
 	}
 	if (child->control < 0) {
-		r = child_await_handler(child, interrupt, until_ns);
+		err = child_await_handler(child, interrupt, until_ns);
 	} else {
-		r = child_send_command(child, perf_record_first(record));
+		err = child_send_command(child, perf_record_first(record));
 		/* perf may have exited: read_ack() detects that. */
-		if (!r || r == -EPIPE)
-			r = child_await_ack(child, interrupt, until_ns);
+		if (!err || err == -EPIPE)
+			err = child_await_ack(child, interrupt, until_ns);
 	}
-	return r ? report_not_ready(child, r) : 0;
+	return err ? report_not_ready(child, err) : 0;
 }
 
 bool child_process_has_ended(struct child_process *child)
@@ -366,22 +367,22 @@ static bool child_await_exit(struct child_process *child, int signals, uint64_t 
 {
 	uint64_t start_ns = clock_ns(CLOCK_MONOTONIC);
 	uint64_t until_ns = start_ns + wait_ns;
-	int r = -ETIMEDOUT;
+	int err = -ETIMEDOUT;
 
 	if (wait_ns > SILENT_NS) {
-		r = child_await_event(child, -1, signals, start_ns + SILENT_NS);
-		if (r == -ETIMEDOUT)
+		err = child_await_event(child, -1, signals, start_ns + SILENT_NS);
+		if (err == -ETIMEDOUT)
 			console_info(child->con,
 				     "waiting for %s (%d) to write its data; Ctrl-C to hurry",
 				     child->argv[0], child->pid);
 	}
-	if (r == -ETIMEDOUT)
-		r = child_await_event(child, -1, signals, until_ns);
-	if (r == -ESRCH) {
+	if (err == -ETIMEDOUT)
+		err = child_await_event(child, -1, signals, until_ns);
+	if (err == -ESRCH) {
 		child_reap_status(child, 0);
 		return true;
 	}
-	if (r == -EINTR)
+	if (err == -EINTR)
 		signals_drain_fd(signals);
 	return false;
 }
@@ -476,7 +477,7 @@ int session_targets_prepare(struct session_targets *targets, const struct target
 {
 	struct child_process_config *config = &targets->config;
 	size_t nr = opts->nr_targets;
-	int r;
+	int err;
 
 	*targets = session_targets_none;
 	targets->args = args;
@@ -488,21 +489,21 @@ int session_targets_prepare(struct session_targets *targets, const struct target
 		config->record = args->record;
 		config->signal = opts->signal ?: SIGUSR2;
 		config->priority = PRIORITY;
-		r = cpulist_parse(opts->cpus, &targets->watched, &config->nr_watched);
+		err = cpulist_parse(opts->cpus, &targets->watched, &config->nr_watched);
 		config->watched = targets->watched;
-		if (!r && opts->delivery == PERF_POKE_DELIVERY_TRACEPOINT) {
+		if (!err && opts->delivery == PERF_POKE_DELIVERY_TRACEPOINT) {
 			config->wake = targets->wake;
-			r = perf_record_make_wake(targets->wake);
+			err = perf_record_make_wake(targets->wake);
 		}
-		if (!r && args->record.output)
-			r = perf_files_find(&targets->before, args->record.output);
-		if (r) {
-			console_error(con, "%s: %s", args->command[0], strerror(-r));
-			return r;
+		if (!err && args->record.output)
+			err = perf_files_find(&targets->before, args->record.output);
+		if (err) {
+			console_error(con, "%s: %s", args->command[0], strerror(-err));
+			return err;
 		}
-		r = child_process_prepare(&targets->child, config, con);
-		if (r)
-			return r;
+		err = child_process_prepare(&targets->child, config, con);
+		if (err)
+			return err;
 		targets->array[nr++] = (struct perf_poke_target){
 			.pid = targets->child.pid,
 			.wake = config->wake,
@@ -517,18 +518,18 @@ int session_targets_prepare(struct session_targets *targets, const struct target
 int session_targets_finish(struct session_targets *targets, int signals, struct result_perf *result)
 {
 	const char *output = targets->args->record.output;
-	int r;
+	int err;
 
 	if (targets->child.pidfd < 0)
 		return 0;
 	result->status = child_process_stop(&targets->child, signals);
 	result->pid = targets->child.pid;
 	result->command = targets->child.argv;
-	r = output ? perf_files_find(&result->data, output) : 0;
-	if (r)
-		console_error(targets->con, "'%s': %s", output, strerror(-r));
+	err = output ? perf_files_find(&result->data, output) : 0;
+	if (err)
+		console_error(targets->con, "'%s': %s", output, strerror(-err));
 	perf_files_subtract(&result->data, &targets->before);
-	return r ? r : result->status ? -ECHILD : 0;
+	return err ? err : result->status ? -ECHILD : 0;
 }
 
 void session_targets_release(struct session_targets *targets)

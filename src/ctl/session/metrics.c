@@ -171,17 +171,17 @@ void metrics_print(FILE *file, const struct metrics *metrics, const struct metri
 static int metrics_replace_file(const char *path, const char *text)
 {
 	struct output_file output;
-	int r = output_file_open(&output, path, true);
+	int err = output_file_open(&output, path, true);
 
-	if (!r)
-		r = write_all(output.fd, text, strlen(text));
+	if (!err)
+		err = write_all(output.fd, text, strlen(text));
 	/* node_exporter runs as another user. */
-	if (!r && fchmod(output.fd, 0644))
-		r = -errno;
-	if (!r)
-		r = output_file_publish(&output);
+	if (!err && fchmod(output.fd, 0644))
+		err = -errno;
+	if (!err)
+		err = output_file_publish(&output);
 	output_file_close(&output);
-	return r;
+	return err;
 }
 
 static void metrics_write_job(struct outlet_job *job)
@@ -193,12 +193,12 @@ static void metrics_write_job(struct outlet_job *job)
 
 static void metrics_warn_failure(struct metrics *metrics, struct console *con)
 {
-	int r = metrics->result;
+	int err = metrics->result;
 
-	if (r && !metrics->failed)
+	if (err && !metrics->failed)
 		console_warn(con, "--metrics '%s': %s; trying again", metrics->path,
-			     output_file_strerror(r));
-	metrics->failed = r;
+			     output_file_strerror(err));
+	metrics->failed = err;
 }
 
 void metrics_write(struct metrics *metrics, struct console *con, const struct metrics_state *state)

@@ -94,13 +94,13 @@ static int perf_record_read_long(struct perf_record *record, struct found *found
 	const char *name = words[0] + 2;
 	size_t length = strcspn(name, "=");
 	const char *value = name[length] ? name + length + 1 : NULL;
-	int r;
+	int err;
 
 	/* First, because --switch-output is also a prefix of --switch-output-event. */
 	for (size_t i = 0; i < ARRAY_SIZE(with_own_value); i++) {
 		if (length > 1 && !strncmp(with_own_value[i], name, length)) {
-			r = perf_record_set_option(record, found, with_own_value[i], value, why);
-			return r ? r : 1;
+			err = perf_record_set_option(record, found, with_own_value[i], value, why);
+			return err ? err : 1;
 		}
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(with_value); i++) {
@@ -110,9 +110,9 @@ static int perf_record_read_long(struct perf_record *record, struct found *found
 			continue;
 		if (separate && !words[1])
 			return 1;
-		r = perf_record_set_option(record, found, with_value[i].name,
-					   separate ? words[1] : value, why);
-		return r ? r : 1 + separate;
+		err = perf_record_set_option(record, found, with_value[i].name,
+					     separate ? words[1] : value, why);
+		return err ? err : 1 + separate;
 	}
 	return 1;
 }
@@ -129,15 +129,15 @@ static int perf_record_read_short(struct perf_record *record, struct found *foun
 			return 1;
 		for (size_t i = 0; i < ARRAY_SIZE(with_value); i++) {
 			bool separate = !letter[1];
-			int r;
+			int err;
 
 			if (with_value[i].short_name != *letter)
 				continue;
 			if (separate && !words[1])
 				return 1;
-			r = perf_record_set_option(record, found, with_value[i].name,
-						   separate ? words[1] : letter + 1, why);
-			return r ? r : 1 + separate;
+			err = perf_record_set_option(record, found, with_value[i].name,
+						     separate ? words[1] : letter + 1, why);
+			return err ? err : 1 + separate;
 		}
 	}
 	return 1;
@@ -318,9 +318,9 @@ static int perf_files_find_dumps(struct perf_files *found, const char *output)
 
 int perf_files_find(struct perf_files *found, const char *output)
 {
-	int r = perf_files_add_path(found, output);
+	int err = perf_files_add_path(found, output);
 
-	return r ? r : perf_files_find_dumps(found, output);
+	return err ? err : perf_files_find_dumps(found, output);
 }
 
 void perf_files_subtract(struct perf_files *found, const struct perf_files *before)
@@ -355,15 +355,15 @@ static int check_housekeeping(const char *housekeeping, const char *watched, cha
 	_cleanup_free_ int *cpus = NULL;
 	_cleanup_free_ int *others = NULL;
 	size_t nr, nr_others;
-	int r;
+	int err;
 
 	if (!housekeeping)
 		return 0;
-	r = cpulist_parse(housekeeping, &cpus, &nr);
-	if (!r)
-		r = cpulist_parse(watched, &others, &nr_others);
-	if (r)
-		return r;
+	err = cpulist_parse(housekeeping, &cpus, &nr);
+	if (!err)
+		err = cpulist_parse(watched, &others, &nr_others);
+	if (err)
+		return err;
 	for (size_t i = 0, j = 0; i < nr && j < nr_others; cpus[i] < others[j] ? i++ : j++) {
 		if (cpus[i] == others[j])
 			return say_why(why, -EINVAL, "--housekeeping '%s': CPU %d is watched",
@@ -381,7 +381,7 @@ int target_args_check(struct target_args *targets, const struct perf_poke_opts *
 			     : opts->delivery			       ? "--delivery"
 								       : NULL;
 	struct perf_record *record = &targets->record;
-	int r;
+	int err;
 
 	if (option && !targets->command && !opts->nr_targets)
 		return say_why(why, -EINVAL,
@@ -396,12 +396,12 @@ int target_args_check(struct target_args *targets, const struct perf_poke_opts *
 		return say_why(why, -EINVAL,
 			       "--signal: perf handles SIGUSR2 only (--any-process for "
 			       "other programs)");
-	r = check_housekeeping(targets->housekeeping, opts->cpus, why);
-	if (r || !targets->command)
-		return r;
-	r = perf_record_read(record, targets->command, opts->any_process, why);
-	if (r)
-		return r;
+	err = check_housekeeping(targets->housekeeping, opts->cpus, why);
+	if (err || !targets->command)
+		return err;
+	err = perf_record_read(record, targets->command, opts->any_process, why);
+	if (err)
+		return err;
 	if (!record->at && opts->delivery == PERF_POKE_DELIVERY_TRACEPOINT)
 		return say_why(why, -EINVAL,
 			       "--delivery tracepoint: the command is not perf record");

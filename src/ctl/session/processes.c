@@ -61,7 +61,7 @@ static int find_tracepoint_events(int **fds, size_t *nr)
 {
 	_cleanup_closedir_ DIR *dir = opendir("/proc/self/fd");
 	const struct dirent *entry;
-	int r;
+	int err;
 
 	*nr = 0;
 	if (!dir)
@@ -71,9 +71,9 @@ static int find_tracepoint_events(int **fds, size_t *nr)
 
 		if (fd <= STDERR_FILENO || !is_tracepoint_event(fd))
 			continue;
-		r = array_grow(fds, *nr, sizeof(**fds));
-		if (r)
-			return r;
+		err = array_grow(fds, *nr, sizeof(**fds));
+		if (err)
+			return err;
 		(*fds)[(*nr)++] = fd;
 	}
 	if (*nr)
@@ -107,20 +107,20 @@ int tracepoints_hand_over(void)
 	int pipe_fds[2];
 	size_t nr = 0;
 	pid_t pid;
-	int r = find_tracepoint_events(&fds, &nr);
+	int err = find_tracepoint_events(&fds, &nr);
 
-	if (r || !nr)
-		return r ?: -ENOENT;
+	if (err || !nr)
+		return err ?: -ENOENT;
 	if (pipe2(pipe_fds, O_CLOEXEC))
 		return -errno;
 	pid = fork();
 	if (!pid)
 		hold_until_closed(pipe_fds[0], fds, nr);
-	r = pid < 0 ? -errno : pipe_fds[1];
+	err = pid < 0 ? -errno : pipe_fds[1];
 	close(pipe_fds[0]);
 	if (pid < 0)
 		close(pipe_fds[1]);
-	return r;
+	return err;
 }
 
 /* The child's end of the pipe follows the standard streams. */
@@ -140,10 +140,10 @@ static int fill_standard_streams(void)
 static enum exit_code wait_child_ended(pid_t pid, struct console *con)
 {
 	int status;
-	int r = pid_wait_for_exit(pid, &status);
+	int err = pid_wait_for_exit(pid, &status);
 
-	if (r) {
-		console_error(con, "--detach: cannot wait for the session: %s", strerror(-r));
+	if (err) {
+		console_error(con, "--detach: cannot wait for the session: %s", strerror(-err));
 		return EXIT_FAILED;
 	}
 	if (WIFEXITED(status))
@@ -180,10 +180,10 @@ static int become_detached(struct detach *detach, int pipe_fd)
 	return setsid() < 0 ? -errno : 0;
 }
 
-static int detach_print_error(struct console *con, int r)
+static int detach_print_error(struct console *con, int err)
 {
-	console_error(con, "--detach: %s", strerror(-r));
-	return r;
+	console_error(con, "--detach: %s", strerror(-err));
+	return err;
 }
 
 int detach_fork_child(struct detach *detach, struct console *con, enum exit_code *code)
@@ -192,11 +192,11 @@ int detach_fork_child(struct detach *detach, struct console *con, enum exit_code
 	_cleanup_close_ int send = -1;
 	int ends[2];
 	pid_t pid;
-	int r;
+	int err;
 
-	r = fill_standard_streams();
-	if (r || pipe2(ends, O_CLOEXEC))
-		return detach_print_error(con, r ?: -errno);
+	err = fill_standard_streams();
+	if (err || pipe2(ends, O_CLOEXEC))
+		return detach_print_error(con, err ?: -errno);
 	receive = ends[0];
 	send = ends[1];
 	fflush(con->out);
@@ -209,26 +209,26 @@ int detach_fork_child(struct detach *detach, struct console *con, enum exit_code
 		*code = wait_child_armed(pid, receive, con);
 		return 1;
 	}
-	r = become_detached(detach, send);
+	err = become_detached(detach, send);
 	/* become_child() closed or moved them. */
 	receive = send = -1;
-	return r ? detach_print_error(con, r) : 0;
+	return err ? detach_print_error(con, err) : 0;
 }
 
 static int open_log_among_captures(struct detach *detach, const struct perf_poke_opts *opts,
 				   int output_fd, char **where, char **why)
 {
 	const char *name;
-	int r;
+	int err;
 
 	*where = strfmt("%s/%s.log", opts->output ?: "perf-poke.data", opts->session);
 	if (!*where)
 		return -ENOMEM;
 	name = strrchr(*where, '/') + 1;
-	r = logger_open_at(&detach->log, output_fd, name);
-	return r ? say_why(why, r, "--detach: cannot append to the log '%s': %s", *where,
-			   strerror(-r))
-		 : 0;
+	err = logger_open_at(&detach->log, output_fd, name);
+	return err ? say_why(why, err, "--detach: cannot append to the log '%s': %s", *where,
+			     strerror(-err))
+		   : 0;
 }
 
 static int close_standard_streams(struct console *con)
@@ -249,20 +249,20 @@ int detach_release_caller(struct detach *detach, struct console *con,
 {
 	_cleanup_free_ char *where = NULL;
 	_cleanup_free_ char *why = NULL;
-	int r;
+	int err;
 
 	/* The journal, or a file among the captures if there is none. */
 	if (!detach->where && !systemd_has_journal()) {
-		r = open_log_among_captures(detach, opts, output_fd, &where, &why);
+		err = open_log_among_captures(detach, opts, output_fd, &where, &why);
 	} else {
 		where = strdup(detach->where ?: "journal");
-		r = where ? 0 : -ENOMEM;
-		if (!r && !detach->log.kind)
-			r = logger_open_path(&detach->log, where, &why);
+		err = where ? 0 : -ENOMEM;
+		if (!err && !detach->log.kind)
+			err = logger_open_path(&detach->log, where, &why);
 	}
-	if (r) {
-		console_error(con, "%s", why ?: strerror(-r));
-		return r;
+	if (err) {
+		console_error(con, "%s", why ?: strerror(-err));
+		return err;
 	}
 	if (con->json)
 		json_print_line(con, json_detached_line(opts->session, getpid(), where));
@@ -272,15 +272,15 @@ int detach_release_caller(struct detach *detach, struct console *con,
 		     opts->session, getpid(), where, opts->session, opts->session);
 	if (console_is_deaf(con))
 		return -EPIPE;
-	r = close_standard_streams(con);
-	if (r)
-		return detach_print_error(con, r);
+	err = close_standard_streams(con);
+	if (err)
+		return detach_print_error(con, err);
 	con->log = detach->log;
 	con->detached = true;
 	if (write(detach->caller, "", 1) != 1) {
-		r = -errno;
+		err = -errno;
 		console_error(con, "--detach: the command exited before the session was armed");
-		return r;
+		return err;
 	}
 	closep(&detach->caller);
 	return 0;
@@ -292,16 +292,16 @@ static int spawn_set_attributes(posix_spawnattr_t *attr)
 {
 	static const int signals[] = { SIGHUP, SIGPIPE };
 	sigset_t none, defaults;
-	int r = posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP |
-						       POSIX_SPAWN_SETSIGDEF);
+	int err = posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP |
+							 POSIX_SPAWN_SETSIGDEF);
 
 	sigemptyset(&none);
 	sigemptyset(&defaults);
 	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
 		sigaddset(&defaults, signals[i]);
-	r = r ?: posix_spawnattr_setsigmask(attr, &none);
-	r = r ?: posix_spawnattr_setsigdefault(attr, &defaults);
-	return r ?: posix_spawnattr_setpgroup(attr, 0);
+	err = err ?: posix_spawnattr_setsigmask(attr, &none);
+	err = err ?: posix_spawnattr_setsigdefault(attr, &defaults);
+	return err ?: posix_spawnattr_setpgroup(attr, 0);
 }
 
 static int spawn_set_stream(posix_spawn_file_actions_t *actions, int fd, int stream)

@@ -98,24 +98,24 @@ static int results_collect_row(struct result_row *row, const struct perf_poke *p
 			       enum perf_poke_trigger_kind kind, int cpu)
 {
 	struct buckets buckets = { 0 };
-	int r;
+	int err;
 
 	row->cpu = cpu;
 	row->stats.sz = sizeof(row->stats);
-	r = perf_poke__stats(pp, kind, cpu, &row->stats);
-	if (!r)
-		r = perf_poke__percentile(pp, kind, cpu, 50, &row->p50_ns);
-	if (!r)
-		r = perf_poke__percentile(pp, kind, cpu, 99, &row->p99_ns);
-	if (!r)
-		r = perf_poke__percentile(pp, kind, cpu, 99.9, &row->p999_ns);
-	if (r)
-		return r;
-	r = perf_poke__histogram(pp, kind, cpu, results_add_bucket, &buckets);
+	err = perf_poke__stats(pp, kind, cpu, &row->stats);
+	if (!err)
+		err = perf_poke__percentile(pp, kind, cpu, 50, &row->p50_ns);
+	if (!err)
+		err = perf_poke__percentile(pp, kind, cpu, 99, &row->p99_ns);
+	if (!err)
+		err = perf_poke__percentile(pp, kind, cpu, 99.9, &row->p999_ns);
+	if (err)
+		return err;
+	err = perf_poke__histogram(pp, kind, cpu, results_add_bucket, &buckets);
 	row->buckets = buckets.array;
 	row->nr_buckets = buckets.nr;
-	if (r < 0)
-		return r;
+	if (err < 0)
+		return err;
 	return buckets.failed ? -ENOMEM : 0;
 }
 
@@ -124,32 +124,32 @@ static int results_collect_kind(struct result_kind *result, const struct perf_po
 {
 	const int *cpus;
 	size_t nr;
-	int r = 0;
+	int err = 0;
 
 	cpus = perf_poke__cpus(pp, &nr);
 	result->rows = calloc(nr, sizeof(*result->rows));
 	if (!result->rows)
 		return -ENOMEM;
-	for (size_t i = 0; i < nr && !r; i++)
-		r = results_collect_row(&result->rows[i], pp, kind, cpus[i]);
-	return r ? r : results_collect_row(&result->all, pp, kind, ALL_CPUS);
+	for (size_t i = 0; i < nr && !err; i++)
+		err = results_collect_row(&result->rows[i], pp, kind, cpus[i]);
+	return err ? err : results_collect_row(&result->all, pp, kind, ALL_CPUS);
 }
 
 int results_collect(struct results *results, const struct perf_poke *pp)
 {
-	int r = 0;
+	int err = 0;
 
 	perf_poke__cpus(pp, &results->nr_rows);
-	for (size_t kind = 0; kind < KINDS_MAX && !r; kind++) {
+	for (size_t kind = 0; kind < KINDS_MAX && !err; kind++) {
 		struct perf_poke_stats stats = { .sz = sizeof(stats) };
 
-		r = perf_poke__stats(pp, kind, ALL_CPUS, &stats);
-		if (!r)
-			r = results_collect_kind(&results->kinds[kind], pp, kind);
-		else if (r == -ENXIO)
-			r = 0;
+		err = perf_poke__stats(pp, kind, ALL_CPUS, &stats);
+		if (!err)
+			err = results_collect_kind(&results->kinds[kind], pp, kind);
+		else if (err == -ENXIO)
+			err = 0;
 	}
-	return r;
+	return err;
 }
 
 static void results_release_rows(struct result_row *rows, size_t nr)

@@ -47,17 +47,17 @@ void session_list_print_error(struct console *con, int error)
 
 int session_list_read(struct session_list *list, struct console *con)
 {
-	int r;
+	int err;
 
 	*list = (struct session_list){ 0 };
-	r = perf_poke__sessions(session_list_add, list);
-	if (r >= 0 && list->out_of_memory)
-		r = -ENOMEM;
-	if (r >= 0)
+	err = perf_poke__sessions(session_list_add, list);
+	if (err >= 0 && list->out_of_memory)
+		err = -ENOMEM;
+	if (err >= 0)
 		return 0;
 	session_list_release(list);
-	session_list_print_error(con, r);
-	return r;
+	session_list_print_error(con, err);
+	return err;
 }
 
 const struct session_entry *session_list_find(const struct session_list *list, const char *name)

@@ -56,7 +56,7 @@ static void session_add_capture(void *ctx, const struct perf_poke_capture *captu
 {
 	struct session *s = ctx;
 	char ran[64];
-	int r;
+	int err;
 
 	if (s->con->json)
 		json_print_line(s->con, json_capture_line(capture));
@@ -64,10 +64,10 @@ static void session_add_capture(void *ctx, const struct perf_poke_capture *captu
 		s->results.nr_failed++;
 		return;
 	}
-	r = results_add_capture(&s->results, capture);
-	if (r) {
+	err = results_add_capture(&s->results, capture);
+	if (err) {
 		s->failed = true;
-		session_print_failure(s, "capture", r);
+		session_print_failure(s, "capture", err);
 		return;
 	}
 	capture_hooks_add(&s->hooks, capture);
@@ -197,62 +197,63 @@ enum exit_code session_create(struct session *s)
 	const char *housekeeping = s->args->housekeeping;
 	_cleanup_free_ int *cpus = NULL;
 	size_t nr;
-	int r = housekeeping ? cpulist_parse(housekeeping, &cpus, &nr) : 0;
+	int err = housekeeping ? cpulist_parse(housekeeping, &cpus, &nr) : 0;
 
 	/* The threads that are created later inherit the CPUs. */
-	if (!r && housekeeping)
-		r = affinity_set(cpus, nr);
-	if (r) {
+	if (!err && housekeeping)
+		err = affinity_set(cpus, nr);
+	if (err) {
 		console_error(s->con, "--housekeeping '%s': %s", housekeeping,
-			      r == -EINVAL ? "none of these CPUs is online and allowed"
-					   : strerror(-r));
+			      err == -EINVAL ? "none of these CPUs is online and allowed"
+					     : strerror(-err));
 		return EXIT_USAGE;
 	}
-	r = session_targets_prepare(&s->targets, s->args, s->con, &s->opts);
-	if (r)
+	err = session_targets_prepare(&s->targets, s->args, s->con, &s->opts);
+	if (err)
 		return EXIT_FAILED;
-	r = perf_poke__new(&s->pp, &s->opts);
-	if (r) {
-		session_print_failure(s, "start", r);
-		return r == -EINVAL || r == -ENXIO ? EXIT_USAGE : EXIT_FAILED;
+	err = perf_poke__new(&s->pp, &s->opts);
+	if (err) {
+		session_print_failure(s, "start", err);
+		return err == -EINVAL || err == -ENXIO ? EXIT_USAGE : EXIT_FAILED;
 	}
 	if (s->targets.child.pidfd < 0)
 		return EXIT_FINE;
-	r = child_process_start(&s->targets.child, s->signals);
-	s->targets.started = !r;
-	if (!r)
+	err = child_process_start(&s->targets.child, s->signals);
+	s->targets.started = !err;
+	if (!err)
 		return EXIT_FINE;
-	return r == -EINTR ? EXIT_NO_SPIKE : EXIT_FAILED;
+	return err == -EINTR ? EXIT_NO_SPIKE : EXIT_FAILED;
 }
 
 enum exit_code session_enter_armed(struct session *s, uint64_t duration_ns)
 {
 	const int *cpus;
 	size_t nr;
-	int r;
+	int err;
 
 	s->errors = s->con->errors;
-	r = perf_poke__start(s->pp);
-	if (r) {
-		session_print_failure(s, "start", r);
-		return r == -EINVAL || r == -ENOENT || r == -EEXIST ? EXIT_USAGE : EXIT_FAILED;
+	err = perf_poke__start(s->pp);
+	if (err) {
+		session_print_failure(s, "start", err);
+		return err == -EINVAL || err == -ENOENT || err == -EEXIST ? EXIT_USAGE
+									  : EXIT_FAILED;
 	}
 	s->armed_ns = clock_ns(CLOCK_MONOTONIC);
 	s->end_ns = duration_ns ? s->armed_ns + duration_ns : UINT64_MAX;
 
 	cpus = perf_poke__cpus(s->pp, &nr);
-	r = placement_apply(cpus, nr);
-	if (r)
+	err = placement_apply(cpus, nr);
+	if (err)
 		console_warn(s->con, "no real-time priority, expect a longer skid: %s",
-			     strerror(-r));
+			     strerror(-err));
 	if (s->detach &&
 	    detach_release_caller(s->detach, s->con, &s->opts, perf_poke__output(s->pp)))
 		return EXIT_FAILED;
 	/* With normal priority, and not on the watched CPUs. Also the log of --detach. */
-	r = console_background(s->con);
-	r = r ?: capture_hooks_arm(&s->hooks, s->pp, s->con->log.kind == LOGGER_JOURNAL);
-	if (r) {
-		session_print_failure(s, "cannot start the thread that writes messages", r);
+	err = console_background(s->con);
+	err = err ?: capture_hooks_arm(&s->hooks, s->pp, s->con->log.kind == LOGGER_JOURNAL);
+	if (err) {
+		session_print_failure(s, "cannot start the thread that writes messages", err);
 		return EXIT_FAILED;
 	}
 	session_print_armed(s, cpus, nr);
@@ -276,7 +277,7 @@ static void session_print_status(struct session *s)
 	_cleanup_free_ char *table = NULL;
 	char text[256], captures[64];
 	FILE *file;
-	int r;
+	int err;
 
 	if (s->wanted != UINT64_MAX)
 		snprintf(captures, sizeof(captures), "%zu/%" PRIu64 " %scaptures",
@@ -295,9 +296,9 @@ static void session_print_status(struct session *s)
 		/* Clear the screen. */
 		if (isatty(fileno(s->con->out)))
 			fputs("\033[H\033[J", file);
-		r = top_print_session(file, s->pp, &top);
+		err = top_print_session(file, s->pp, &top);
 		fputc('\n', file);
-		if (!fclose(file) && !r)
+		if (!fclose(file) && !err)
 			console_result(s->con, table);
 	} else if (!s->view.top && console_has_status(s->con)) {
 		console_status(s->con, text);
@@ -331,22 +332,22 @@ static int session_wait_events(const struct session *s, struct pollfd *fds, size
 /* Returns false to end the session. */
 static bool session_poll_library(struct session *s)
 {
-	int r;
+	int err;
 
 	s->errors = s->con->errors;
-	r = perf_poke__poll(s->pp, 0);
-	if (r >= 0 || r == -EINTR)
+	err = perf_poke__poll(s->pp, 0);
+	if (err >= 0 || err == -EINTR)
 		return true;
-	if (r == -ECANCELED || r == -ESRCH) {
-		if (r == -ECANCELED)
+	if (err == -ECANCELED || err == -ESRCH) {
+		if (err == -ECANCELED)
 			console_info(s->con, "stopped by another process");
 		else if (!child_process_has_ended(&s->targets.child))
 			console_info(s->con, "no target is left");
 		return false;
 	}
 	s->failed = true;
-	session_print_failure(s, "snapshot", r);
-	return r == -EIO || r == -ENOMEM;
+	session_print_failure(s, "snapshot", err);
+	return err == -EIO || err == -ENOMEM;
 }
 
 void session_watch_events(struct session *s)
@@ -362,20 +363,20 @@ void session_watch_events(struct session *s)
 	};
 
 	while (clock_ns(CLOCK_MONOTONIC) < session_end_time(s) && !console_is_deaf(s->con)) {
-		int r;
+		int err;
 
 		capture_hooks_fds(&s->hooks, &fds[4]);
-		r = session_wait_events(s, fds, ARRAY_SIZE(fds));
-		if (r < 0 && errno != EINTR) {
+		err = session_wait_events(s, fds, ARRAY_SIZE(fds));
+		if (err < 0 && errno != EINTR) {
 			s->failed = true;
 			console_error(s->con, "ppoll: %s", strerror(errno));
 			return;
 		}
-		if (r > 0 && fds[1].revents)
+		if (err > 0 && fds[1].revents)
 			return;
-		if (r > 0 && fds[0].revents && !session_poll_library(s))
+		if (err > 0 && fds[0].revents && !session_poll_library(s))
 			return;
-		if (r > 0 && fds[2].revents && child_process_has_ended(&s->targets.child))
+		if (err > 0 && fds[2].revents && child_process_has_ended(&s->targets.child))
 			return;
 		capture_hooks_handle(&s->hooks);
 		if (clock_ns(CLOCK_MONOTONIC) >= s->tick_ns) {
@@ -391,7 +392,7 @@ enum exit_code session_finish(struct session *s)
 	_cleanup_free_ char *text = NULL;
 	size_t size;
 	FILE *file;
-	int r;
+	int err;
 
 	/* The signal that ended the session. One that comes while it stops is a second one. */
 	signals_drain_fd(s->signals);
@@ -408,20 +409,20 @@ enum exit_code session_finish(struct session *s)
 	s->errors = s->con->errors;
 	capture_hooks_finish(&s->hooks, s->signals);
 
-	r = results_collect(&s->results, s->pp);
-	if (!r && s->con->json) {
+	err = results_collect(&s->results, s->pp);
+	if (!err && s->con->json) {
 		json_print_line(s->con, json_summary_line(&s->results));
-	} else if (!r) {
+	} else if (!err) {
 		file = open_memstream(&text, &size);
-		r = file ? summary_print(file, &s->results) : -ENOMEM;
+		err = file ? summary_print(file, &s->results) : -ENOMEM;
 		if (file && fclose(file))
-			r = -ENOMEM;
-		if (!r)
+			err = -ENOMEM;
+		if (!err)
 			console_result(s->con, text);
 	}
-	if (r) {
+	if (err) {
 		s->failed = true;
-		session_print_failure(s, "results", r);
+		session_print_failure(s, "results", err);
 	}
 	if (s->failed || s->hooks.failed || s->results.nr_failed || s->results.nr_unjudged)
 		return EXIT_FAILED;

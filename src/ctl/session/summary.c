@@ -222,7 +222,7 @@ int summary_print(FILE *file, const struct results *results)
 	const struct result_row *all = &results->kinds[PERF_POKE_TRIGGER_IRQ].all;
 	_cleanup_free_ int *numbers = NULL;
 	_cleanup_free_ char *list = NULL;
-	int r;
+	int err;
 
 	summary_print_tables(file, results);
 	if (all->nr_buckets)
@@ -230,14 +230,14 @@ int summary_print(FILE *file, const struct results *results)
 	histogram_print(file, all->buckets, all->nr_buckets);
 	summary_print_notes(file, &all->stats, &results->kinds[PERF_POKE_TRIGGER_SPAN].all.stats);
 	for (size_t i = 0; i < results->nr_captures; i++) {
-		r = summary_print_capture(file, results_capture_number(results, i),
-					  &results->captures[i]);
-		if (r)
-			return r;
+		err = summary_print_capture(file, results_capture_number(results, i),
+					    &results->captures[i]);
+		if (err)
+			return err;
 	}
-	r = summary_print_perf(file, &results->perf);
-	if (r)
-		return r;
+	err = summary_print_perf(file, &results->perf);
+	if (err)
+		return err;
 	fprintf(file, "\ncaptures: %zu complete, ", results_count_taken(results));
 	if (results->keeps) {
 		numbers = calloc(results->nr_captures + 1, sizeof(*numbers));
@@ -354,10 +354,10 @@ static int top_print_cell(FILE *file, const struct top_table *table, int kind, s
 {
 	struct perf_poke_stats stats = { .sz = sizeof(stats) };
 	uint64_t p99_ns;
-	int r = table->cell(table->ctx, kind, i, &stats, &p99_ns);
+	int err = table->cell(table->ctx, kind, i, &stats, &p99_ns);
 
-	if (r)
-		return r == -ENXIO ? 0 : r;
+	if (err)
+		return err == -ENXIO ? 0 : err;
 	if (kind == PERF_POKE_TRIGGER_IRQ)
 		fprintf(file, "%3d %8" PRIu64, table->cpus[i], stats.count);
 	if (!stats.count)
@@ -372,15 +372,15 @@ static int top_print_cell(FILE *file, const struct top_table *table, int kind, s
 
 int top_print_table(FILE *file, const struct top_table *table)
 {
-	int r = 0;
+	int err = 0;
 
 	top_print_heads(file, table);
-	for (size_t i = 0; i < table->nr && !r; i++) {
-		for (int kind = 0; kind < KINDS_MAX && !r; kind++)
-			r = top_print_cell(file, table, kind, i);
+	for (size_t i = 0; i < table->nr && !err; i++) {
+		for (int kind = 0; kind < KINDS_MAX && !err; kind++)
+			err = top_print_cell(file, table, kind, i);
 		fputc('\n', file);
 	}
-	return r;
+	return err;
 }
 
 int top_print_session(FILE *file, const struct perf_poke *pp, const struct top_state *state)

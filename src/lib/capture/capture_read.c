@@ -88,24 +88,24 @@ int perf_poke__capture_open(const struct perf_poke_capture **capture, const char
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_free_ char *why = NULL;
 	const struct log log = {};
-	int r = fd < 0 ? -errno : 0;
+	int err = fd < 0 ? -errno : 0;
 
 	last_error_clear();
-	if (!saved || (!r && !(saved->told.path = saved->path = strdup(path))))
-		r = -ENOMEM;
-	if (!r)
-		r = json_file_read(&saved->json, fd, FILE_NAME, &why);
-	if (!r) {
+	if (!saved || (!err && !(saved->told.path = saved->path = strdup(path))))
+		err = -ENOMEM;
+	if (!err)
+		err = json_file_read(&saved->json, fd, FILE_NAME, &why);
+	if (!err) {
 		saved->spike.sz = sizeof(saved->spike);
 		saved->told.sz = sizeof(saved->told);
 		saved->told.spike = &saved->spike;
-		r = capture_fields_read(saved->json, &saved->told, &saved->spike, &why);
+		err = capture_fields_read(saved->json, &saved->told, &saved->spike, &why);
 	}
-	if (!r)
-		r = saved_read_buckets(saved, &why);
-	if (r) {
-		log_error(&log, r, "%s/" FILE_NAME ": %s", path, why ?: strerror(-r));
-		return last_error_return(r);
+	if (!err)
+		err = saved_read_buckets(saved, &why);
+	if (err) {
+		log_error(&log, err, "%s/" FILE_NAME ": %s", path, why ?: strerror(-err));
+		return last_error_return(err);
 	}
 	saved->told.size = tree_size(fd, "perf.data").all;
 	*capture = &TAKE_PTR(saved)->told;
@@ -189,9 +189,9 @@ int perf_poke__captures(const char *folder, perf_poke_path_fn fn, void *ctx)
 		return -errno;
 	for (int i = 0; i < nr; i++) {
 		if (told >= 0 && is_capture_folder(fd, names[i]->d_name)) {
-			int r = call_with_path(folder, names[i]->d_name, fn, ctx);
+			int err = call_with_path(folder, names[i]->d_name, fn, ctx);
 
-			told = r < 0 ? r : told + r;
+			told = err < 0 ? err : told + err;
 		}
 		free(names[i]);
 	}

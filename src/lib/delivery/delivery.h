@@ -2,7 +2,7 @@
 
 /*
  * delivery/: how a signal gets from the trigger to a target. A table has a row for each way; the
- * kernel half is in bpf/poke/. May include trigger/, options/ and base/.
+ * kernel half is in bpf/poke.bpf.h. May include trigger/, options/ and machine/.
  */
 #ifndef LIB_DELIVERY_H
 #define LIB_DELIVERY_H

@@ -93,10 +93,10 @@ int option_parse_events(struct perf_poke_opts *opts, const char *value, char **w
 	owned->last_events = owned->events ? opts->nr_events : 0;
 	for (;;) {
 		size_t length = event_name_length(value);
-		int r = append_event(opts, value, length, why);
+		int err = append_event(opts, value, length, why);
 
-		if (r || !value[length])
-			return r;
+		if (err || !value[length])
+			return err;
 		value += length + 1;
 	}
 }
@@ -239,7 +239,7 @@ int option_parse_trigger(struct perf_poke_opts *opts, const char *value, char **
 	const char *argument;
 	size_t length;
 	bool is_span;
-	int r = 0;
+	int err = 0;
 
 	value = split_overrun_word(opts, value, &trigger);
 	if (!value)
@@ -253,17 +253,17 @@ int option_parse_trigger(struct perf_poke_opts *opts, const char *value, char **
 	if (find_trigger_of_kind(opts, row->value))
 		return say_why(why, -EINVAL, "'%s' is named twice", row->name);
 	if (!row->argument)
-		r = parse_trigger_threshold(&trigger, argument, why);
-	if (!r && (is_span || (row->argument && argument))) {
+		err = parse_trigger_threshold(&trigger, argument, why);
+	if (!err && (is_span || (row->argument && argument))) {
 		trigger.text = is_span ? opts_own_text(opts, value, length)
 				       : opts_own_text(opts, argument, strlen(argument));
-		r = trigger.text ? 0 : -ENOMEM;
+		err = trigger.text ? 0 : -ENOMEM;
 	}
-	if (!r)
-		r = append_trigger(opts, &trigger);
-	if (!r)
+	if (!err)
+		err = append_trigger(opts, &trigger);
+	if (!err)
 		apply_span_text(opts);
-	return r;
+	return err;
 }
 
 static char *list_trigger_kinds(void)

@@ -193,7 +193,7 @@ static int set_option(struct perf_poke_opts *opts, const struct option_row *row,
 		      char **why)
 {
 	void *to = (char *)opts + row->offset;
-	int r;
+	int err;
 
 	if (row->kind == OPTION_FLAG)
 		return set_flag_option(to, value, why);
@@ -205,8 +205,8 @@ static int set_option(struct perf_poke_opts *opts, const struct option_row *row,
 	case OPTION_PARSED:
 		return row->parse(opts, value, why);
 	case OPTION_CPUS:
-		r = option_cpus(value, why);
-		return r ? r : set_string_option(opts, to, value);
+		err = option_cpus(value, why);
+		return err ? err : set_string_option(opts, to, value);
 	case OPTION_STRING:
 		return set_string_option(opts, to, value);
 	default:
@@ -219,7 +219,7 @@ int perf_poke__opts_set(struct perf_poke_opts *opts, const char *name, const cha
 	const struct option_row *row = find_option_row(name);
 	_cleanup_free_ char *why = NULL;
 	const struct log log = {};
-	int r;
+	int err;
 
 	last_error_clear();
 	if (!row)
@@ -229,8 +229,8 @@ int perf_poke__opts_set(struct perf_poke_opts *opts, const char *name, const cha
 			log_error(&log, -EINVAL, "sz %zu of the options is too small", opts->sz));
 	if (!opts->owned)
 		opts->owned = calloc(1, sizeof(struct owned_opts));
-	r = opts->owned ? set_option(opts, row, value, &why) : -ENOMEM;
-	if (r && why)
-		log_error(&log, r, "%s", why);
-	return last_error_return(r);
+	err = opts->owned ? set_option(opts, row, value, &why) : -ENOMEM;
+	if (err && why)
+		log_error(&log, err, "%s", why);
+	return last_error_return(err);
 }

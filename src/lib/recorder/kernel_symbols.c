@@ -97,12 +97,12 @@ static void make_vdso_path(const struct build_id *id, char *path, size_t size)
 static int make_vdso_folders(int dirfd, char *path)
 {
 	for (char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
-		int r;
+		int err;
 
 		*slash = '\0';
-		r = mkdirat(dirfd, path, 0700);
+		err = mkdirat(dirfd, path, 0700);
 		*slash = '/';
-		if (r && errno != EEXIST)
+		if (err && errno != EEXIST)
 			return -errno;
 	}
 	return 0;
@@ -113,21 +113,21 @@ int kernel_symbols_write_vdso(int dirfd)
 	_cleanup_close_ int fd = -1;
 	struct vdso vdso;
 	char path[96];
-	int r;
+	int err;
 
 	/* Without a vDSO the trace has none of its code. */
 	if (vdso_find_own(&vdso))
 		return 0;
 	make_vdso_path(&vdso.id, path, sizeof(path));
-	r = make_vdso_folders(dirfd, path);
-	if (r)
-		return r;
+	err = make_vdso_folders(dirfd, path);
+	if (err)
+		return err;
 	fd = openat(dirfd, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
-	r = write_all(fd, vdso.image, vdso.size);
+	err = write_all(fd, vdso.image, vdso.size);
 	/* Some file systems report a full disk only at close. */
-	if (close(TAKE_FD(fd)) && !r)
-		r = -errno;
-	return r;
+	if (close(TAKE_FD(fd)) && !err)
+		err = -errno;
+	return err;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * trigger/: loads, arms and reads bpf/trigger.bpf.c, which watches for spikes. May include options/
- * and base/. This header is for the other folders; trigger_internal.h is for this one.
+ * and machine/. This header is for the other folders; trigger_internal.h is for this one.
  */
 #ifndef LIB_TRIGGER_H
 #define LIB_TRIGGER_H

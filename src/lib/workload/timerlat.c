@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/inotify.h>
 
-/* With its folder, because base/ has a tracefs.h too. */
 #include <tracefs/tracefs.h>
 
 #include "cpulist.h"

@@ -2,7 +2,7 @@
 
 /*
  * workload/: arms timers; changes and restores settings of the machine. May include trigger/,
- * options/ and base/.
+ * options/ and machine/.
  */
 #ifndef LIB_WORKLOAD_H
 #define LIB_WORKLOAD_H
