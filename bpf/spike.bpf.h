@@ -395,7 +395,7 @@ struct overrun_slots {
 	} slots[OVERRUN_SLOTS];
 };
 
-/* By overrun_table() and CPU. */
+/* By kind and CPU: see overrun_slots_of(). */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1); /* set to OVERRUN_TABLES for each possible CPU before load */

@@ -17,7 +17,7 @@
  * program runs. Since Linux 7.0 a task may migrate between the two; its hit is then taken at the
  * next hit on that CPU. */
 
-/* By filter and CPU: see filter_key(). Sizes are set before load. */
+/* By filter and CPU: see filter_passes(). Sizes are set before load. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
 	__uint(max_entries, 1);

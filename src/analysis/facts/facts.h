@@ -161,7 +161,7 @@ struct statistics {
 struct late_thread;
 
 struct facts {
-	/* Without pointers. Texts are text_make_printable. Times are those of the trace, where
+	/* Without pointers. Texts are printable. Times are those of the trace, where
 	 * expected_ns <= actual_ns <= time_ns; latency_ns and irq_ns fit in. */
 	struct perf_poke_spike spike;
 	struct perf_poke_capture capture; /* without pointers; history_ns is 0 if unknown */

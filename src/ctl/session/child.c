@@ -340,7 +340,7 @@ int child_process_start(struct child_process *child, int interrupt)
 		err = child_await_handler(child, interrupt, until_ns);
 	} else {
 		err = child_send_command(child, perf_record_first(record));
-		/* perf may have exited: read_ack() detects that. */
+		/* perf may have exited: child_await_ack() detects that. */
 		if (!err || err == -EPIPE)
 			err = child_await_ack(child, interrupt, until_ns);
 	}

@@ -117,7 +117,7 @@ static int perf_record_read_long(struct perf_record *record, struct found *found
 	return 1;
 }
 
-/* Reads joined short options, such as -agC41. Returns as take_long(). */
+/* Reads joined short options, such as -agC41. Returns as perf_record_read_long(). */
 static int perf_record_read_short(struct perf_record *record, struct found *found,
 				  char *const *words, char **why)
 {

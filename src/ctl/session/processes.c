@@ -51,12 +51,7 @@ static bool is_tracepoint_event(int fd)
 	       !ioctl(fd, PERF_EVENT_IOC_QUERY_BPF, &query);
 }
 
-static int compare_descriptors(const void *a, const void *b)
-{
-	return *(const int *)a - *(const int *)b;
-}
-
-/* In ascending order. */
+/* In ascending order, as /proc lists them. */
 static int find_tracepoint_events(int **fds, size_t *nr)
 {
 	_cleanup_closedir_ DIR *dir = opendir("/proc/self/fd");
@@ -76,8 +71,6 @@ static int find_tracepoint_events(int **fds, size_t *nr)
 			return err;
 		(*fds)[(*nr)++] = fd;
 	}
-	if (*nr)
-		qsort(*fds, *nr, sizeof(**fds), compare_descriptors);
 	return 0;
 }
 
@@ -210,7 +203,7 @@ int detach_fork_child(struct detach *detach, struct console *con, enum exit_code
 		return 1;
 	}
 	err = become_detached(detach, send);
-	/* become_child() closed or moved them. */
+	/* become_detached() closed or moved them. */
 	receive = send = -1;
 	return err ? detach_print_error(con, err) : 0;
 }

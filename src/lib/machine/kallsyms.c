@@ -14,7 +14,7 @@
 struct symbol {
 	uint64_t address;
 	char type;
-	/* Valid until the read_symbol symbol is read. */
+	/* Valid until the next symbol is read. */
 	const char *name, *module; /* module: without brackets; NULL: the kernel proper */
 };
 

@@ -219,8 +219,8 @@ int records_put_kthreads(struct perfdata_buf *buf, const struct ring_copy *copy,
 int records_write_ring(struct perfdata *pd, const struct ring_copy *copy,
 		       struct records_facts *facts);
 
-/* Writes the result of perfdata_put_*(), unless one of them failed with `err`. Releases the
- * buffer. */
+/* Writes what perfdata_put_kernel() and its like made, unless one of them failed with `err`.
+ * Releases the buffer. */
 int records_write_buf(struct perfdata *pd, struct perfdata_buf *buf, int err);
 
 /* Writes the stacks at the spike as samples of an event `spike`, for perf. */

@@ -318,6 +318,20 @@ TEST(names_softirqs_devices_and_threads)
 	check_text(&found, "v3 thread task:kworker");
 }
 
+/* The task was switched out for the late thread with this stack. */
+#define CHECK_SWITCHED(task, frames, wanted)                                                       \
+	do {                                                                                       \
+		struct fingerprint found;                                                          \
+		struct account account;                                                            \
+                                                                                                   \
+		assert_int_equal(TIMELINE(&account, false, TASK(0, task)), 0);                     \
+		account.facts.spike.kind = PERF_POKE_TRIGGER_THREAD;                               \
+		account.facts.stack.tid = 7;                                                       \
+		give_stack(&account, frames, ARRAY_SIZE(frames));                                  \
+		fingerprint_of(&found, &account);                                                  \
+		check_text(&found, wanted);                                                        \
+	} while (0)
+
 TEST(tells_preempted_threads_from_sleepers)
 {
 	static const char *const preempted[] = { "__schedule", "preempt_schedule", "acme_walk",
@@ -329,36 +343,11 @@ TEST(tells_preempted_threads_from_sleepers)
 					       "worker_thread", "kthread" };
 	static const char *const ended[] = { "__schedule", "do_task_dead", "do_exit",
 					     "do_group_exit", "get_signal" };
-	struct fingerprint found;
-	struct account account;
 
-	assert_int_equal(TIMELINE(&account, false, TASK(0, "acme 7")), 0);
-	account.facts.spike.kind = PERF_POKE_TRIGGER_THREAD;
-	account.facts.stack.tid = 7;
-	give_stack(&account, ended, ARRAY_SIZE(ended));
-	fingerprint_of(&found, &account);
-	check_text(&found, "v3 thread task:acme");
-
-	assert_int_equal(TIMELINE(&account, false, TASK(0, "kworker/1:1 7")), 0);
-	account.facts.spike.kind = PERF_POKE_TRIGGER_THREAD;
-	account.facts.stack.tid = 7;
-	give_stack(&account, between, ARRAY_SIZE(between));
-	fingerprint_of(&found, &account);
-	check_text(&found, "v3 thread task:kworker");
-
-	assert_int_equal(TIMELINE(&account, false, TASK(0, "acme 7")), 0);
-	account.facts.spike.kind = PERF_POKE_TRIGGER_THREAD;
-	account.facts.stack.tid = 7;
-	give_stack(&account, preempted, ARRAY_SIZE(preempted));
-	fingerprint_of(&found, &account);
-	check_text(&found, "v3 thread acme_walk<work_for_cpu_fn<[workqueue]");
-
-	assert_int_equal(TIMELINE(&account, false, TASK(0, "acme 7")), 0);
-	account.facts.spike.kind = PERF_POKE_TRIGGER_THREAD;
-	account.facts.stack.tid = 7;
-	give_stack(&account, asleep, ARRAY_SIZE(asleep));
-	fingerprint_of(&found, &account);
-	check_text(&found, "v3 thread task:acme");
+	CHECK_SWITCHED("acme 7", ended, "v3 thread task:acme");
+	CHECK_SWITCHED("kworker/1:1 7", between, "v3 thread task:kworker");
+	CHECK_SWITCHED("acme 7", preempted, "v3 thread acme_walk<work_for_cpu_fn<[workqueue]");
+	CHECK_SWITCHED("acme 7", asleep, "v3 thread task:acme");
 }
 
 /* The late interrupt hit `hit`, and the thread was switched out in acme_walk() after it. */
