@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "code/code_parts.h"
+#include "code/elf_file.h"
 #include "fuzz.h"
 #include "io.h"
 
@@ -30,6 +31,21 @@ static void check(const struct symbols *symbols)
 	must(!symbols_by_name(symbols, "\n"));
 }
 
+/* As the symbolizer's process does it: a fault here would lose the names of a file. */
+static int read_elf(int fd, struct symbols *symbols)
+{
+	const struct files_wanted wanted = { .name = "/nowhere/fuzz", .id = build_id_of_elf(fd) };
+	_cleanup_(elf_file_close) struct elf_file file = { .debug = -1 };
+	struct elf_place places[ELF_PLACES_MAX];
+	int r = elf_file_open(&file, &(struct files_places){}, &wanted, fd);
+
+	r = r ?: elf_file_read_symbols(&file, symbols);
+	for (size_t i = 0; !r && i < symbols->nr && i < 64; i++)
+		must(elf_file_find_places(&file, symbols->entries[i].start, places) <=
+		     ELF_PLACES_MAX);
+	return r;
+}
+
 static int read_symbols(const uint8_t *data, size_t size)
 {
 	_cleanup_close_ int fd = fuzz_file(data + 1, size - 1);
@@ -42,8 +58,7 @@ static int read_symbols(const uint8_t *data, size_t size)
 	if (data[0] == 'k' || data[0] == 'h')
 		r = symbols_of_kallsyms(&symbols, fd);
 	else
-		/* Symbols may be in a separate file: here it is the same file. */
-		r = symbols_of_elf(&symbols, fd, size % 2 ? fd : -1);
+		r = read_elf(fd, &symbols);
 	if (r)
 		must(!symbols.entries);
 	check(&symbols);

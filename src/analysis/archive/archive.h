@@ -85,8 +85,10 @@ void traced_files_free(struct traced_file *files, size_t nr);
  * build id differs. */
 int traced_file_open(const struct traced_file *file);
 
-/* Opens its separate debug file. Returns as above. */
-int traced_file_open_debug(const struct traced_file *file, int fd);
+struct symbolizer;
+
+/* Opens its separate debug file, or returns -ENOENT. */
+int traced_file_open_debug(const struct traced_file *file, struct symbolizer *symbolizer, int fd);
 
 /* Packs a capture. */
 struct capture_pack {

@@ -6,6 +6,7 @@
 #include <zlib.h>
 
 #include "clock.h"
+#include "code/symbolizer.h"
 #include "io.h"
 #include "json_util.h"
 #include "text.h"
@@ -159,7 +160,8 @@ static int pack_traced_part(struct capture_pack *c, const struct traced_file *fi
 }
 
 /* -ENOENT and -ESTALE mean that the file is missing, which is no failure. */
-static int pack_traced_file(struct capture_pack *c, const struct traced_file *file, char **why)
+static int pack_traced_file(struct capture_pack *c, const struct traced_file *file,
+			    struct symbolizer *symbolizer, char **why)
 {
 	_cleanup_close_ int fd = -1, debug = -1;
 	char vdso[128];
@@ -173,7 +175,7 @@ static int pack_traced_file(struct capture_pack *c, const struct traced_file *fi
 	if (fd < 0)
 		return fd;
 	err = pack_traced_part(c, file, file->is_vdso ? "vdso" : "elf", fd, why);
-	debug = err ? -1 : traced_file_open_debug(file, fd);
+	debug = err ? -1 : traced_file_open_debug(file, symbolizer, fd);
 	return debug < 0 ? err : pack_traced_part(c, file, "debug", debug, why);
 }
 
@@ -188,14 +190,17 @@ static bool was_file_executed(const struct capture_pack *c, const struct build_i
 
 static int pack_traced_files(struct capture_pack *c, char **why)
 {
+	_cleanup_(symbolizer_freep) struct symbolizer *symbolizer = NULL;
 	struct traced_file *files = NULL;
 	size_t nr = 0, missing = 0;
-	int err = traced_files_read(c->data, &files, &nr, why);
+	int err = symbolizer_new(&symbolizer, &(struct files_places){ 0 });
+
+	err = err ?: traced_files_read(c->data, &files, &nr, why);
 
 	for (size_t i = 0; i < nr && !err; i++) {
 		if (!was_file_executed(c, &files[i].id))
 			continue;
-		err = pack_traced_file(c, &files[i], why);
+		err = pack_traced_file(c, &files[i], symbolizer, why);
 		if (err == -ENOENT || err == -ESTALE) {
 			if (missing++ < NAMED_MAX)
 				hooks_show_message(c->hooks, PERF_POKE_LOG_WARN, "left out %s: %s",

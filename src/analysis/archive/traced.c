@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "code/symbolizer.h"
 #include "perfdata_read.h"
 #include "text.h"
 
@@ -156,9 +157,9 @@ int traced_file_open(const struct traced_file *file)
 	return files_open_wanted(&(struct files_places){ 0 }, &wanted, &path);
 }
 
-int traced_file_open_debug(const struct traced_file *file, int fd)
+int traced_file_open_debug(const struct traced_file *file, struct symbolizer *symbolizer, int fd)
 {
 	const struct files_wanted wanted = files_wanted_of(file);
 
-	return files_open_debug(&(struct files_places){ 0 }, &wanted, fd);
+	return symbolizer_open_debug(symbolizer, &wanted, fd);
 }

@@ -7,6 +7,7 @@
 #include "code/code_parts.h"
 #include "code/files.h"
 #include "code/names.h"
+#include "code/symbolizer.h"
 #include "code/symbols.h"
 #include "text.h"
 
@@ -18,7 +19,8 @@
 struct code_traced {
 	struct files_wanted wanted;
 	char *name, *path, *why;
-	int fd; /* without a path of its own; else -1 */
+	int fd;		 /* without a path of its own; else -1 */
+	uint32_t number; /* of the symbolizer */
 	struct symbols symbols;
 	const struct symbol *unnamed;
 	uint64_t ip; /* first address executed */
@@ -30,6 +32,7 @@ struct code {
 	const struct sideband *sideband;
 	struct symbol_table symbols;
 	struct files_places places;
+	struct symbolizer *symbolizer;
 	struct pt_image_section_cache *cache;
 	struct kcore kcore;
 	struct patches *patches;
@@ -181,7 +184,7 @@ static int set_missing_reason(struct code_traced *file, char *why)
 
 static int open_traced_file(struct code *code, struct code_traced *file)
 {
-	_cleanup_close_ int fd = -1, debug = -1;
+	_cleanup_close_ int fd = -1;
 	int err;
 
 	if (file->name[0] != '/' && strcmp(file->name, "[vdso]"))
@@ -192,8 +195,8 @@ static int open_traced_file(struct code *code, struct code_traced *file)
 			       ? fd
 			       : set_missing_reason(file, files_explain_error(&code->places,
 									      &file->wanted, fd));
-	debug = files_open_debug(&code->places, &file->wanted, fd);
-	err = debug == -ENOMEM ? -ENOMEM : symbols_of_elf(&file->symbols, fd, debug);
+	err = symbolizer_open_file(code->symbolizer, &file->wanted, fd, &file->symbols,
+				   &file->number);
 	if (err == -ENOEXEC) {
 		free(TAKE_PTR(file->path));
 		return set_missing_reason(file, strdup("it is no ELF file"));
@@ -456,6 +459,7 @@ int code_new(struct code **ret, const struct code_opts *opts, char **why)
 		    (opts->symfs && !code->places.symfs))
 			err = -ENOMEM;
 	}
+	err = err ?: symbolizer_new(&code->symbolizer, &code->places);
 	err = err ?: code_cache_new(&code->cache);
 	if (!err) {
 		*ret = code;
@@ -489,6 +493,7 @@ void code_free(struct code *code)
 	symbol_table_release(&code->symbols);
 	free(code->sections);
 	patches_free(code->patches);
+	symbolizer_free(code->symbolizer);
 	kcore_close(&code->kcore);
 	free((char *)code->places.buildid_dir);
 	free((char *)code->places.symfs);

@@ -1,74 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "code/elf_file.h"
+
 #include <gelf.h>
 #include <limits.h>
 #include <string.h>
 
 #include "array.h"
-#include "code/symbols.h"
 #include "text.h"
 
 /* Size of a PLT entry if the section has none. */
 #define PLT_ENTRY 16
-
-static void elf_endp(Elf **elf)
-{
-	elf_end(*elf);
-}
-
-/* The mapped file, and the file with the symbol table. */
-struct reading {
-	Elf *mapped, *elf;
-	size_t names; /* of sections of `elf` */
-	struct symbols *symbols;
-};
-
-static Elf *open_elf_symbols(int fd)
-{
-	Elf *elf;
-
-	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ, NULL);
-	if (elf && elf_kind(elf) == ELF_K_ELF)
-		return elf;
-	elf_end(elf);
-	return NULL;
-}
-
-static const char *elf_section_name(const struct reading *reading, const GElf_Shdr *header)
-{
-	return elf_strptr(reading->elf, reading->names, header->sh_name) ?: "";
-}
-
-static Elf_Scn *find_elf_section(const struct reading *reading, uint32_t type, const char *name,
-				 GElf_Shdr *header)
-{
-	Elf_Scn *section = NULL;
-
-	while ((section = elf_nextscn(reading->elf, section))) {
-		if (gelf_getshdr(section, header) && header->sh_type == type &&
-		    (!name || !strcmp(elf_section_name(reading, header), name)))
-			return section;
-	}
-	return NULL;
-}
-
-/* Separate symbol files have no valid code offsets. */
-static bool elf_code_offset(Elf *elf, uint64_t address, uint64_t *offset)
-{
-	GElf_Phdr header;
-	size_t nr;
-
-	if (elf_getphdrnum(elf, &nr))
-		return false;
-	for (size_t i = 0; i < nr; i++) {
-		if (!gelf_getphdr(elf, (int)i, &header) || header.p_type != PT_LOAD ||
-		    address < header.p_vaddr || address - header.p_vaddr >= header.p_memsz)
-			continue;
-		*offset = address - header.p_vaddr + header.p_offset;
-		return true;
-	}
-	return false;
-}
 
 static bool is_hidden_symbol(const GElf_Sym *symbol)
 {
@@ -77,15 +18,33 @@ static bool is_hidden_symbol(const GElf_Sym *symbol)
 	return visibility == STV_HIDDEN || visibility == STV_INTERNAL;
 }
 
-/* Hand-written assembly has only labels. */
-static bool is_wanted_symbol(const struct reading *reading, const GElf_Sym *symbol)
+static const char *elf_section_name(Elf *elf, const GElf_Shdr *header)
 {
-	Elf_Scn *section = elf_getscn(reading->elf, symbol->st_shndx);
+	size_t names;
+
+	return elf_getshdrstrndx(elf, &names) ? "" : elf_strptr(elf, names, header->sh_name) ?: "";
+}
+
+static Elf_Scn *find_elf_section(Elf *elf, uint32_t type, const char *name, GElf_Shdr *header)
+{
+	Elf_Scn *section = NULL;
+
+	while ((section = elf_nextscn(elf, section))) {
+		if (gelf_getshdr(section, header) && header->sh_type == type &&
+		    (!name || !strcmp(elf_section_name(elf, header), name)))
+			return section;
+	}
+	return NULL;
+}
+
+/* Hand-written assembly has only labels. */
+static bool is_wanted_symbol(Elf *elf, GElf_Word number, const GElf_Sym *symbol)
+{
+	Elf_Scn *section = elf && number != SHN_UNDEF ? elf_getscn(elf, number) : NULL;
 	GElf_Shdr header;
 	const char *name;
 
-	if (symbol->st_shndx == SHN_UNDEF || !section || !gelf_getshdr(section, &header) ||
-	    !(header.sh_flags & SHF_ALLOC))
+	if (!section || !gelf_getshdr(section, &header) || !(header.sh_flags & SHF_ALLOC))
 		return false;
 	switch (GELF_ST_TYPE(symbol->st_info)) {
 	case STT_FUNC:
@@ -93,42 +52,42 @@ static bool is_wanted_symbol(const struct reading *reading, const GElf_Sym *symb
 	case STT_OBJECT:
 		return true;
 	case STT_NOTYPE:
-		name = elf_section_name(reading, &header);
+		name = elf_section_name(elf, &header);
 		return !is_hidden_symbol(symbol) && (strstr(name, "text") || strstr(name, "data"));
 	default:
 		return false;
 	}
 }
 
-static int add_elf_symbol(const struct reading *reading, const GElf_Sym *symbol, const char *name)
+/* Of the debug file or the file itself, and of .gnu_debugdata. */
+static int add_module_symbols(const struct elf_file *file, struct symbols *symbols)
 {
-	struct symbols_entry entry = { .binding = GELF_ST_BIND(symbol->st_info) };
+	int nr = dwfl_module_getsymtab(file->module), err = 0;
 
-	if (!name || !*name || !is_wanted_symbol(reading, symbol) ||
-	    !elf_code_offset(reading->mapped, symbol->st_value, &entry.start))
-		return 0;
-	if (__builtin_add_overflow(entry.start, symbol->st_size, &entry.end))
-		return 0;
-	return symbols_add(reading->symbols, &entry, name, strlen(name));
-}
+	for (int i = 1; i < nr && !err; i++) {
+		struct symbols_entry entry = {};
+		GElf_Addr address, bias;
+		GElf_Word section;
+		GElf_Sym symbol;
+		Elf *elf;
+		const char *name = dwfl_module_getsym_info(file->module, i, &symbol, &address,
+							   &section, &elf, &bias);
 
-static int add_symbol_table(const struct reading *reading, uint32_t type)
-{
-	GElf_Shdr header;
-	Elf_Scn *section = find_elf_section(reading, type, NULL, &header);
-	Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
-	GElf_Sym symbol;
-	int err = 0;
-
-	for (int i = 0; data && !err && gelf_getsym(data, i, &symbol); i++)
-		err = add_elf_symbol(reading, &symbol,
-				     elf_strptr(reading->elf, header.sh_link, symbol.st_name));
+		entry.binding = name ? GELF_ST_BIND(symbol.st_info) : 0;
+		if (!name || !*name || !is_wanted_symbol(elf, section, &symbol) ||
+		    !elf_file_offset_of(file->elf, address, &entry.start) ||
+		    __builtin_add_overflow(entry.start, symbol.st_size, &entry.end))
+			continue;
+		err = symbols_add(symbols, &entry, name, strlen(name));
+	}
 	return err;
 }
 
 /* PLT entries jump to an address that the linker stores, or push the index of a relocation in
  * .rela.plt. */
 struct plt {
+	Elf *elf;
+	struct symbols *found;
 	Elf_Data *numbered, *symbols;
 	size_t strings;
 	struct place {
@@ -190,8 +149,7 @@ static bool read_plt_entry(const struct plt *plt, const uint8_t *line, size_t si
 	return false;
 }
 
-static int add_plt_symbol(const struct reading *reading, const struct plt *plt, size_t number,
-			  struct symbols_entry entry)
+static int add_plt_symbol(const struct plt *plt, size_t number, struct symbols_entry entry)
 {
 	_cleanup_free_ char *text = NULL;
 	GElf_Sym symbol;
@@ -199,17 +157,17 @@ static int add_plt_symbol(const struct reading *reading, const struct plt *plt, 
 
 	if (number > INT_MAX || !gelf_getsym(plt->symbols, (int)number, &symbol))
 		return 0;
-	name = elf_strptr(reading->elf, plt->strings, symbol.st_name);
+	name = elf_strptr(plt->elf, plt->strings, symbol.st_name);
 	if (!name)
 		return 0;
 	text = strfmt("%s@plt", name);
-	return text ? symbols_add(reading->symbols, &entry, text, strlen(text)) : -ENOMEM;
+	return text ? symbols_add(plt->found, &entry, text, strlen(text)) : -ENOMEM;
 }
 
-static int add_plt_section(const struct reading *reading, const struct plt *plt, const char *name)
+static int add_plt_section(const struct plt *plt, const char *name)
 {
 	GElf_Shdr header;
-	Elf_Scn *section = find_elf_section(reading, SHT_PROGBITS, name, &header);
+	Elf_Scn *section = find_elf_section(plt->elf, SHT_PROGBITS, name, &header);
 	Elf_Data *lines = section ? elf_rawdata(section, NULL) : NULL;
 	size_t size = section && header.sh_entsize ? header.sh_entsize : PLT_ENTRY, symbol;
 	int err = 0;
@@ -222,7 +180,7 @@ static int add_plt_section(const struct reading *reading, const struct plt *plt,
 
 		if (read_plt_entry(plt, (uint8_t *)lines->d_buf + at, size, header.sh_addr + at,
 				   &symbol))
-			err = add_plt_symbol(reading, plt, symbol,
+			err = add_plt_symbol(plt, symbol,
 					     (struct symbols_entry){ .start = start,
 								     .end = start + size,
 								     .binding = STB_GLOBAL });
@@ -230,65 +188,46 @@ static int add_plt_section(const struct reading *reading, const struct plt *plt,
 	return err;
 }
 
-/* With indirect branch tracking, calls go to .plt.sec. */
-static int add_plt_symbols(const struct reading *reading)
+/* libdwfl has no names of these. With indirect branch tracking, calls go to .plt.sec. */
+static int add_plt_symbols(Elf *elf, struct symbols *found)
 {
 	static const char *const names[] = { ".plt", ".plt.sec", ".plt.got" };
 	GElf_Shdr header, dynamic;
-	Elf_Scn *symbols = find_elf_section(reading, SHT_DYNSYM, NULL, &dynamic);
-	struct plt plt = { .symbols = symbols ? elf_getdata(symbols, NULL) : NULL };
+	Elf_Scn *symbols = find_elf_section(elf, SHT_DYNSYM, NULL, &dynamic);
+	struct plt plt = { .elf = elf, .found = found };
 	Elf_Scn *section = NULL;
 	int err = 0;
 
+	plt.symbols = symbols ? elf_getdata(symbols, NULL) : NULL;
 	if (!plt.symbols)
 		return 0;
 	plt.strings = dynamic.sh_link;
-	while (!err && (section = elf_nextscn(reading->elf, section))) {
+	while (!err && (section = elf_nextscn(elf, section))) {
 		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_RELA ||
 		    header.sh_link != elf_ndxscn(symbols))
 			continue;
-		if (!strcmp(elf_section_name(reading, &header), ".rela.plt"))
+		if (!strcmp(elf_section_name(elf, &header), ".rela.plt"))
 			plt.numbered = elf_getdata(section, NULL);
 		err = add_plt_places(&plt, elf_getdata(section, NULL));
 	}
 	if (plt.nr)
 		qsort(plt.places, plt.nr, sizeof(*plt.places), compare_plt_places);
 	for (size_t i = 0; !err && i < ARRAY_SIZE(names); i++)
-		err = add_plt_section(reading, &plt, names[i]);
+		err = add_plt_section(&plt, names[i]);
 	free(plt.places);
 	return err;
 }
 
-static int add_debug_symbols(struct reading *reading, int fd)
+int elf_file_read_symbols(struct elf_file *file, struct symbols *symbols)
 {
-	_cleanup_(elf_endp) Elf *elf = open_elf_symbols(fd);
-	int err = 0;
+	int err;
 
-	reading->elf = elf;
-	if (elf && !elf_getshdrstrndx(elf, &reading->names))
-		err = add_symbol_table(reading, SHT_SYMTAB);
-	reading->elf = reading->mapped;
-	return err;
-}
-
-int symbols_of_elf(struct symbols *symbols, int fd, int debug)
-{
-	_cleanup_(elf_endp) Elf *elf = open_elf_symbols(fd);
-	struct reading reading = { .mapped = elf, .elf = elf, .symbols = symbols };
-	int err = 0;
-
-	if (!elf)
-		return -ENOEXEC;
-	if (debug >= 0)
-		err = add_debug_symbols(&reading, debug);
-	if (!err && !elf_getshdrstrndx(elf, &reading.names)) {
-		if (debug < 0 || !symbols->nr)
-			err = add_symbol_table(&reading, SHT_SYMTAB);
-		err = err ?: add_symbol_table(&reading, SHT_DYNSYM);
-		/* As in perf, the PLT does not end the preceding function. */
-		symbols_finish(symbols);
-		err = err ?: add_plt_symbols(&reading);
-	}
+	if (!file->elf)
+		return 0;
+	err = add_module_symbols(file, symbols);
+	/* As in perf, the PLT does not end the preceding function. */
+	symbols_finish(symbols);
+	err = err ?: add_plt_symbols(file->elf, symbols);
 	if (err)
 		symbols_release(symbols);
 	else

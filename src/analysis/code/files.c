@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "code/files.h"
 
-#include <gelf.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <string.h>
@@ -12,7 +11,6 @@
 #include "io.h"
 #include "text.h"
 
-#define DEBUG_FOLDER "/usr/lib/debug"
 #define VDSO_NAME "[vdso]"
 
 void files_format_build_id(const struct build_id *id, char hex[FILES_HEX_SIZE])
@@ -147,80 +145,10 @@ char *files_explain_error(const struct files_places *places, const struct files_
 		      folder ? " and " : "", home, places->symfs ?: "", wanted->name, there);
 }
 
-/* The name in .gnu_debuglink, which has no slash. */
-static int read_debuglink(int fd, char *name, size_t size)
-{
-	Elf_Scn *section = NULL;
-	size_t names, length;
-	Elf_Data *data;
-	int err = -ENOENT;
-	Elf *elf;
-
-	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ, NULL);
-	if (!elf || elf_getshdrstrndx(elf, &names))
-		goto out;
-	while ((section = elf_nextscn(elf, section))) {
-		GElf_Shdr header;
-		const char *its_name;
-
-		if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS)
-			continue;
-		its_name = elf_strptr(elf, names, header.sh_name);
-		if (!its_name || strcmp(its_name, ".gnu_debuglink"))
-			continue;
-		data = elf_rawdata(section, NULL);
-		length = data && data->d_buf ? strnlen(data->d_buf, data->d_size) : 0;
-		if (length && length < data->d_size && length < size &&
-		    !memchr(data->d_buf, '/', length)) {
-			memcpy(name, data->d_buf, length + 1);
-			err = 0;
-		}
-		break;
-	}
-out:
-	elf_end(elf);
-	return err;
-}
-
-static bool is_same_open_file(int a, int b)
-{
-	struct stat one, other;
-
-	return !fstat(a, &one) && !fstat(b, &other) && one.st_dev == other.st_dev &&
-	       one.st_ino == other.st_ino;
-}
-
-/* Searches where gdb does. */
-static int open_by_debuglink(const struct files_wanted *wanted, int fd)
-{
-	static const struct {
-		const char *before, *after;
-	} places[] = { { "", "" }, { "", "/.debug" }, { DEBUG_FOLDER, "" } };
-	const char *slash = strrchr(wanted->name, '/');
-	int folder = slash ? (int)(slash - wanted->name) : 0, found;
-	char link[NAME_MAX + 1], path[PATH_MAX];
-
-	if (!wanted->id.size || read_debuglink(fd, link, sizeof(link)))
-		return -ENOENT;
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		if (snprintf(path, sizeof(path), "%s%.*s%s/%s", places[i].before, folder,
-			     wanted->name, places[i].after, link) >= (int)sizeof(path))
-			continue;
-		found = open_with_build_id(path, &wanted->id);
-		if (found >= 0 && !is_same_open_file(found, fd))
-			return found;
-		closep(&found);
-	}
-	return -ENOENT;
-}
-
-int files_open_debug(const struct files_places *places, const struct files_wanted *wanted, int fd)
+int files_open_cached_debug(const struct files_places *places, const struct files_wanted *wanted)
 {
 	_cleanup_free_ char *path = NULL;
-	int found = open_from_caches(places, wanted, "/debug", &path);
+	int fd = open_from_caches(places, wanted, "/debug", &path);
 
-	if (found == -ENOENT || found == -ESTALE)
-		found = open_by_build_id(DEBUG_FOLDER, &wanted->id, ".debug", &path);
-	return found == -ENOENT || found == -ESTALE ? open_by_debuglink(wanted, fd) : found;
+	return fd == -ESTALE ? -ENOENT : fd;
 }

@@ -31,8 +31,8 @@ int files_open_wanted(const struct files_places *places, const struct files_want
 char *files_explain_error(const struct files_places *places, const struct files_wanted *wanted,
 			  int err);
 
-/* Opens its separate symbol file. Returns as above. */
-int files_open_debug(const struct files_places *places, const struct files_wanted *wanted,
-		     int fd) _must_check_;
+/* Opens its separate debug file, if perf or an archive has kept one. Returns as above. */
+int files_open_cached_debug(const struct files_places *places,
+			    const struct files_wanted *wanted) _must_check_;
 
 #endif

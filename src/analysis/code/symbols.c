@@ -3,12 +3,12 @@
 
 #include <ctype.h>
 #include <elf.h>
-#include <libiberty/demangle.h>
 #include <string.h>
 
 #include "array.h"
 
 #ifdef HAVE_LIBIBERTY
+#include <libiberty/demangle.h>
 #endif
 
 #define PAGE 4096

@@ -28,10 +28,6 @@ struct symbols {
 /* Reads a copy of /proc/kallsyms, by address. Drops module names. */
 int symbols_of_kallsyms(struct symbols *symbols, int fd) _must_check_;
 
-/* Reads a program or library, by file offset. debug: its file with symbols, or -1. -ENOEXEC: not an
- * ELF file. */
-int symbols_of_elf(struct symbols *symbols, int fd, int debug) _must_check_;
-
 void symbols_release(struct symbols *symbols);
 
 /* NULL: none. */

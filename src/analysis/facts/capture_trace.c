@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "code/symbols.h"
+#include "code/symbolizer.h"
 #include "io.h"
 #include "perfdata_read.h"
 #include "text.h"
@@ -225,6 +225,7 @@ int capture_trace_events(struct tracepoints **tracepoints, struct user_code *use
 /* The symbols of one file: frames of a file follow each other. */
 struct user_file {
 	const struct files_places *places;
+	struct symbolizer *symbolizer;
 	struct build_id id;
 	struct symbols symbols;
 };
@@ -232,6 +233,7 @@ struct user_file {
 static void user_file_release(struct user_file *file)
 {
 	symbols_release(&file->symbols);
+	symbolizer_free(file->symbolizer);
 }
 
 static struct build_id build_id_of_frame(const struct perf_poke_frame *frame)
@@ -247,20 +249,16 @@ static void read_file_symbols(struct user_file *file, const struct perf_poke_fra
 {
 	const struct files_wanted wanted = { .name = frame->file ?: "",
 					     .id = build_id_of_frame(frame) };
-	_cleanup_close_ int fd = -1, debug = -1;
+	_cleanup_close_ int fd = -1;
 	_cleanup_free_ char *path = NULL;
+	uint32_t number;
 
 	symbols_release(&file->symbols);
 	file->symbols = (struct symbols){ 0 };
 	file->id = wanted.id;
 	fd = files_open_wanted(file->places, &wanted, &path);
-	if (fd < 0)
-		return;
-	debug = files_open_debug(file->places, &wanted, fd);
-	if (symbols_of_elf(&file->symbols, fd, debug)) {
-		symbols_release(&file->symbols);
+	if (fd >= 0 && symbolizer_open_file(file->symbolizer, &wanted, fd, &file->symbols, &number))
 		file->symbols = (struct symbols){ 0 };
-	}
 }
 
 /* is_return: the address is behind a call, which may be the function's last instruction. */
@@ -306,6 +304,8 @@ void capture_name_frames(struct facts *facts, const struct perf_poke_spike *spik
 {
 	_cleanup_(user_file_release) struct user_file file = { .places = places };
 
+	if (symbolizer_new(&file.symbolizer, places))
+		return;
 	name_user_stack(&file, &facts->stack, spike->stack);
 	name_user_stack(&file, &facts->holder, spike->holder);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "archive/archive.h"
+#include "code/symbolizer.h"
 
 #include <malloc.h>
 #include <string.h>
@@ -183,6 +184,7 @@ TEST(finds_what_was_traced)
 	char self[64] = "/proc/self/exe";
 	_cleanup_close_ int fd = open(self, O_RDONLY | O_CLOEXEC);
 	struct traced_file file = { .id = build_id_of_elf(fd), .name = self };
+	_cleanup_(symbolizer_freep) struct symbolizer *symbolizer = NULL;
 	char hex[FILES_HEX_SIZE];
 	int found;
 
@@ -192,7 +194,8 @@ TEST(finds_what_was_traced)
 	assert_true(found >= 0);
 	closep(&found);
 	/* Its symbols are in the file itself. */
-	assert_int_equal(traced_file_open_debug(&file, fd), -ENOENT);
+	assert_int_equal(symbolizer_new(&symbolizer, &(struct files_places){}), 0);
+	assert_int_equal(traced_file_open_debug(&file, symbolizer, fd), -ENOENT);
 	files_format_build_id(&file.id, hex);
 	assert_int_equal(strlen(hex), 2 * file.id.size);
 	file.id.bytes[0] ^= 1;

@@ -87,78 +87,18 @@ TEST_IN_FOLDER(finds_vdso)
 	assert_true(vdso_find_own(&own) || find("[vdso]", &own.id, "") > 1001);
 }
 
-TEST_IN_FOLDER(finds_symbols)
+TEST_IN_FOLDER(finds_kept_symbols)
 {
 	const struct files_places at = { places().buildid_dir, NULL };
 	const struct files_wanted wanted = { "/bin/x", id };
-	_cleanup_close_ int own = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	int fd = files_open_debug(&at, &wanted, own);
+	int fd = files_open_cached_debug(&at, &wanted);
 	struct stat st;
 
 	assert_int_equal(fd, -ENOENT);
 	write_elf("cache/" PLACE "/debug", &id, 1001);
-	fd = files_open_debug(&at, &wanted, own);
+	fd = files_open_cached_debug(&at, &wanted);
 	assert_true(fd >= 0);
 	assert_int_equal(fstat(fd, &st), 0);
 	assert_int_equal(st.st_size, 1001);
 	close(fd);
-}
-
-/* Adds a section .gnu_debuglink. */
-static void add_debuglink(const char *name, const char *link, size_t size)
-{
-	static const char names[] = "\0.gnu_debuglink";
-	const Elf64_Shdr sections[] = {
-		{ 0 },
-		{ .sh_name = 1, .sh_type = SHT_PROGBITS, .sh_offset = 5000, .sh_size = size },
-		{ .sh_type = SHT_STRTAB, .sh_offset = 4500, .sh_size = sizeof(names) },
-	};
-	_cleanup_close_ int fd = openat(folder->fd, name, O_RDWR | O_CLOEXEC);
-	Elf64_Ehdr header;
-
-	assert_int_equal(pread(fd, &header, sizeof(header), 0), sizeof(header));
-	header.e_shoff = 4096;
-	header.e_shentsize = sizeof(*sections);
-	header.e_shnum = ARRAY_SIZE(sections);
-	header.e_shstrndx = 2;
-	assert_int_equal(pwrite(fd, &header, sizeof(header), 0), sizeof(header));
-	assert_int_equal(pwrite(fd, sections, sizeof(sections), 4096), sizeof(sections));
-	assert_int_equal(pwrite(fd, names, sizeof(names), 4500), sizeof(names));
-	assert_int_equal(pwrite(fd, link, size, 5000), size);
-}
-
-/* A name that is a path, too long, or not terminated is not followed. */
-TEST_IN_FOLDER(follows_debuglink)
-{
-	char too_long[300];
-	const struct {
-		const char *link;
-		size_t size;
-		bool found;
-	} rows[] = {
-		{ "x.debug", 8, true },
-		{ "x.debug", 7, false },
-		{ "../bin/x.debug", 15, false },
-		{ "y.debug", 8, false },
-		{ "", 1, false },
-		{ too_long, sizeof(too_long), false },
-	};
-	const struct files_places at = { places().buildid_dir, NULL };
-	char path[256];
-	const struct files_wanted wanted = { path, id };
-
-	memset(too_long, 'x', sizeof(too_long));
-	too_long[sizeof(too_long) - 1] = '\0';
-	snprintf(path, sizeof(path), "%s/bin/x", folder->path);
-	write_elf("bin/x.debug", &id, 1001);
-	write_elf("bin/y.debug", &other_id, 1001);
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		_cleanup_close_ int own = -1, fd = -1;
-
-		write_elf("bin/x", &id, 6000);
-		add_debuglink("bin/x", rows[i].link, rows[i].size);
-		own = open(path, O_RDONLY | O_CLOEXEC);
-		fd = files_open_debug(&at, &wanted, own);
-		assert_int_equal(fd >= 0 ? 0 : fd, rows[i].found ? 0 : -ENOENT);
-	}
 }

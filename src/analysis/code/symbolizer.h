@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Symbols, source lines and debug files of programs and libraries, which may be a stranger's. */
+#ifndef DECODE_SYMBOLIZER_H
+#define DECODE_SYMBOLIZER_H
+
+#include "code/files.h"
+#include "code/symbols.h"
+
+struct symbolizer;
+
+/* For any thread. The process starts with the first request. `places` is copied. */
+int symbolizer_new(struct symbolizer **ret, const struct files_places *places) _must_check_;
+void symbolizer_free(struct symbolizer *symbolizer);
+
+static inline void symbolizer_freep(struct symbolizer **symbolizer)
+{
+	symbolizer_free(*symbolizer);
+}
+
+/* Of a file that was not opened. */
+#define SYMBOLIZER_NO_FILE UINT32_MAX
+
+/* Reads the symbols of a file, by file offset; *number is for the following requests. -ENOEXEC: not
+ * an ELF file. If the file cannot be read within bounds, it has no symbols. */
+int symbolizer_open_file(struct symbolizer *symbolizer, const struct files_wanted *wanted, int fd,
+			 struct symbols *symbols, uint32_t *number) _must_check_;
+
+/* Opens the separate debug file of a file. -ENOENT: none. */
+int symbolizer_open_debug(struct symbolizer *symbolizer, const struct files_wanted *wanted,
+			  int fd) _must_check_;
+
+struct source_place {
+	uint32_t of; /* index of the offset */
+	uint32_t line;
+	uint32_t function, source; /* in `text`; may be empty */
+};
+
+/* For each offset in turn, its line and those of the callers of inlined functions, innermost first.
+ */
+struct source_places {
+	struct source_place *list;
+	size_t nr;
+	char *text;
+	size_t text_size;
+};
+
+void source_places_release(struct source_places *places);
+
+/* Finds the places of code at offsets in a file. Without debug information there are none. */
+int symbolizer_find_places(struct symbolizer *symbolizer, uint32_t number, const uint64_t *offsets,
+			   size_t nr, struct source_places *places) _must_check_;
+
+#endif
