@@ -79,6 +79,7 @@ static int account_load_senders(struct account *account, const char *data, const
 	account->facts.senders = account->senders = calloc(1, sizeof(*account->senders));
 	if (!account->senders)
 		return -ENOMEM;
+	err = schedule_add_gaps(&schedule, tracepoints);
 	while (!err && tracepoints_next(tracepoints, &event)) {
 		senders_add_event(account->senders, tracepoints, &event, facts->spike.cpu);
 		err = schedule_add_event(&schedule, account->spans->names, &event);

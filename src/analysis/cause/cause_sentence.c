@@ -140,6 +140,10 @@ static void put_cause_none(FILE *file, const struct cause *cause, const struct f
 	if (facts->thread && facts->thread->part == PART_UNKNOWN) {
 		fprintf(file, "for %s of that, it is not recorded what the thread did: ",
 			FORMAT_TIME(facts->thread->part_ns));
+		if (facts->thread->stays.lost_ns > facts->thread->part_ns / 2) {
+			fputs("events were lost meanwhile", file);
+			return;
+		}
 		if (facts->capture.lost)
 			fprintf(file, "%" PRIu64 " events were lost, ", facts->capture.lost);
 		fputs("it was on a CPU that is not watched, or the recording begins later", file);
@@ -252,6 +256,11 @@ static void put_cause_mixed(FILE *file, const struct cause *cause, const struct 
 		fprintf(file, "it ran for %s, ", FORMAT_TIME(sums[THREAD_RUNNING]));
 		fprintf(file, "waited for a CPU for %s, ", FORMAT_TIME(sums[THREAD_RUNNABLE]));
 		fprintf(file, "and slept for %s", FORMAT_TIME(sums[THREAD_ASLEEP]));
+		if (sums[THREAD_UNKNOWN])
+			fprintf(file, "; %s of that %s", FORMAT_TIME(sums[THREAD_UNKNOWN]),
+				facts->thread->stays.lost_ns
+					? "are unknown, because events were lost"
+					: "are not recorded");
 		return;
 	}
 	fprintf(file, "nothing took half of that; %s took the most, %s",

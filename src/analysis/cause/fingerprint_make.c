@@ -417,8 +417,11 @@ static void fingerprint_of_asleep(struct fingerprint *to, const struct cause *ca
 		fingerprint_add_frame(to, "[timer]");
 	else if (waker->context != WAKE_UNKNOWN && waker->function && !wait->place.token)
 		fingerprint_add_function(to, findings_name(findings, waker->function));
-	if (!to->nr)
+	/* Without the place, who woke it is not enough. */
+	if (!to->nr || (!wait->place.token && !wait->place.nr_kernel)) {
+		to->nr = 0;
 		fingerprint_set_kind(to, "unknown");
+	}
 }
 
 /* For these, all that is known is the kind. */

@@ -82,6 +82,19 @@ static bool blame_timer_arming(struct cause *cause, const struct findings *findi
 	return true;
 }
 
+/* The last time before the timer's interrupt in which events are missing; NULL: none. */
+static const struct span *find_last_gap(const struct findings *findings)
+{
+	const struct lane *gaps = &findings->spans->lanes[LANE_GAPS];
+	const struct span *last = NULL;
+
+	for (uint32_t i = 0; i < gaps->nr; i++) {
+		if (span_time_within(&gaps->spans[i], findings->late_begin, findings->irq_begin))
+			last = &gaps->spans[i];
+	}
+	return last;
+}
+
 void irq_latency_blame(struct cause *cause, const struct findings *findings,
 		       const struct facts *facts)
 {
@@ -89,6 +102,7 @@ void irq_latency_blame(struct cause *cause, const struct findings *findings,
 	size_t culprit = facts->spike.idle ? STACK_NONE : spike_stack_culprit(&facts->stack);
 	static const enum lane_number lanes[] = { LANE_CODE, LANE_TASKS };
 	const struct arming *arming = &findings->spans->arming;
+	const struct span *gap;
 	uint64_t off_ns;
 
 	if (facts_is_thread(facts) ||
@@ -115,6 +129,7 @@ void irq_latency_blame(struct cause *cause, const struct findings *findings,
 			cause->irqs_on_by = lane->spans[j].name;
 		}
 	}
+	gap = find_last_gap(findings);
 	off_ns = findings->irq_begin - (cause->irqs_on ?: findings->late_begin);
 	/* Whatever ran before would have been interrupted. */
 	if (cause->irqs_on && !cause_explains(findings, off_ns))
@@ -123,6 +138,15 @@ void irq_latency_blame(struct cause *cause, const struct findings *findings,
 	if (cause->kind != CAUSE_THREAD && cause->kind != CAUSE_SOFTIRQ &&
 	    cause->kind != CAUSE_MIXED)
 		return;
+	/* What came in a gap is not known, nor whether it had interrupts on. */
+	if (gap && gap->end > cause->irqs_on)
+		off_ns = findings->irq_begin - gap->end;
+	if (gap && gap->end > cause->irqs_on && !cause_explains(findings, off_ns)) {
+		cause->kind = CAUSE_LOST;
+		cause->name = gap->name;
+		cause->time_ns = span_time_within(gap, findings->late_begin, findings->irq_begin);
+		return;
+	}
 	if (culprit == STACK_NONE) {
 		if (spike_stack_open(&facts->stack) != STACK_NONE)
 			cause->kind = CAUSE_OUTSIDE;

@@ -171,7 +171,8 @@ find_armed_timer(const struct schedule *schedule, size_t gave_up, const struct t
 
 		if (event->cpu != last->cpu)
 			continue;
-		if (event->kind == SCHEDULE_SWITCH)
+		if (event->kind == SCHEDULE_SWITCH ||
+		    schedule_has_gap(schedule, last->cpu, event->time, last->time))
 			return NULL;
 		/* The scheduler arms timers as well. */
 		if (event->kind == SCHEDULE_ARM && event->tid == last->tid)
@@ -414,7 +415,7 @@ static enum hogged is_cpu_hogged_until(const struct schedule *schedule, int cpu,
 {
 	uint64_t half_ns = scheduling->rt_period_us * NSEC_PER_USEC / 2, real_time_ns = 0;
 	struct schedule_shares shares = { 0 };
-	uint64_t since = schedule_switches_since(schedule, cpu);
+	uint64_t since = schedule_switches_since(schedule, cpu, at);
 	bool whole;
 	int err;
 

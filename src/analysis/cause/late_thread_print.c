@@ -279,6 +279,7 @@ static void print_state_row(FILE *file, const struct late_thread *thread, const 
 void late_thread_print(FILE *file, const struct late_thread *thread, const struct names *names)
 {
 	char title[80], priority[32], what[128];
+	uint64_t unknown_ns;
 
 	thread_priority(thread->stays.prio, priority, sizeof(priority));
 	snprintf(title, sizeof(title), "the late thread, %s %d%s%s",
@@ -311,10 +312,13 @@ void late_thread_print(FILE *file, const struct late_thread *thread, const struc
 		}
 		print_state_row(file, thread, "", text ?: "?", thread->waits[i].time_ns);
 	}
-	if (thread->stays.sums[THREAD_UNKNOWN])
+	unknown_ns = thread->stays.sums[THREAD_UNKNOWN] - thread->stays.lost_ns;
+	if (thread->stays.lost_ns)
+		print_state_row(file, thread, "unknown", "events were lost meanwhile",
+				thread->stays.lost_ns);
+	if (unknown_ns)
 		print_state_row(file, thread, "unknown",
-				"on a CPU, or at a time, that is not recorded",
-				thread->stays.sums[THREAD_UNKNOWN]);
+				"on a CPU, or at a time, that is not recorded", unknown_ns);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -445,6 +449,7 @@ json_object *late_thread_json(const struct late_thread *thread, const struct nam
 	json_add_u64(object, "runnable_ns", thread->stays.sums[THREAD_RUNNABLE]);
 	json_add_u64(object, "asleep_ns", thread->stays.sums[THREAD_ASLEEP]);
 	json_add_u64(object, "unknown_ns", thread->stays.sums[THREAD_UNKNOWN]);
+	json_add_u64(object, "lost_ns", thread->stays.lost_ns);
 	for (size_t i = 0; i < thread->rivals.nr; i++)
 		json_object_array_add(rivals, schedule_share_json(&thread->rivals.list[i], names));
 	for (size_t i = 0; i < thread->nr_waits; i++)

@@ -14,6 +14,13 @@ struct place {
 	uint64_t time, at; /* in the file */
 };
 
+/* The ring of a CPU, or the one of events of all CPUs. */
+struct ring_place {
+	int cpu;
+	bool of_all_cpus;
+	uint64_t last, before; /* times of its last two events; 0: none */
+};
+
 struct tracepoints {
 	const struct perfdata_file *file;
 	struct perfdata_events events;
@@ -21,6 +28,8 @@ struct tracepoints {
 	struct tracepoint_kind *kinds; /* parallel to `events` */
 	struct place *places;	       /* of the window's samples, sorted */
 	size_t nr, next;
+	struct tracepoint_gap *gaps; /* sorted */
+	size_t nr_gaps;
 	/* For a folder. */
 	struct perfdata_file own;
 	char *kallsyms; /* NULL: none, or already read */
@@ -37,6 +46,7 @@ void tracepoints_free(struct tracepoints *tracepoints)
 	}
 	free(tracepoints->kinds);
 	free(tracepoints->places);
+	free(tracepoints->gaps);
 	perfdata_events_release(&tracepoints->events);
 	tracing_data_release(&tracepoints->data);
 	perfdata_unmap(&tracepoints->own);
@@ -77,14 +87,10 @@ static int read_event_kind(struct tracepoints *tracepoints, size_t i)
 	return 0;
 }
 
-/* Reads the record at an offset, and moves to the next one. False: no record, or no sample. */
-static bool read_sample_record(const struct tracepoints *tracepoints, uint64_t *at,
-			       struct perfdata_sample *sample)
+static struct tracepoint_kind *sample_kind(const struct tracepoints *tracepoints,
+					   const struct perfdata_sample *sample)
 {
-	struct perfdata_record record;
-
-	return perfdata_next(tracepoints->file, at, &record) && record.type == PERF_RECORD_SAMPLE &&
-	       perfdata_sample(&tracepoints->events, &record, sample);
+	return &tracepoints->kinds[sample->kind - tracepoints->events.kinds];
 }
 
 static int compare_sample_places(const void *a, const void *b)
@@ -94,26 +100,124 @@ static int compare_sample_places(const void *a, const void *b)
 	return array_compare(one->time, other->time) ?: array_compare(one->at, other->at);
 }
 
+bool tracepoint_is_of_all_cpus(const struct tracepoint_kind *kind)
+{
+	static const char *const names[] = {
+		"sched:sched_waking",
+		"ipi:",
+		"csd:csd_queue",
+		"workqueue:workqueue_queue_work",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (has_prefix(kind->name, names[i]))
+			return true;
+	}
+	return false;
+}
+
+struct ring_places {
+	struct ring_place *list;
+	size_t nr, current; /* a file has one ring after the other */
+};
+
+static struct ring_place *ring_place_of(struct ring_places *rings, int cpu, bool of_all_cpus)
+{
+	for (size_t i = 0; i < rings->nr; i++) {
+		size_t at = (rings->current + i) % rings->nr;
+
+		if (rings->list[at].cpu != cpu || rings->list[at].of_all_cpus != of_all_cpus)
+			continue;
+		rings->current = at;
+		return &rings->list[at];
+	}
+	if (array_grow(&rings->list, rings->nr, sizeof(*rings->list)))
+		return NULL;
+	rings->current = rings->nr;
+	rings->list[rings->nr] = (struct ring_place){ .cpu = cpu, .of_all_cpus = of_all_cpus };
+	return &rings->list[rings->nr++];
+}
+
+/* The kernel writes the record of lost events and then the next event. In a ring that is written
+ * backward that event is the older one, and comes first in the file. */
+static int add_tracepoint_gap(struct tracepoints *tracepoints, const struct ring_place *ring,
+			      const struct perfdata_sample *lost)
+{
+	bool backward = lost->kind->attr.write_backward;
+	const struct tracepoint_gap gap = {
+		.begin = backward ? ring->before : ring->last,
+		.end = backward ? ring->last : lost->time,
+		.kind = sample_kind(tracepoints, lost),
+		.cpu = lost->cpu,
+	};
+
+	/* With nothing before it, the recording begins there. */
+	if (!gap.begin || gap.end < gap.begin)
+		return 0;
+	if (array_grow(&tracepoints->gaps, tracepoints->nr_gaps, sizeof(gap)))
+		return -ENOMEM;
+	tracepoints->gaps[tracepoints->nr_gaps++] = gap;
+	return 0;
+}
+
+static int compare_gaps(const void *a, const void *b)
+{
+	const struct tracepoint_gap *one = a, *other = b;
+
+	return array_compare(one->begin, other->begin) ?: array_compare(one->end, other->end);
+}
+
+static int read_window_record(struct tracepoints *tracepoints, const struct sample_window *window,
+			      struct ring_places *rings, uint64_t at,
+			      const struct perfdata_record *record)
+{
+	struct perfdata_sample sample;
+	struct ring_place *ring;
+
+	if ((record->type != PERF_RECORD_SAMPLE && record->type != PERF_RECORD_LOST) ||
+	    !perfdata_sample(&tracepoints->events, record, &sample))
+		return 0;
+	ring = ring_place_of(rings, sample.cpu,
+			     tracepoint_is_of_all_cpus(sample_kind(tracepoints, &sample)));
+	if (!ring)
+		return -ENOMEM;
+	if (record->type == PERF_RECORD_LOST)
+		return add_tracepoint_gap(tracepoints, ring, &sample);
+	/* The stacks at the spike are in no ring. */
+	if (strcmp(sample_kind(tracepoints, &sample)->name, "spike") != 0)
+		*ring = (struct ring_place){ ring->cpu, ring->of_all_cpus, sample.time,
+					     ring->last };
+	if (sample.time < window->begin || sample.time > window->end)
+		return 0;
+	if (array_grow(&tracepoints->places, tracepoints->nr, sizeof(struct place)))
+		return -ENOMEM;
+	tracepoints->places[tracepoints->nr++] = (struct place){ sample.time, at };
+	return 0;
+}
+
 static int find_window_samples(struct tracepoints *tracepoints, const struct sample_window *window)
 {
-	uint64_t at = tracepoints->file->data.offset;
+	uint64_t at = tracepoints->file->data.offset, before = at;
+	struct ring_places rings = { 0 };
+	struct perfdata_record record;
+	int err = 0;
 
-	for (uint64_t before = at;; before = at) {
-		struct perfdata_sample sample;
-		bool found = read_sample_record(tracepoints, &at, &sample);
-
-		if (at == before)
-			break;
-		if (!found || sample.time < window->begin || sample.time > window->end)
-			continue;
-		if (array_grow(&tracepoints->places, tracepoints->nr, sizeof(struct place)))
-			return -ENOMEM;
-		tracepoints->places[tracepoints->nr++] = (struct place){ sample.time, before };
-	}
+	for (; !err && perfdata_next(tracepoints->file, &at, &record); before = at)
+		err = read_window_record(tracepoints, window, &rings, before, &record);
+	free(rings.list);
 	if (tracepoints->nr)
 		qsort(tracepoints->places, tracepoints->nr, sizeof(struct place),
 		      compare_sample_places);
-	return 0;
+	if (tracepoints->nr_gaps)
+		qsort(tracepoints->gaps, tracepoints->nr_gaps, sizeof(*tracepoints->gaps),
+		      compare_gaps);
+	return err;
+}
+
+const struct tracepoint_gap *tracepoints_gaps(const struct tracepoints *tracepoints, size_t *nr)
+{
+	*nr = tracepoints->nr_gaps;
+	return tracepoints->gaps;
 }
 
 /* Frees `tracepoints` on failure. */
@@ -229,16 +333,18 @@ bool tracepoints_have_fields(const struct tracepoints *tracepoints)
 
 bool tracepoints_next(struct tracepoints *tracepoints, struct tracepoint_event *event)
 {
+	struct perfdata_record record;
 	struct perfdata_sample sample;
 	uint64_t at, tid;
 
 	if (tracepoints->next == tracepoints->nr)
 		return false;
 	at = tracepoints->places[tracepoints->next++].at;
-	if (!read_sample_record(tracepoints, &at, &sample))
+	if (!perfdata_next(tracepoints->file, &at, &record) ||
+	    !perfdata_sample(&tracepoints->events, &record, &sample))
 		return false;
 	*event = (struct tracepoint_event){
-		.kind = &tracepoints->kinds[sample.kind - tracepoints->events.kinds],
+		.kind = sample_kind(tracepoints, &sample),
 		.time = sample.time,
 		.cpu = sample.cpu,
 		.pid = sample.pid,

@@ -103,6 +103,20 @@ static inline void tracepoints_freep(struct tracepoints **tracepoints)
 	tracepoints_free(*tracepoints);
 }
 
+/* Events of a CPU that were lost, by PERF_RECORD_LOST, behind the last one before them. */
+struct tracepoint_gap {
+	uint64_t begin, end;		    /* times of the events around them */
+	const struct tracepoint_kind *kind; /* of the event that follows */
+	int cpu;
+};
+
+/* Gaps in the order of their begins; those outside of the window among them. */
+const struct tracepoint_gap *tracepoints_gaps(const struct tracepoints *tracepoints, size_t *nr);
+
+/* Whether the recorders write events of this kind to rings of their own, which reach further back
+ * than those of the others, and which are never paused. */
+bool tracepoint_is_of_all_cpus(const struct tracepoint_kind *kind);
+
 /* Whether there is a tracepoint in the file whose fields are known. */
 bool tracepoints_have_fields(const struct tracepoints *tracepoints);
 

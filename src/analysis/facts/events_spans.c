@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "calls/timeline.h"
 #include "text.h"
 
 /* Limit of ended spans kept from before the window. */
@@ -15,7 +16,8 @@ struct reader {
 	struct spans *spans;
 	struct tracepoints *tracepoints;
 	const struct tracepoint_event *event;
-	uint64_t last; /* time of the event before */
+	uint64_t last;	/* time of the event before */
+	uint64_t since; /* events are known without a gap */
 };
 
 /* Drops ended spans. Open ones are linked through their parents. */
@@ -198,7 +200,7 @@ static int follow_running_task(const struct reader *reader, int tid)
 {
 	struct spans *spans = reader->spans;
 	struct lane *tasks = &spans->lanes[LANE_TASKS];
-	uint64_t at = tasks->nr ? reader->event->time : spans->begin;
+	uint64_t at = tasks->nr ? reader->event->time : reader->since;
 	char name[64];
 
 	if ((tasks->nr && tid == spans->tid) || tid < 0)
@@ -371,18 +373,46 @@ static void begin_window(struct spans *spans, uint64_t begin)
 		spans->begin = begin;
 }
 
+/* What ran in a gap, and which interrupts it had, is not known. */
+static int events_spans_add_gaps(struct events_spans *to, int cpu, uint64_t until)
+{
+	struct spans *spans = to->spans;
+	size_t nr;
+	const struct tracepoint_gap *gaps = tracepoints_gaps(to->tracepoints, &nr);
+	int err = 0;
+
+	for (; to->next_gap < nr && gaps[to->next_gap].end <= until && !err; to->next_gap++) {
+		const struct tracepoint_gap *gap = &gaps[to->next_gap];
+
+		uint64_t begin = gap->begin > spans->begin ? gap->begin : spans->begin;
+
+		if (gap->cpu != cpu || tracepoint_is_of_all_cpus(gap->kind) || gap->end <= begin)
+			continue;
+		end_all_code_spans(spans, begin);
+		spans_end(spans, LANE_TASKS, begin);
+		spans->tid = -1;
+		to->resumed = gap->end;
+		err = spans_begin(spans, LANE_GAPS, begin, SPAN_LOST, TRACK_LOST);
+		if (!err)
+			spans_end(spans, LANE_GAPS, gap->end);
+	}
+	return err;
+}
+
 int events_spans_add_event(struct events_spans *to, const struct tracepoint_event *event)
 {
-	const struct reader reader = { to->spans, to->tracepoints, event, to->last };
+	struct reader reader = { to->spans, to->tracepoints, event, to->last, 0 };
 	int err;
 
 	if (!to->any)
 		to->spans->begin = event->time;
 	if (to->last < to->begin && event->time >= to->begin)
 		begin_window(to->spans, to->begin);
+	err = events_spans_add_gaps(to, event->cpu, event->time);
 	to->any = true;
 	to->last = event->time;
-	err = read_tracepoint_event(&reader);
+	reader.since = to->resumed > to->spans->begin ? to->resumed : to->spans->begin;
+	err = err ?: read_tracepoint_event(&reader);
 	/* The stack at the spike is shown separately. */
 	if (!err && !event->kind->format && event->time >= to->begin &&
 	    strcmp(event->kind->name, "spike"))
@@ -406,7 +436,7 @@ int events_spans_read(struct tracepoints *tracepoints, int cpu, uint64_t begin, 
 {
 	struct events_spans to = { spans, tracepoints, begin };
 	struct tracepoint_event event;
-	int err = 0;
+	int err = schedule_add_gaps(schedule, tracepoints);
 
 	while (!err && tracepoints_next(tracepoints, &event)) {
 		/* What began before the window has its sender there too. */

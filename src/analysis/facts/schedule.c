@@ -42,21 +42,34 @@ static struct schedule_cpu *schedule_cpu_of(struct schedule *schedule, int cpu)
 	return &schedule->cpus[schedule->nr_cpus++];
 }
 
-/* Rings of these events reach further back than those of switches. */
-static bool is_of_all_cpus(const struct tracepoint_event *event)
+int schedule_add_gaps(struct schedule *schedule, const struct tracepoints *tracepoints)
 {
-	static const char *const names[] = {
-		"sched:sched_waking",
-		"ipi:",
-		"csd:csd_queue",
-		"workqueue:workqueue_queue_work",
-	};
+	size_t nr;
+	const struct tracepoint_gap *gaps = tracepoints_gaps(tracepoints, &nr);
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (has_prefix(event->kind->name, names[i]))
-			return true;
+	schedule->gaps = calloc(nr + 1, sizeof(*schedule->gaps));
+	if (!schedule->gaps)
+		return -ENOMEM;
+	for (; schedule->nr_gaps < nr; gaps++)
+		schedule->gaps[schedule->nr_gaps++] =
+			(struct schedule_gap){ gaps->begin, gaps->end, gaps->cpu,
+					       tracepoint_is_of_all_cpus(gaps->kind) };
+	return 0;
+}
+
+/* Since when the events of a CPU are without a gap; UINT64_MAX: they are missing at that time. */
+static uint64_t cpu_recorded_since(const struct schedule *schedule, const struct schedule_cpu *cpu,
+				   uint64_t at)
+{
+	uint64_t since = cpu->since;
+
+	for (size_t i = 0; i < schedule->nr_gaps && schedule->gaps[i].begin < at; i++) {
+		const struct schedule_gap *gap = &schedule->gaps[i];
+
+		if (gap->cpu == cpu->cpu && !gap->wakeups && gap->end > since)
+			since = gap->end;
 	}
-	return false;
+	return since <= at ? since : UINT64_MAX;
 }
 
 static int schedule_add_stack(struct schedule *schedule, struct schedule_event *to,
@@ -114,6 +127,7 @@ static int schedule_append(struct schedule *schedule, const struct schedule_even
 static int schedule_see(struct schedule *schedule, struct schedule_cpu *cpu,
 			const struct tracepoint_event *event)
 {
+	uint64_t since = cpu_recorded_since(schedule, cpu, event->time);
 	const struct schedule_event seen = {
 		.time = event->time,
 		.kind = SCHEDULE_SEEN,
@@ -122,9 +136,16 @@ static int schedule_see(struct schedule *schedule, struct schedule_cpu *cpu,
 		.to_cpu = event->cpu,
 		.pid = event->pid,
 	};
-	/* Before its own rings begin, too much of a CPU is unknown. */
-	bool is_new = event->tid >= 0 && event->tid != cpu->current && cpu->since <= event->time;
+	bool is_new;
 
+	/* Before its own rings begin, and in a gap, too much of a CPU is unknown. */
+	if (since == UINT64_MAX)
+		return 0;
+	/* Who ran before a gap need not run behind it. */
+	if (since != cpu->resumed)
+		cpu->current = -1;
+	cpu->resumed = since;
+	is_new = event->tid >= 0 && event->tid != cpu->current;
 	if (is_new)
 		cpu->current = event->tid;
 	return is_new ? schedule_append(schedule, &seen) : 0;
@@ -151,7 +172,7 @@ int schedule_add_event(struct schedule *schedule, struct names *names,
 
 	if (!cpu)
 		return -ENOMEM;
-	if (!is_of_all_cpus(event) && event->time < cpu->since)
+	if (!tracepoint_is_of_all_cpus(event->kind) && event->time < cpu->since)
 		cpu->since = event->time;
 	err = schedule_see(schedule, cpu, event);
 	while (row < ARRAY_SIZE(rows) && strcmp(event->kind->name, rows[row].name))
@@ -183,6 +204,7 @@ void schedule_release(struct schedule *schedule)
 	free(schedule->frames);
 	free(schedule->cpus);
 	free(schedule->comms);
+	free(schedule->gaps);
 	*schedule = (struct schedule){ 0 };
 }
 
@@ -223,18 +245,29 @@ int schedule_add_comms(struct schedule *schedule, struct names *names,
 	return err ?: names_error(names);
 }
 
-uint64_t schedule_switches_since(const struct schedule *schedule, int cpu)
+uint64_t schedule_switches_since(const struct schedule *schedule, int cpu, uint64_t at)
 {
 	for (size_t i = 0; i < schedule->nr_cpus; i++) {
 		if (schedule->cpus[i].cpu == cpu && schedule->cpus[i].switches)
-			return schedule->cpus[i].since;
+			return cpu_recorded_since(schedule, &schedule->cpus[i], at);
 	}
 	return UINT64_MAX;
 }
 
 bool schedule_has_switches(const struct schedule *schedule, int cpu, uint64_t at)
 {
-	return schedule_switches_since(schedule, cpu) <= at;
+	return schedule_switches_since(schedule, cpu, at) != UINT64_MAX;
+}
+
+bool schedule_has_gap(const struct schedule *schedule, int cpu, uint64_t begin, uint64_t end)
+{
+	for (size_t i = 0; i < schedule->nr_gaps; i++) {
+		const struct schedule_gap *gap = &schedule->gaps[i];
+
+		if (gap->cpu == cpu && !gap->wakeups && gap->begin < end && gap->end > begin)
+			return true;
+	}
+	return false;
 }
 
 uint32_t schedule_thread_name(const struct schedule *schedule, int tid, uint64_t at)
@@ -262,253 +295,6 @@ uint32_t schedule_thread_name(const struct schedule *schedule, int tid, uint64_t
 			name = event->other_name;
 	}
 	return name;
-}
-
-/* Follows one thread through the events. */
-struct follower {
-	const struct schedule *schedule;
-	struct thread_stays *stays;
-	uint64_t begin, end; /* of interest */
-	struct thread_known known;
-	struct thread_stay now;
-	bool seen;	   /* an event of the thread */
-	bool woken_before; /* on a CPU whose switches are recorded since later only */
-};
-
-/* Ends the stay and begins the next. Stays before `begin` are dropped. */
-static int follower_change(struct follower *follower, uint64_t at, struct thread_stay next)
-{
-	struct thread_stays *stays = follower->stays;
-	struct thread_stay stay = follower->now;
-
-	stay.begin = stay.begin < follower->begin ? follower->begin : stay.begin;
-	stay.end = at > follower->end ? follower->end : at;
-	next.begin = at;
-	follower->now = next;
-	if (stay.end <= stay.begin)
-		return 0;
-	if (array_grow(&stays->list, stays->nr, sizeof(stay)))
-		return -ENOMEM;
-	stays->list[stays->nr++] = stay;
-	stays->sums[stay.state] += stay.end - stay.begin;
-	return 0;
-}
-
-/* The first event of a thread tells what it was before: as far back as its CPU is recorded. */
-static int follower_deduce(struct follower *follower, enum thread_state state, int cpu)
-{
-	uint64_t since = schedule_switches_since(follower->schedule, cpu);
-	struct thread_stay stay = {
-		.state = state, .cpu = cpu, .gave_up = SCHEDULE_NONE, .woken = SCHEDULE_NONE
-	};
-
-	if (follower->seen || follower->now.state != THREAD_UNKNOWN || since == UINT64_MAX)
-		return 0;
-	return follower_change(follower, since < follower->begin ? follower->begin : since, stay);
-}
-
-static const struct thread_stay no_stay = { .cpu = -1,
-					    .gave_up = SCHEDULE_NONE,
-					    .woken = SCHEDULE_NONE };
-
-/* Whether the last that is known of a CPU before an event is that it went idle. */
-static bool cpu_was_idle_before(const struct schedule *schedule, int cpu, size_t before)
-{
-	for (size_t i = before; i > 0; i--) {
-		const struct schedule_event *event = &schedule->events[i - 1];
-
-		if (event->cpu == cpu && event->kind == SCHEDULE_SWITCH)
-			return !event->other;
-		if (event->cpu == cpu && event->kind == SCHEDULE_SEEN)
-			return false;
-	}
-	return false;
-}
-
-/* The thread runs, but nothing shows since when. What kernels lose is the switch from the idle
- * task: then the thread ran at most since shortly before. */
-static void follower_lost_switch(struct follower *follower, size_t i)
-{
-	struct thread_stay *now = &follower->now;
-
-	if (now->state == THREAD_ASLEEP ||
-	    (now->state == THREAD_RUNNABLE && now->woken == SCHEDULE_NONE &&
-	     cpu_was_idle_before(follower->schedule, now->cpu, i)))
-		now->unsure = true;
-	else
-		now->state = THREAD_UNKNOWN;
-}
-
-static int follower_switched_out(struct follower *follower, size_t i)
-{
-	const struct schedule_event *event = &follower->schedule->events[i];
-	struct thread_stay next = no_stay;
-	int err = follower_deduce(follower, THREAD_RUNNING, event->cpu);
-
-	next.state = event->sleep_state ? THREAD_ASLEEP : THREAD_RUNNABLE;
-	next.cpu = event->cpu;
-	next.gave_up = i;
-	if (follower->now.state != THREAD_RUNNING || follower->now.cpu != event->cpu)
-		follower_lost_switch(follower, i);
-	follower->stays->prio = event->prio;
-	return err ?: follower_change(follower, event->time, next);
-}
-
-/* By a switch, or seen to run. */
-static int follower_switched_in(struct follower *follower, size_t i)
-{
-	const struct schedule_event *event = &follower->schedule->events[i];
-	struct thread_stay next = no_stay;
-	int err = 0;
-
-	next.state = THREAD_RUNNING;
-	next.cpu = event->cpu;
-	if (!follower->seen && (follower->known.waits || follower->woken_before))
-		err = follower_deduce(follower, THREAD_RUNNABLE, event->cpu);
-	if (follower->now.state == THREAD_RUNNING && follower->now.cpu == event->cpu)
-		return err;
-	/* The trigger knows that it was to run since then: its wakeup was lost. */
-	if (follower->known.waits && follower->now.state == THREAD_ASLEEP &&
-	    follower->now.begin < follower->begin && event->time > follower->begin)
-		follower->now.state = THREAD_RUNNABLE;
-	else if (follower->now.state != THREAD_RUNNABLE || event->kind == SCHEDULE_SEEN)
-		follower_lost_switch(follower, i);
-	if (event->kind == SCHEDULE_SWITCH)
-		follower->stays->prio = event->other_prio;
-	return err ?: follower_change(follower, event->time, next);
-}
-
-/* Wakeups are recorded since before the switches of their CPU are: what followed is unknown. */
-static int follower_woken_unseen(struct follower *follower, size_t i)
-{
-	if (!follower->seen)
-		follower->woken_before = true;
-	if (follower->now.state != THREAD_ASLEEP)
-		return 0;
-	follower->now.woken = i;
-	return follower_change(follower, follower->schedule->events[i].time, no_stay);
-}
-
-static int follower_woken(struct follower *follower, size_t i)
-{
-	const struct schedule_event *event = &follower->schedule->events[i];
-	struct thread_stay next = no_stay;
-	int err;
-
-	if (!schedule_has_switches(follower->schedule, event->to_cpu, event->time))
-		return follower_woken_unseen(follower, i);
-	err = follower_deduce(follower, THREAD_ASLEEP, event->to_cpu);
-	next.state = THREAD_RUNNABLE;
-	next.cpu = event->to_cpu;
-	next.woken = i;
-	if (!follower->seen)
-		follower->stays->prio = event->prio;
-	/* The kernel also reports wakeups of a thread that has not gone to sleep yet. */
-	if (follower->now.state == THREAD_RUNNABLE && event->kind != SCHEDULE_WAKING)
-		follower->now.cpu = event->to_cpu;
-	/* It ran since it was woken, and slept: these switches were lost. */
-	if (follower->now.state == THREAD_RUNNABLE && event->kind == SCHEDULE_WAKING &&
-	    follower->now.woken != SCHEDULE_NONE && follower->now.gave_up == SCHEDULE_NONE) {
-		follower->now.state = THREAD_UNKNOWN;
-		return err ?: follower_change(follower, event->time, next);
-	}
-	if (follower->now.state != THREAD_ASLEEP)
-		return err;
-	follower->now.woken = i;
-	return err ?: follower_change(follower, event->time, next);
-}
-
-/* Threads migrate while they do not run. What they do on a CPU that is not recorded is unknown. */
-static int follower_migrated(struct follower *follower, size_t i)
-{
-	const struct schedule_event *event = &follower->schedule->events[i];
-	bool seen = schedule_has_switches(follower->schedule, event->to_cpu, event->time);
-	struct thread_stay next = {
-		.state = seen ? THREAD_RUNNABLE : THREAD_UNKNOWN,
-		.cpu = event->to_cpu,
-		.gave_up = follower->now.gave_up,
-		.woken = follower->now.woken,
-	};
-
-	if (follower->now.state == THREAD_ASLEEP ||
-	    (follower->now.state == THREAD_UNKNOWN && !seen))
-		return 0;
-	return follower_change(follower, event->time, next);
-}
-
-static int follower_event(struct follower *follower, int tid, size_t i)
-{
-	const struct schedule_event *event = &follower->schedule->events[i];
-	bool is_own = event->tid == tid;
-
-	switch (event->kind) {
-	case SCHEDULE_SWITCH:
-		if (is_own)
-			return follower_switched_out(follower, i);
-		if (event->other == tid)
-			return follower_switched_in(follower, i);
-		break;
-	case SCHEDULE_SEEN:
-		if (is_own)
-			return follower_switched_in(follower, i);
-		break;
-	case SCHEDULE_MIGRATE:
-		return is_own ? follower_migrated(follower, i) : 0;
-	case SCHEDULE_WAKING:
-	case SCHEDULE_WAKEUP:
-		return is_own ? follower_woken(follower, i) : 0;
-	case SCHEDULE_ARM:
-		return 0;
-	}
-	/* Another thread runs where the thread ran: its switch was lost. */
-	if (follower->now.state == THREAD_RUNNING && follower->now.cpu == event->cpu)
-		return follower_change(follower, event->time, no_stay);
-	return 0;
-}
-
-/* Whether an event shows what a thread does from then on. */
-static bool shows_thread_state(const struct schedule *schedule, const struct schedule_event *event,
-			       int tid)
-{
-	bool wakes = event->kind == SCHEDULE_WAKING || event->kind == SCHEDULE_WAKEUP;
-
-	if (event->tid == tid)
-		return !wakes || schedule_has_switches(schedule, event->to_cpu, event->time);
-	return event->kind == SCHEDULE_SWITCH && event->other == tid;
-}
-
-int schedule_follow_thread(const struct schedule *schedule, int tid, uint64_t begin, uint64_t end,
-			   const struct thread_known *known, struct thread_stays *stays)
-{
-	struct follower follower = {
-		.schedule = schedule,
-		.stays = stays,
-		.begin = begin,
-		.end = end,
-		.known = *known,
-		.now = no_stay,
-	};
-	size_t i;
-	int err = 0;
-
-	*stays = (struct thread_stays){ .prio = INT_MIN };
-	for (i = 0; i < schedule->nr && schedule->events[i].time <= end && !err; i++) {
-		const struct schedule_event *event = &schedule->events[i];
-
-		err = follower_event(&follower, tid, i);
-		follower.seen |= shows_thread_state(schedule, event, tid);
-	}
-	if (!err && !follower.seen && known->runs_on)
-		err = follower_deduce(&follower, THREAD_RUNNING, known->cpu);
-	else if (!err && !follower.seen && known->waits)
-		err = follower_deduce(&follower, THREAD_RUNNABLE, known->cpu);
-	if (!err && known->runs_on && follower.now.state != THREAD_RUNNING)
-		follower_lost_switch(&follower, i);
-	if (!err)
-		err = follower_change(&follower, end, no_stay);
-	if (err)
-		thread_stays_release(stays);
-	return err;
 }
 
 /* ---- Which tasks ran on a CPU, and how long -----------------------------------------------------
@@ -552,11 +338,35 @@ static void schedule_share_describe(struct schedule_shares *shares,
 	}
 }
 
+/* Who runs on a CPU, since when. */
+struct schedule_run {
+	int cpu, tid; /* -1: unknown */
+	uint64_t since;
+};
+
+/* Who ran in a gap is not known. */
+static int schedule_share_until_gap(const struct schedule *schedule, struct schedule_shares *shares,
+				    struct schedule_run *run, uint64_t until)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < schedule->nr_gaps && schedule->gaps[i].begin < until && !err; i++) {
+		const struct schedule_gap *gap = &schedule->gaps[i];
+
+		if (gap->cpu != run->cpu || gap->wakeups || gap->end <= run->since)
+			continue;
+		if (gap->begin > run->since)
+			err = schedule_share_add_time(shares, run->tid, gap->begin - run->since);
+		*run = (struct schedule_run){ run->cpu, -1, gap->end };
+	}
+	return err;
+}
+
 int schedule_share_add(const struct schedule *schedule, int cpu, uint64_t begin, uint64_t end,
 		       struct schedule_shares *shares)
 {
-	uint64_t since = begin;
-	int current = -1, err = 0;
+	struct schedule_run run = { cpu, -1, begin };
+	int err = 0;
 
 	if (!schedule_has_switches(schedule, cpu, begin))
 		return 0;
@@ -566,16 +376,21 @@ int schedule_share_add(const struct schedule *schedule, int cpu, uint64_t begin,
 
 		if (event->cpu != cpu || (!switches && event->kind != SCHEDULE_SEEN))
 			continue;
+		if (event->time > run.since)
+			err = schedule_share_until_gap(schedule, shares, &run, event->time);
 		/* How long a task ran whose switch was lost is not known. */
-		if (event->time > since) {
-			err = schedule_share_add_time(shares, switches ? event->tid : current,
-						      event->time - since);
-			since = event->time;
+		if (event->time > run.since) {
+			err = err
+				      ?: schedule_share_add_time(shares,
+								 switches ? event->tid : run.tid,
+								 event->time - run.since);
+			run.since = event->time;
 		}
-		current = switches ? event->other : event->tid;
+		run.tid = switches ? event->other : event->tid;
 	}
-	if (!err)
-		err = schedule_share_add_time(shares, current, end - since);
+	err = err ?: schedule_share_until_gap(schedule, shares, &run, end);
+	if (!err && end > run.since)
+		err = schedule_share_add_time(shares, run.tid, end - run.since);
 	for (size_t i = 0; i < schedule->nr && schedule->events[i].time <= end; i++) {
 		if (schedule->events[i].cpu == cpu && schedule->events[i].kind == SCHEDULE_SWITCH)
 			schedule_share_describe(shares, &schedule->events[i], i);

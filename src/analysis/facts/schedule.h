@@ -49,10 +49,18 @@ struct schedule {
 	struct schedule_cpu {
 		int cpu;
 		bool switches;
-		uint64_t since; /* time of the first event */
-		int current;	/* the thread that ran at the last event */
+		uint64_t since;	  /* time of the first event */
+		int current;	  /* the thread that ran at the last event; -1: unknown */
+		uint64_t resumed; /* since when there is no gap before that event */
 	} * cpus;
 	size_t nr_cpus;
+	/* When events of a CPU were lost, in order of begin. */
+	struct schedule_gap {
+		uint64_t begin, end;
+		int cpu;
+		bool wakeups; /* by that CPU, of all threads; else its switches */
+	} * gaps;
+	size_t nr_gaps;
 	/* Names of other threads, such as wakers on CPUs that are not watched. */
 	struct schedule_comm {
 		int tid;
@@ -61,6 +69,10 @@ struct schedule {
 	} * comms;
 	size_t nr_comms;
 };
+
+/* Before the events: where some are missing. Returns 0 or -ENOMEM. */
+int schedule_add_gaps(struct schedule *schedule,
+		      const struct tracepoints *tracepoints) _must_check_;
 
 /* Adds an event of any CPU; ignores others than those above. Returns 0 or -ENOMEM. */
 int schedule_add_event(struct schedule *schedule, struct names *names,
@@ -71,17 +83,21 @@ void schedule_release(struct schedule *schedule);
 int schedule_add_comms(struct schedule *schedule, struct names *names,
 		       const struct perfdata_file *file) _must_check_;
 
-/* Since when switches of the CPU are recorded; UINT64_MAX: never. */
-uint64_t schedule_switches_since(const struct schedule *schedule, int cpu);
+/* Since when switches of the CPU are recorded without a gap, up to that time; UINT64_MAX: they are
+ * not at that time. */
+uint64_t schedule_switches_since(const struct schedule *schedule, int cpu, uint64_t at);
 
 /* Whether switches of the CPU are recorded at that time. */
 bool schedule_has_switches(const struct schedule *schedule, int cpu, uint64_t at);
+
+/* Whether switches of the CPU are missing in that time. */
+bool schedule_has_gap(const struct schedule *schedule, int cpu, uint64_t begin, uint64_t end);
 
 /* Name of a thread at a time; 0: unknown. */
 uint32_t schedule_thread_name(const struct schedule *schedule, int tid, uint64_t at);
 
 enum thread_state {
-	THREAD_UNKNOWN, /* on a CPU that is not recorded, or before the recording */
+	THREAD_UNKNOWN, /* on a CPU that is not recorded, before the recording, or in a gap */
 	THREAD_RUNNING,
 	THREAD_RUNNABLE, /* waits for a CPU */
 	THREAD_ASLEEP,
@@ -95,13 +111,15 @@ struct thread_stay {
 	size_t gave_up; /* switch by which it gave up the CPU, or SCHEDULE_NONE */
 	size_t woken;	/* asleep: event that ended it; runnable: that began it; or NONE */
 	bool unsure;	/* how it ended was lost, so it may have ended earlier */
+	bool lost;	/* unknown, because events are missing */
 };
 
 struct thread_stays {
 	struct thread_stay *list; /* without gaps, from begin to end */
 	size_t nr;
 	uint64_t sums[THREAD_STATES];
-	int prio; /* its last one; INT_MIN: unknown */
+	uint64_t lost_ns; /* of what is unknown, because events are missing */
+	int prio;	  /* its last one; INT_MIN: unknown */
 };
 
 /* What the trigger knows of a thread. */

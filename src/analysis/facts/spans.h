@@ -173,6 +173,8 @@ struct events_spans {
 	uint64_t begin;
 	uint64_t last;
 	bool any;
+	size_t next_gap;  /* of tracepoints_gaps() */
+	uint64_t resumed; /* end of the last one */
 };
 int events_spans_add_event(struct events_spans *to,
 			   const struct tracepoint_event *event) _must_check_;

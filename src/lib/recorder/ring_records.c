@@ -36,6 +36,18 @@ static uint64_t ring_record_time(const struct perf_event_header *header)
 	return time_ns;
 }
 
+/* How many events a record says to be lost; 0: another record. LOST has an id before. */
+static uint64_t ring_record_lost(const struct perf_event_header *header)
+{
+	size_t offset = sizeof(*header) + (header->type == PERF_RECORD_LOST ? sizeof(uint64_t) : 0);
+	uint64_t lost = 0;
+
+	if ((header->type == PERF_RECORD_LOST || header->type == PERF_RECORD_LOST_SAMPLES) &&
+	    offset + sizeof(lost) <= header->size)
+		memcpy(&lost, (const char *)header + offset, sizeof(lost));
+	return lost;
+}
+
 static void records_facts_add(struct records_facts *facts, const struct perf_event_header *header)
 {
 	uint64_t time_ns = ring_record_time(header);
@@ -120,14 +132,12 @@ int records_write_ring(struct perfdata *pd, const struct ring_copy *copy,
 	for (size_t nr = ring_records_find(copy, offsets); nr && !err; nr--) {
 		const struct perf_event_header *header = (void *)(copy->data + offsets[nr - 1]);
 
-		/* header, id, lost, sample id. Events are lost while the ring is paused for a copy.
-		 * Written to capture.json only: perf would warn about a slow machine. */
-		if (header->type == PERF_RECORD_LOST) {
-			memcpy(&lost, (const char *)(header + 1) + 8, sizeof(lost));
-			facts->lost += lost;
-			continue;
-		}
-		records_facts_add(facts, header);
+		/* Events are lost while the ring is paused for a copy. The kernel writes the record
+		 * and then the next event: oldest first, it follows that event. */
+		lost = ring_record_lost(header);
+		facts->lost += lost;
+		if (!lost)
+			records_facts_add(facts, header);
 		err = perfdata_write(pd, header, header->size);
 	}
 	return err;

@@ -188,6 +188,9 @@ static void names_what_the_interrupt_came_upon(FILE *file)
 	SAY_STACK(entry, TASK(0, "stress 7"));
 	SAY_STACK(gone, TASK(0, "stress 7"));
 	SAY_STACK(flush, TASK(0, "stress 7"), ENTER(130000, SPAN_SOFTIRQ, "NET_RX"));
+	/* Whether an interrupt came in a gap, nobody knows. */
+	SAY_STACK(flush, TASK(0, "stress 7"), GAP(110000, SPAN_LOST, "[lost]"), END_GAP(130000));
+	SAY_STACK(flush, TASK(0, "stress 7"), GAP(160000, SPAN_LOST, "[lost]"), END_GAP(180000));
 	irqs = IRQS_WERE_ON;
 	SAY_STACK(flush, TASK(0, "stress 7"));
 	SAY_STACK(user, TASK(0, "stress 7"));

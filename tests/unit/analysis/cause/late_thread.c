@@ -180,6 +180,8 @@ static void make_schedule(struct schedule *schedule, struct names *names,
 
 static struct tracepoints *kernel;
 static uint64_t nr_lost;
+/* Of CPU 1, if it has an end. */
+static struct schedule_gap gap;
 
 /* In 2 of 3 samples, innermost first, with this many of the kernel; 0: no samples. */
 static const char *const sampled[] = { "clear_page_erms", "folio_zero_user", "handle_mm_fault",
@@ -230,6 +232,10 @@ static void say_thread(FILE *file, const struct happening *list, size_t nr, uint
 		account.facts.scheduling = *scheduling;
 	namer.names = account.spans->names;
 	make_schedule(&schedule, namer.names, list, nr);
+	if (gap.end) {
+		assert_int_equal(array_grow(&schedule.gaps, 0, sizeof(gap)), 0);
+		schedule.gaps[schedule.nr_gaps++] = gap;
+	}
 	add_samples(account.spans);
 	assert_int_equal(late_thread_new(&account.thread, &schedule, &account.facts, &namer), 0);
 	assert_non_null(account.thread);
@@ -384,6 +390,25 @@ static void says_what_is_not_recorded(FILE *file)
 	nr_lost = 0;
 }
 
+/* What is lost: whether it went on to sleep; only its first moments; its timer; who ran. */
+static void says_that_events_were_lost(FILE *file)
+{
+	gap = (struct schedule_gap){ .begin = 101500, .end = 170000, .cpu = 1 };
+	SAY(0, SPAN, NULL, RUNS, IDLES(101000, 1, FUTEX),
+	    WAKE(194000, 9, "holder", LATE, WOKEN_BY_FUTEX), RESUMES);
+	gap = (struct schedule_gap){ .begin = 101500, .end = 110000, .cpu = 1 };
+	SAY(0, SPAN, NULL, RUNS, IDLES(101000, 1, FUTEX),
+	    WAKE(194000, 9, "holder", LATE, WOKEN_BY_FUTEX), RESUMES);
+	gap = (struct schedule_gap){ .begin = 100600, .end = 100900, .cpu = 1 };
+	SAY(0, SPAN, NULL, RUNS, ARMS(100500, 194000, "hrtimer_wakeup"),
+	    IDLES(101000, 1, NANOSLEEP), SEEN(195000));
+	gap = (struct schedule_gap){ .begin = 130000, .end = 160000, .cpu = 1 };
+	SAY(0, SPAN, NULL, RUNS, SWITCH(101000, 1, LATE, "victim", 0, 40, "compiler", NULL),
+	    SWITCH(140000, 1, 40, "compiler", 0, 41, "linker", NULL),
+	    SWITCH(195000, 1, 41, "linker", 0, LATE, "victim", NULL));
+	gap = (struct schedule_gap){ 0 };
+}
+
 #define HOGGED                                                                                     \
 	SWITCH(20000, 1, 0, "swapper/1", 0, 98, "hog", NULL),                                      \
 		SWITCH(99000, 1, 98, "hog", 0, 40, "compiler", NULL),                              \
@@ -480,8 +505,9 @@ TEST_IN_FOLDER(prints_what_the_golden_file_has)
 		PART(names_sleeps_of_its_own),	       PART(deduces_that_its_timer_woke_it),
 		PART(names_what_it_waited_for),	       PART(tells_a_timeout_apart),
 		PART(tells_senders_of_a_signal_apart), PART(says_what_is_not_recorded),
-		PART(names_who_ran_instead),	       PART(names_what_it_executed),
-		PART(names_threads_that_took_turns),   PART(names_parts_of_a_late_thread),
+		PART(says_that_events_were_lost),      PART(names_who_ran_instead),
+		PART(names_what_it_executed),	       PART(names_threads_that_took_turns),
+		PART(names_parts_of_a_late_thread),
 	};
 
 	open_kernel();

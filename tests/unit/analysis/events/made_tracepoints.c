@@ -51,17 +51,39 @@ struct made_sample made_comm(uint32_t tid, const char *comm)
 	return made;
 }
 
-struct made_sample made_comm_at(uint64_t time, uint64_t id, uint32_t tid, const char *comm)
+/* At the end of the record. */
+static void put_sample_id(struct made_sample *made, uint64_t time, uint64_t id, uint32_t tid,
+			  uint32_t cpu)
 {
-	struct made_sample made = made_comm(tid, comm);
 	const struct {
 		uint32_t pid, tid;
 		uint64_t time;
 		uint32_t cpu, reserved;
 		uint64_t id;
-	} sample_id = { 1, tid, time, 0, 0, id };
+	} sample_id = { 1, tid, time, cpu, 0, id };
 
-	memcpy((uint8_t *)&made + sizeof(made) - sizeof(sample_id), &sample_id, sizeof(sample_id));
+	memcpy((uint8_t *)made + sizeof(*made) - sizeof(sample_id), &sample_id, sizeof(sample_id));
+}
+
+struct made_sample made_comm_at(uint64_t time, uint64_t id, uint32_t tid, const char *comm)
+{
+	struct made_sample made = made_comm(tid, comm);
+
+	put_sample_id(&made, time, id, tid, 0);
+	return made;
+}
+
+struct made_sample made_lost(uint64_t time, uint64_t id, uint32_t cpu, uint64_t lost)
+{
+	const struct {
+		struct perf_event_header header;
+		uint64_t id, lost;
+	} record = { { PERF_RECORD_LOST, 0, sizeof(struct made_sample) }, id, lost };
+	struct made_sample made;
+
+	memset(&made, 'x', sizeof(made));
+	memcpy(&made, &record, sizeof(record));
+	put_sample_id(&made, time, id, 1, cpu);
 	return made;
 }
 
@@ -85,7 +107,8 @@ void made_tracepoints(const struct folder *folder, const struct made_format *for
 				  .sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP |
 						 PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
 						 PERF_SAMPLE_CPU | PERF_SAMPLE_RAW,
-				  .sample_id_all = 1 },
+				  .sample_id_all = 1,
+				  .write_backward = 1 },
 			.name = formats[i].name,
 			.ids = &formats[i].id,
 			.nr_ids = 1,

@@ -46,6 +46,10 @@ struct made_sample made_comm(uint32_t tid, const char *comm);
 /* With the sample id of an event. */
 struct made_sample made_comm_at(uint64_t time, uint64_t id, uint32_t tid, const char *comm);
 
+/* PERF_RECORD_LOST: behind the event with which the kernel has written it, as in rings that are
+ * written backward. */
+struct made_sample made_lost(uint64_t time, uint64_t id, uint32_t cpu, uint64_t lost);
+
 /* Writes a folder perf.data. */
 void made_tracepoints(const struct folder *folder, const struct made_format *formats,
 		      size_t nr_formats, const struct made_sample *samples, size_t nr);

@@ -86,6 +86,35 @@ TEST_IN_FOLDER(orders_by_time)
 	perfdata_unmap(&file);
 }
 
+/* Of each CPU; not the recording's begin. */
+TEST_IN_FOLDER(finds_gaps)
+{
+	const struct made_sample samples[] = {
+		raise(20, 1, 0),	raise(70, 1, 0),	raise(10, 0, 0),
+		raise(30, 0, 0),	made_lost(30, 7, 0, 4), raise(40, 0, 0),
+		raise(60, 0, 0),	made_lost(60, 7, 0, 1), raise(15, 2, 0),
+		made_lost(15, 7, 2, 1),
+	};
+	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
+	const struct sample_window window = { .begin = 50, .end = UINT64_MAX };
+	const struct tracepoint_gap *gaps;
+	struct perfdata_file file;
+	char *why = NULL;
+	size_t nr;
+
+	write_file(*state, samples, ARRAY_SIZE(samples), &file);
+	assert_int_equal(tracepoints_new(&tracepoints, &file, &window, &why), 0);
+	gaps = tracepoints_gaps(tracepoints, &nr);
+	assert_int_equal(nr, 2);
+	assert_int_equal(gaps[0].cpu, 0);
+	assert_int_equal(gaps[0].begin, 10);
+	assert_int_equal(gaps[0].end, 30);
+	assert_int_equal(gaps[1].begin, 40);
+	assert_int_equal(gaps[1].end, 60);
+	assert_string_equal(gaps[1].kind->name, "irq:softirq_entry");
+	perfdata_unmap(&file);
+}
+
 static void next(struct tracepoints *tracepoints, struct tracepoint_event *event, const char *name)
 {
 	assert_true(tracepoints_next(tracepoints, event));

@@ -203,6 +203,41 @@ TEST_IN_FOLDER(reads_events)
 	assert_false(spans->has_functions);
 }
 
+static void check_spans_at_gap(uint64_t begin, const char *code, const char *tasks,
+			       const char *gaps)
+{
+	_cleanup_(spans_freep) struct spans *spans = NULL;
+	const struct made_sample samples[] = {
+		switched(10, 7, "a b", "c", 9),
+		made_sample(TIMER_ENTRY, 20, 9, &(uint64_t){ 236 }, 8),
+		switched(60, 8, "d", "e", 7),
+		made_lost(60, SWITCH, 0, 5),
+		event(TIMER_ENTRY, 70, 236),
+	};
+
+	assert_int_equal(spans_new(&spans), 0);
+	assert_int_equal(read_events(spans, samples, ARRAY_SIZE(samples), begin), 0);
+	check_lane(spans, LANE_CODE, code);
+	check_lane(spans, LANE_TASKS, tasks);
+	check_lane(spans, LANE_GAPS, gaps);
+}
+
+/* What ran, and what ended, in a gap is not known. */
+TEST_IN_FOLDER(ends_spans_at_a_gap)
+{
+	check_spans_at_gap(0, "0 interrupt local_timer 20-20\n0 interrupt local_timer 70-90 cut\n",
+			   "0 thread a b 7 10-10\n0 thread c 9 10-20\n0 thread d 8 60-60\n"
+			   "0 thread e 7 60-90 cut\n",
+			   "0 lost [lost] 20-60\n");
+}
+
+TEST_IN_FOLDER(begins_a_window_in_a_gap)
+{
+	check_spans_at_gap(40, "0 interrupt local_timer 20-40\n0 interrupt local_timer 70-90 cut\n",
+			   "0 thread c 9 10-40\n0 thread d 8 60-60\n0 thread e 7 60-90 cut\n",
+			   "0 lost [lost] 40-60\n");
+}
+
 /* The switch to it was lost. */
 TEST_IN_FOLDER(names_tasks_by_the_spike)
 {

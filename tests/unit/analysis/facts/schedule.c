@@ -93,6 +93,7 @@ static void read_all(struct schedule *schedule, struct names *names,
 		folder, formats, ARRAY_SIZE(formats), samples, nr, "ffffffff81000000 T f\n");
 	struct tracepoint_event event;
 
+	assert_int_equal(schedule_add_gaps(schedule, tracepoints), 0);
 	while (tracepoints_next(tracepoints, &event))
 		assert_int_equal(schedule_add_event(schedule, names, &event), 0);
 	assert_int_equal(schedule_add_comms(schedule, names, tracepoints_file(tracepoints)), 0);
@@ -102,7 +103,7 @@ static const struct thread_known nothing = { .cpu = -1 };
 
 /* As `running 0 100-120`, each followed by a blank. */
 static void check_stays(const struct made_sample *samples, size_t nr,
-			const struct thread_known *known, const char *expected)
+			const struct thread_known *known, const char *expected, uint64_t lost_ns)
 {
 	static const char *const states[] = { "unknown", "running", "runnable", "asleep" };
 	struct schedule schedule = { 0 };
@@ -120,6 +121,7 @@ static void check_stays(const struct made_sample *samples, size_t nr,
 			 stays.list[i].cpu, (int)stays.list[i].begin, (int)stays.list[i].end);
 	for (size_t i = 0; i < THREAD_STATES; i++)
 		sum += stays.sums[i];
+	assert_int_equal(stays.lost_ns, lost_ns);
 	assert_string_equal(text, expected);
 	assert_int_equal(sum, 100);
 	thread_stays_release(&stays);
@@ -127,11 +129,12 @@ static void check_stays(const struct made_sample *samples, size_t nr,
 	names_free(names);
 }
 
-#define CHECK(known, expected, ...)                                                                \
+#define CHECK_LOST(known, expected, lost_ns, ...)                                                  \
 	check_stays((const struct made_sample[]){ __VA_ARGS__ },                                   \
 		    sizeof((const struct made_sample[]){ __VA_ARGS__ }) /                          \
 			    sizeof(struct made_sample),                                            \
-		    known, expected)
+		    known, expected, lost_ns)
+#define CHECK(known, expected, ...) CHECK_LOST(known, expected, 0, __VA_ARGS__)
 
 TEST_IN_FOLDER(follows_a_thread_that_waits_for_a_lock)
 {
@@ -317,6 +320,105 @@ TEST_IN_FOLDER(does_not_take_a_thread_that_is_woken_twice_for_one_that_waits)
 	CHECK(&nothing, "asleep 0 100-110 unknown 0 110-170 runnable 0 170-175 running 0 175-200 ",
 	      switched(90, 0, 1, 1, 0), woken(110, 0, 0, 7, 0), woken(170, 0, 0, 7, 0),
 	      switched(175, 0, 0, 0, 7));
+}
+
+/* It may have run, and slept again. */
+TEST_IN_FOLDER(does_not_guess_what_a_thread_did_in_a_gap)
+{
+	CHECK_LOST(&nothing,
+		   "running 0 100-110 asleep 0 110-120 unknown -1 120-150 asleep 0 150-170 "
+		   "runnable 0 170-175 running 0 175-200 ",
+		   30, switched(90, 0, 1, 0, 7), switched(110, 0, 7, 1, 0),
+		   switched(120, 0, 0, 0, 3), switched(150, 0, 3, 0, 4),
+		   made_lost(150, SWITCH, 0, 9), switched(172, 0, 4, 1, 0),
+		   switched(175, 0, 0, 0, 7), woken(170, 1, 9, 7, 0));
+}
+
+TEST_IN_FOLDER(knows_that_a_thread_ran_since_a_gap)
+{
+	CHECK_LOST(&nothing,
+		   "running 0 100-110 unknown -1 110-150 running 0 150-170 asleep 0 170-200 ", 40,
+		   switched(90, 0, 1, 0, 7), other(110, 0), other(150, 0),
+		   made_lost(150, OTHER, 0, 9), switched(170, 0, 7, 1, 0));
+}
+
+TEST_IN_FOLDER(does_not_guess_how_a_thread_waited_behind_a_gap)
+{
+	CHECK_LOST(&nothing, "running 0 100-110 unknown -1 110-170 running 0 170-200 ", 60,
+		   switched(90, 0, 1, 0, 7), switched(110, 0, 7, 0, 8), switched(150, 0, 8, 0, 9),
+		   made_lost(150, SWITCH, 0, 9), switched(170, 0, 9, 0, 7));
+}
+
+/* What it waits for, another CPU shows. */
+TEST_IN_FOLDER(takes_a_wakeup_in_a_gap_for_no_more_than_that)
+{
+	CHECK_LOST(&nothing,
+		   "running 0 100-110 unknown -1 110-150 runnable 0 150-170 running 0 170-200 ", 40,
+		   switched(90, 0, 1, 0, 7), switched(110, 0, 7, 1, 8), switched(150, 0, 8, 0, 9),
+		   made_lost(150, SWITCH, 0, 9), switched(170, 0, 9, 0, 7), woken(130, 1, 9, 7, 0));
+}
+
+/* A gap of a CPU where it is not, or of wakeups while it does not sleep. */
+TEST_IN_FOLDER(follows_a_thread_beside_gaps)
+{
+	CHECK(&nothing, "running 0 100-200 ", switched(90, 0, 1, 0, 7), switched(110, 1, 3, 1, 4),
+	      switched(150, 1, 4, 1, 5), made_lost(150, SWITCH, 1, 9), woken(105, 0, 7, 8, 1),
+	      woken(155, 0, 7, 8, 1), made_lost(155, WAKING, 0, 2));
+}
+
+/* Its wakeup may be among them: then how long it slept is unknown. */
+TEST_IN_FOLDER(does_not_guess_when_it_was_woken_in_a_gap)
+{
+	CHECK_LOST(&nothing,
+		   "running 0 100-110 asleep 0 110-120 unknown -1 120-190 running 0 190-200 ", 70,
+		   switched(90, 0, 1, 0, 7), switched(110, 0, 7, 1, 8), switched(190, 0, 8, 1, 7),
+		   woken(120, 1, 9, 8, 0), woken(160, 1, 9, 3, 0), made_lost(160, WAKING, 1, 2));
+}
+
+TEST_IN_FOLDER(knows_that_it_slept_on_if_it_is_woken_later)
+{
+	CHECK(&nothing,
+	      "running 0 100-110 asleep 0 110-120 asleep 0 120-185 runnable 0 185-190 "
+	      "running 0 190-200 ",
+	      switched(90, 0, 1, 0, 7), switched(110, 0, 7, 1, 8), switched(190, 0, 8, 1, 7),
+	      woken(120, 1, 9, 8, 0), woken(160, 1, 9, 3, 0), made_lost(160, WAKING, 1, 2),
+	      woken(185, 1, 9, 7, 0));
+}
+
+TEST_IN_FOLDER(knows_after_a_gap_that_a_reporter_runs)
+{
+	const struct thread_known runs = { .runs_on = true };
+
+	CHECK_LOST(&runs, "running 0 100-110 unknown -1 110-150 running 0 150-200 ", 40,
+		   switched(90, 0, 1, 0, 7), other(110, 0), other(150, 0),
+		   made_lost(150, OTHER, 0, 9));
+}
+
+TEST_IN_FOLDER(does_not_share_the_time_of_a_gap)
+{
+	const struct made_sample samples[] = {
+		switched(90, 0, 7, 0, 8),     switched(110, 0, 8, 0, 9),  switched(150, 0, 8, 0, 9),
+		made_lost(150, SWITCH, 0, 3), switched(190, 0, 9, 0, 10),
+	};
+	struct schedule_shares shares = { 0 };
+	struct schedule schedule = { 0 };
+	struct names *names;
+
+	assert_int_equal(names_new(&names), 0);
+	read_all(&schedule, names, samples, ARRAY_SIZE(samples));
+	assert_int_equal(schedule_share_add(&schedule, 0, 100, 200, &shares), 0);
+	schedule_shares_sort(&shares);
+	assert_int_equal(shares.nr, 3);
+	assert_int_equal(shares.list[0].tid, 9);
+	assert_int_equal(shares.list[0].time_ns, 40);
+	assert_int_equal(shares.list[1].time_ns, 10);
+	assert_int_equal(shares.list[2].time_ns, 10);
+	assert_int_equal(schedule_switches_since(&schedule, 0, 149), UINT64_MAX);
+	assert_int_equal(schedule_switches_since(&schedule, 0, 150), 150);
+	assert_int_equal(schedule_switches_since(&schedule, 0, 110), 90);
+	schedule_shares_release(&shares);
+	schedule_release(&schedule);
+	names_free(names);
 }
 
 TEST_IN_FOLDER(shares_a_cpu_among_those_that_ran)

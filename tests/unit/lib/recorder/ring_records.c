@@ -332,6 +332,7 @@ TEST_IN_FOLDER(leaves_out_what_is_torn)
 		      &(struct records_facts){ .first_ns = 400, .last_ns = 400, .samples = 2 });
 }
 
+/* The record is kept: it shows where. */
 TEST_IN_FOLDER(counts_what_was_lost)
 {
 	struct ring ring = {}, expected = {};
@@ -340,7 +341,9 @@ TEST_IN_FOLDER(counts_what_was_lost)
 	put_lost(&ring, 5, 900);
 	put_sample(&ring, 400);
 	put_lost(&ring, 37, 50);
+	put_lost(&expected, 37, 50);
 	put_sample(&expected, 400);
+	put_lost(&expected, 5, 900);
 	copy = copy_of(&ring, ring.len);
 	check_written(&copy, 1, &expected,
 		      &(struct records_facts){
