@@ -23,6 +23,7 @@ enum track_arg_type {
 	TRACK_ARG_DOUBLE,
 	TRACK_ARG_SPAN, /* time, in the form of --time */
 	TRACK_ARG_BOOL,
+	TRACK_ARG_TEXT,
 };
 
 struct track_arg {
@@ -35,6 +36,7 @@ struct track_arg {
 			uint64_t begin, end; /* ns */
 		} span;
 		bool boolean;
+		uint32_t text; /* in struct names */
 	};
 };
 

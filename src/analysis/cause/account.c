@@ -6,6 +6,7 @@
 
 #include "array.h"
 #include "cause/fingerprint.h"
+#include "code/symbolizer.h"
 
 /* The trace has no times. */
 #define WINDOW_INSNS 20000
@@ -103,6 +104,7 @@ void account_release(struct account *account)
 	free(account->senders);
 	late_thread_free(account->thread);
 	spans_free(account->spans);
+	symbolizer_free(account->symbolizer);
 	*account = (struct account){ 0 };
 }
 

@@ -63,8 +63,9 @@ struct account {
 	const char *error_help;
 	/* Of Intel PT with times: executed after the spike, and for how long */
 	uint64_t after_insns, after_ns;
-	struct senders *senders;    /* NULL: no events recorded */
-	struct late_thread *thread; /* NULL: as in facts */
+	struct senders *senders;       /* NULL: no events recorded */
+	struct late_thread *thread;    /* NULL: as in facts */
+	struct symbolizer *symbolizer; /* of names_source(); NULL: there is none */
 	struct spans *spans;
 	struct findings findings;
 	struct facts blamed; /* facts of the part of the latency that the cause explains */
@@ -78,6 +79,7 @@ struct account_want {
 	uint64_t window_ns; /* before the spike; 0: default */
 	uint64_t after_ns;  /* after the spike */
 	const char *symfs;  /* see struct decode_opts */
+	bool lines;	    /* of stacks, in programs */
 };
 
 /* Reads a capture. Returns 0, or a negative errno with *why: -EINTR if it was stopped. `folder` is
@@ -92,6 +94,12 @@ void account_release(struct account *account);
 static inline const char *account_name(const struct account *account, uint32_t name)
 {
 	return names_get(account->spans->names, name);
+}
+
+/* The line where a function begins, such as `request.c:42`; "" if it is unknown. */
+static inline const char *account_source(const struct account *account, uint32_t name)
+{
+	return names_get(account->spans->names, names_source(account->spans->names, name));
 }
 
 /* Finds the callers of a path's outermost function from before the trace: they are on the stack at

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cause/account.h"
 
+#include "code/symbolizer.h"
 #include "facts/spans.h"
 #include "facts/user_code.h"
 
@@ -28,7 +29,7 @@ static int account_load_events(struct account *account, const struct analysis_ho
 {
 	const struct facts *facts = &account->facts;
 	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
-	_cleanup_(user_code_release) struct user_code user = {};
+	_cleanup_(user_code_release) struct user_code user = { .symbolizer = account->symbolizer };
 	_cleanup_(schedule_release) struct schedule schedule = { 0 };
 	/* Of all CPUs, because others may have sent requests. */
 	const struct sample_window window = { .end = facts->spike.time_ns };
@@ -65,7 +66,7 @@ static int account_load_senders(struct account *account, const char *data, const
 {
 	const struct facts *facts = &account->facts;
 	_cleanup_(tracepoints_freep) struct tracepoints *tracepoints = NULL;
-	_cleanup_(user_code_release) struct user_code user = {};
+	_cleanup_(user_code_release) struct user_code user = { .symbolizer = account->symbolizer };
 	_cleanup_(schedule_release) struct schedule schedule = { 0 };
 	/* Work queued before the window may run in it. */
 	const struct sample_window window = { .end = facts->spike.time_ns };
@@ -99,6 +100,7 @@ static int account_load_trace(struct account *account, const struct analysis_hoo
 		.folder = account->capture,
 		.data = data,
 		.symfs = want->symfs,
+		.symbolizer = account->symbolizer,
 		.facts = facts,
 		.doing = "decoding",
 		.cpu = facts->spike.cpu,
@@ -140,6 +142,7 @@ static int account_load_spans(struct account *account, const struct analysis_hoo
 
 	if (err)
 		return capture_failure(hooks, account->capture, err, why);
+	names_set_lines(account->spans->names, symbolizer_find_line, account->symbolizer);
 	if (!facts_have_trace(facts))
 		return 0;
 	if (facts_is_pt(facts))
@@ -147,15 +150,17 @@ static int account_load_spans(struct account *account, const struct analysis_hoo
 	return account_load_events(account, hooks, data, begin, want->symfs, why);
 }
 
-static int name_user_frames(struct facts *facts, const struct capture_file *capture,
-			    const char *folder, const char *symfs)
+static int name_user_frames(struct account *account, const struct capture_file *capture,
+			    const struct account_want *want)
 {
 	_cleanup_free_ char *buildid_dir = NULL;
-	int err = capture_trace_buildid_dir(folder, &buildid_dir);
-	const struct files_places places = { .buildid_dir = buildid_dir, .symfs = symfs };
+	int err = capture_trace_buildid_dir(account->capture, &buildid_dir);
+	const struct files_places places = { .buildid_dir = buildid_dir, .symfs = want->symfs };
 
+	err = err ?: symbolizer_new(&account->symbolizer, &places);
 	if (!err)
-		capture_name_frames(facts, capture->capture->spike, &places);
+		capture_name_frames(&account->facts, capture->capture->spike, &places,
+				    account->symbolizer, want->lines);
 	return err;
 }
 
@@ -174,7 +179,7 @@ int account_load(struct account *account, const struct analysis_hooks *hooks, co
 		account->facts = capture.facts;
 		account->window_ns = want->window_ns ?: findings_window(&account->facts);
 		capture_statistics(&account->statistics, &capture);
-		err = name_user_frames(&account->facts, &capture, folder, want->symfs);
+		err = name_user_frames(account, &capture, want);
 		if (err)
 			err = capture_failure(hooks, folder, err, why);
 	}

@@ -280,14 +280,16 @@ int verdict_load_capture(struct verdict *verdict, const struct analysis_hooks *h
 			 const char *folder, char **why)
 {
 	_cleanup_(account_release) struct account account = { 0 };
-	int err = verdict_read_kept(verdict, folder);
+	const struct account_want want = { .symfs = hooks->symfs };
+	int err = hooks->symfs ? -ENOENT : verdict_read_kept(verdict, folder);
 
 	if (err != -ENOENT)
 		return err;
-	err = account_load(&account, hooks, folder, &(struct account_want){ 0 }, why);
+	err = account_load(&account, hooks, folder, &want, why);
 	if (err)
 		return err;
-	verdict_keep_in_cache(&account);
+	if (!hooks->symfs)
+		verdict_keep_in_cache(&account);
 	return verdict_of_account(verdict, &account);
 }
 

@@ -32,7 +32,7 @@ struct code {
 	const struct sideband *sideband;
 	struct symbol_table symbols;
 	struct files_places places;
-	struct symbolizer *symbolizer;
+	struct symbolizer *symbolizer, *own_symbolizer;
 	struct pt_image_section_cache *cache;
 	struct kcore kcore;
 	struct patches *patches;
@@ -130,14 +130,20 @@ static const struct symbol *find_file_symbol(struct code *code, const struct cod
 	uint64_t base = section->start - section->offset;
 	const struct symbols_entry *entry = symbols_find(&section->file->symbols, ip - base);
 	_cleanup_free_ char *plain = NULL;
+	const struct symbol *symbol;
 	const char *name;
 
 	if (!entry)
 		return unnamed_file_symbol(code, section->file);
 	name = symbols_name(&section->file->symbols, entry);
 	plain = demangle(name);
-	return symbol_table_keep(&code->symbols, plain ?: name, entry->start + base,
-				 entry->end + base, false);
+	symbol = symbol_table_keep(&code->symbols, plain ?: name, entry->start + base,
+				   entry->end + base, false);
+	if (symbol && symbol->file == SYMBOL_NO_FILE && !has_suffix(name, "@plt")) {
+		((struct symbol *)symbol)->file = section->file->number;
+		((struct symbol *)symbol)->offset = entry->start;
+	}
+	return symbol;
 }
 
 const struct symbol *code_symbol_at(struct code *code, const struct code_section *section,
@@ -226,6 +232,7 @@ static int find_traced_file(struct code *code, const struct sideband_map *map,
 	if (!file)
 		return err;
 	file->fd = -1;
+	file->number = SYMBOLIZER_NO_FILE;
 	file->name = strdup(map->name);
 	if (file->name) {
 		file->wanted = (struct files_wanted){ file->name, key.wanted.id };
@@ -446,6 +453,7 @@ int code_new(struct code **ret, const struct code_opts *opts, char **why)
 		return -ENOMEM;
 	pthread_mutex_init(&code->lock, NULL);
 	code->sideband = opts->sideband;
+	code->symbolizer = opts->symbolizer;
 	code->kernel.fd = code->kcore.fd = -1;
 	err = names_new(&code->symbols.texts);
 	err = err ?: open_kernel_code(code, opts->data);
@@ -459,7 +467,10 @@ int code_new(struct code **ret, const struct code_opts *opts, char **why)
 		    (opts->symfs && !code->places.symfs))
 			err = -ENOMEM;
 	}
-	err = err ?: symbolizer_new(&code->symbolizer, &code->places);
+	if (!err && !code->symbolizer) {
+		err = symbolizer_new(&code->own_symbolizer, &code->places);
+		code->symbolizer = code->own_symbolizer;
+	}
 	err = err ?: code_cache_new(&code->cache);
 	if (!err) {
 		*ret = code;
@@ -493,7 +504,7 @@ void code_free(struct code *code)
 	symbol_table_release(&code->symbols);
 	free(code->sections);
 	patches_free(code->patches);
-	symbolizer_free(code->symbolizer);
+	symbolizer_free(code->own_symbolizer);
 	kcore_close(&code->kcore);
 	free((char *)code->places.buildid_dir);
 	free((char *)code->places.symfs);

@@ -17,11 +17,14 @@ struct code_view;
 struct pt_block;
 struct pt_image;
 struct sideband;
+struct symbolizer;
 
 struct code_opts {
-	const char *data;		 /* the file perf.data, or its folder with kcore_dir */
-	const char *buildid_dir;	 /* searched first, by build ID; NULL: none */
-	const char *symfs;		 /* root of files searched by name; NULL: / */
+	const char *data;	 /* the file perf.data, or its folder with kcore_dir */
+	const char *buildid_dir; /* searched first, by build ID; NULL: none */
+	const char *symfs;	 /* root of files searched by name; NULL: / */
+	struct symbolizer
+		*symbolizer; /* of the same folders; must stay valid. NULL: one of its own */
 	const struct sideband *sideband; /* must stay valid */
 };
 

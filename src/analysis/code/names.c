@@ -9,6 +9,10 @@
 
 struct name {
 	uint32_t number, length;
+	uint32_t file; /* of its origin */
+	uint64_t offset;
+	bool has_origin, is_ambiguous, was_found;
+	uint32_t source;
 	char text[];
 };
 
@@ -17,6 +21,8 @@ struct names {
 	uint32_t nr;
 	void *tree; /* of the entries, by text */
 	int err;
+	names_find_line *find_line;
+	void *context;
 };
 
 void names_free(struct names *names)
@@ -58,6 +64,7 @@ static struct name *new_interned_name(const char *s)
 	name = malloc(sizeof(*name) + length + 1);
 	if (!name)
 		return NULL;
+	*name = (struct name){};
 	memcpy(name->text, s, length);
 	name->text[length] = '\0';
 	utf8_repair_text(name->text);
@@ -88,6 +95,36 @@ uint32_t names_add(struct names *names, const char *s)
 	name->number = names->nr;
 	names->entries[names->nr++] = TAKE_PTR(name);
 	return names->nr - 1;
+}
+
+void names_set_origin(struct names *names, uint32_t name, uint32_t file, uint64_t offset)
+{
+	struct name *entry = names->entries[name];
+
+	if (entry->has_origin && (entry->file != file || entry->offset != offset))
+		entry->is_ambiguous = true;
+	entry->has_origin = true;
+	entry->file = file;
+	entry->offset = offset;
+}
+
+void names_set_lines(struct names *names, names_find_line *find, void *context)
+{
+	names->find_line = find;
+	names->context = context;
+}
+
+uint32_t names_source(struct names *names, uint32_t name)
+{
+	struct name *entry = names->entries[name];
+	char text[64];
+
+	if (!names->find_line || !entry->has_origin || entry->is_ambiguous || entry->was_found)
+		return entry->source;
+	entry->was_found = true;
+	if (names->find_line(names->context, entry->file, entry->offset, text, sizeof(text)))
+		entry->source = names_add(names, text);
+	return entry->source;
 }
 
 const char *names_get(const struct names *names, uint32_t name)
@@ -129,6 +166,8 @@ void code_number_names(struct symbol *symbol, struct names *names)
 		text = stubs[i][1];
 	}
 	symbol->name = symbol->base = names_add(names, text);
+	if (symbol->name && symbol->file != SYMBOL_NO_FILE)
+		names_set_origin(names, symbol->name, symbol->file, symbol->offset);
 	if (!cold || cold == symbol->text)
 		return;
 	base = strndup(symbol->text, (size_t)(cold - symbol->text));
@@ -154,7 +193,9 @@ static int compare_symbols(const void *a, const void *b)
 const struct symbol *symbol_table_keep(struct symbol_table *table, const char *name, uint64_t start,
 				       uint64_t end, bool kernel)
 {
-	struct symbol symbol = { .start = start, .end = end, .kernel = kernel };
+	struct symbol symbol = {
+		.start = start, .end = end, .kernel = kernel, .file = SYMBOL_NO_FILE
+	};
 	struct symbol *kept, *const *found;
 
 	symbol.text = names_get(table->texts, names_add(table->texts, name));

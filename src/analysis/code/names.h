@@ -23,6 +23,20 @@ uint32_t names_add(struct names *names, const char *s);
 const char *names_get(const struct names *names, uint32_t name);
 size_t names_length(const struct names *names, uint32_t name);
 
+/* Where the function of a name begins: an offset in a file of the symbolizer. A name that several
+ * functions have has none. */
+void names_set_origin(struct names *names, uint32_t name, uint32_t file, uint64_t offset);
+
+/* Writes the line of an origin, such as `request.c:42`. Returns false if it is unknown. */
+typedef bool names_find_line(void *context, uint32_t file, uint64_t offset, char *text,
+			     size_t size);
+
+/* Without it, no name has a source. NULL: no longer. */
+void names_set_lines(struct names *names, names_find_line *find, void *context);
+
+/* The number of the name's line, found when it is first asked for; 0: unknown. */
+uint32_t names_source(struct names *names, uint32_t name);
+
 /* One more than the largest number. */
 uint32_t names_count(const struct names *names);
 
@@ -37,7 +51,12 @@ struct symbol {
 	bool stubs; /* many, where interrupts of devices begin; with the name of what they jump to
 		     */
 	const char *text; /* NULL: only the number exists */
+	/* Where it begins: see names_set_origin(). */
+	uint32_t file;
+	uint64_t offset;
 };
+
+#define SYMBOL_NO_FILE UINT32_MAX
 
 enum irq_change {
 	IRQ_SAME,

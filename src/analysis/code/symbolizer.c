@@ -10,6 +10,7 @@
  */
 #include "code/symbolizer.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -21,6 +22,7 @@
 #include "code/elf_file.h"
 #include "io.h"
 #include "task.h"
+#include "text.h"
 
 /* A request takes milliseconds. A server of debug information takes longer. */
 #define TIME_MAX_S 20
@@ -160,12 +162,25 @@ struct server {
 	uint32_t nr;
 };
 
+/* A file that is opened again keeps its number. Returns server->nr for another one. */
+static uint32_t server_find_file(const struct server *server, const struct files_wanted *wanted)
+{
+	uint32_t i = 0;
+
+	while (i < server->nr &&
+	       (strcmp(server->names[i], wanted->name) ||
+		memcmp(&server->files[i]->wanted.id, &wanted->id, sizeof(wanted->id))))
+		i++;
+	return i;
+}
+
 static int serve_symbols(struct server *server, const struct request *request, char *name, int fd)
 {
 	const struct files_wanted wanted = { .name = name, .id = request->id };
 	struct elf_file *file = calloc(1, sizeof(*file));
 	struct symbols symbols = {};
 	struct reply reply = { .number = SYMBOLIZER_NO_FILE };
+	uint32_t known = server_find_file(server, &wanted);
 	int err;
 
 	reply.err = file ? elf_file_open(file, server->places, &wanted, fd) : -ENOMEM;
@@ -175,11 +190,13 @@ static int serve_symbols(struct server *server, const struct request *request, c
 		reply.nr = (uint32_t)symbols.nr;
 		reply.text_size = (uint32_t)symbols.text_size;
 	}
-	if (!reply.err && file->module && server->nr < FILES_MAX) {
+	if (!reply.err && file->module && known == server->nr && server->nr < FILES_MAX) {
 		reply.number = server->nr;
 		server->names[server->nr] = name;
 		server->files[server->nr++] = file;
 	} else {
+		if (known < server->nr)
+			reply.number = known;
 		if (file)
 			elf_file_close(file);
 		free(file);
@@ -531,4 +548,28 @@ int symbolizer_find_places(struct symbolizer *symbolizer, uint32_t number, const
 	}
 	pthread_mutex_unlock(&symbolizer->lock);
 	return err == -ENOMEM ? err : 0;
+}
+
+void source_place_format(const struct source_places *places, size_t i, char *text, size_t size)
+{
+	const char *source = places->text + places->list[i].source;
+
+	if (*source && places->list[i].line)
+		snprintf(text, size, "%s:%" PRIu32, source, places->list[i].line);
+	else
+		text_copy_printable(text, size, source);
+	text_make_printable(text);
+}
+
+bool symbolizer_find_line(void *symbolizer, uint32_t number, uint64_t offset, char *text,
+			  size_t size)
+{
+	_cleanup_(source_places_release) struct source_places places = {};
+
+	*text = '\0';
+	if (symbolizer_find_places(symbolizer, number, &offset, 1, &places) || !places.nr)
+		return false;
+	/* Of the function itself, not of what is inlined at its begin. */
+	source_place_format(&places, places.nr - 1, text, size);
+	return *text;
 }

@@ -50,4 +50,11 @@ void source_places_release(struct source_places *places);
 int symbolizer_find_places(struct symbolizer *symbolizer, uint32_t number, const uint64_t *offsets,
 			   size_t nr, struct source_places *places) _must_check_;
 
+/* Writes a place such as `request.c:42`; "" if it is unknown. */
+void source_place_format(const struct source_places *places, size_t i, char *text, size_t size);
+
+/* A names_find_line, whose context is a symbolizer. */
+bool symbolizer_find_line(void *symbolizer, uint32_t number, uint64_t offset, char *text,
+			  size_t size);
+
 #endif

@@ -228,12 +228,13 @@ struct user_file {
 	struct symbolizer *symbolizer;
 	struct build_id id;
 	struct symbols symbols;
+	uint32_t number; /* of the symbolizer */
+	bool lines;	 /* are wanted */
 };
 
 static void user_file_release(struct user_file *file)
 {
 	symbols_release(&file->symbols);
-	symbolizer_free(file->symbolizer);
 }
 
 static struct build_id build_id_of_frame(const struct perf_poke_frame *frame)
@@ -251,17 +252,17 @@ static void read_file_symbols(struct user_file *file, const struct perf_poke_fra
 					     .id = build_id_of_frame(frame) };
 	_cleanup_close_ int fd = -1;
 	_cleanup_free_ char *path = NULL;
-	uint32_t number;
 
 	symbols_release(&file->symbols);
 	file->symbols = (struct symbols){ 0 };
 	file->id = wanted.id;
+	file->number = SYMBOLIZER_NO_FILE;
 	fd = files_open_wanted(file->places, &wanted, &path);
-	if (fd >= 0 && symbolizer_open_file(file->symbolizer, &wanted, fd, &file->symbols, &number))
+	if (fd >= 0 &&
+	    symbolizer_open_file(file->symbolizer, &wanted, fd, &file->symbols, &file->number))
 		file->symbols = (struct symbols){ 0 };
 }
 
-/* is_return: the address is behind a call, which may be the function's last instruction. */
 static void name_user_frame(struct user_file *file, const struct perf_poke_frame *frame,
 			    bool is_return, struct spike_frame *to)
 {
@@ -271,8 +272,6 @@ static void name_user_frame(struct user_file *file, const struct perf_poke_frame
 	char hex[FILES_HEX_SIZE];
 	const char *name;
 
-	if (!id.size || frame->offset < is_return)
-		return;
 	if (memcmp(&id, &file->id, sizeof(id)))
 		read_file_symbols(file, frame);
 	entry = symbols_find(&file->symbols, frame->offset - is_return);
@@ -289,23 +288,53 @@ static void name_user_frame(struct user_file *file, const struct perf_poke_frame
 		snprintf(to->module, sizeof(to->module), "build ID %.12s", hex);
 }
 
+/* The line of a frame, and the functions that are inlined there. */
+static void find_frame_lines(const struct user_file *file, struct spike_stack *stack, size_t frame,
+			     uint64_t offset)
+{
+	_cleanup_(source_places_release) struct source_places places = {};
+	struct spike_frame *to = &stack->frames[frame];
+
+	if (symbolizer_find_places(file->symbolizer, file->number, &offset, 1, &places))
+		return;
+	for (size_t i = 0; i + 1 < places.nr && stack->nr_inlined < STACK_INLINED_MAX; i++) {
+		struct inlined_frame *inlined = &stack->inlined[stack->nr_inlined++];
+		const char *name = places.text + places.list[i].function;
+		_cleanup_free_ char *plain = demangle(name);
+
+		inlined->frame = frame;
+		text_copy_printable(inlined->name, sizeof(inlined->name), plain ?: name);
+		source_place_format(&places, i, inlined->source, sizeof(inlined->source));
+	}
+	if (places.nr)
+		source_place_format(&places, places.nr - 1, to->source, sizeof(to->source));
+}
+
 static void name_user_stack(struct user_file *file, struct spike_stack *stack,
 			    const struct perf_poke_frame *const *frames)
 {
 	for (size_t i = 0; i < stack->nr; i++) {
-		if (frames[i]->user)
-			name_user_frame(file, frames[i], i && frames[i - 1]->user,
-					&stack->frames[i]);
+		/* Behind a call, which may be the function's last instruction. */
+		bool is_return = i && frames[i]->user && frames[i - 1]->user;
+
+		if (!frames[i]->user || !frames[i]->build_id_size || frames[i]->offset < is_return)
+			continue;
+		name_user_frame(file, frames[i], is_return, &stack->frames[i]);
+		if (file->lines)
+			find_frame_lines(file, stack, i, frames[i]->offset - is_return);
 	}
 }
 
 void capture_name_frames(struct facts *facts, const struct perf_poke_spike *spike,
-			 const struct files_places *places)
+			 const struct files_places *places, struct symbolizer *symbolizer,
+			 bool lines)
 {
-	_cleanup_(user_file_release) struct user_file file = { .places = places };
+	_cleanup_(user_file_release) struct user_file file = {
+		.places = places,
+		.symbolizer = symbolizer,
+		.lines = lines,
+	};
 
-	if (symbolizer_new(&file.symbolizer, places))
-		return;
 	name_user_stack(&file, &facts->stack, spike->stack);
 	name_user_stack(&file, &facts->holder, spike->holder);
 }

@@ -41,6 +41,7 @@ struct analysis_hooks {
 	atomic_bool *is_truncated;	   /* set when zeros are read beyond the end of a file */
 	const char *no_memory;		   /* the message for -ENOMEM */
 	uint64_t max_size;		   /* that archives may have when unpacked; 0: default */
+	const char *symfs;		   /* of verdicts: see struct account_want */
 };
 
 void hooks_show_message(const struct analysis_hooks *hooks, enum perf_poke_log_level level,
@@ -135,10 +136,12 @@ int capture_trace_events(struct tracepoints **tracepoints, struct user_code *use
 			 const char *folder, const char *data, const char *symfs,
 			 const struct sample_window *window, char **why) _must_check_;
 
-/* Names the functions of programs in the stacks of a spike, of capture_file_open(). Frames of files
- * that are not found, or have no build ID, keep their names. */
+/* Names the functions of programs in the stacks of a spike, of capture_file_open(), and finds their
+ * lines if `lines` is set. Frames of files that are not found, or have no build ID, keep their
+ * names. */
 void capture_name_frames(struct facts *facts, const struct perf_poke_spike *spike,
-			 const struct files_places *places);
+			 const struct files_places *places, struct symbolizer *symbolizer,
+			 bool lines);
 
 /* Captures that are changed while they are read. */
 #define UNCHANGED_FILES 5
@@ -167,7 +170,8 @@ struct decoding {
 	const struct analysis_hooks *hooks;
 	const char *folder; /* of the capture */
 	const char *data;   /* its perf.data */
-	const char *symfs;  /* see struct decode_opts */
+	const char *symfs;  /* see struct decode_opts, also for the next */
+	struct symbolizer *symbolizer;
 	const struct facts *facts;
 	const char *doing; /* for hooks->progress */
 	int cpu;	   /* negative: all */

@@ -171,6 +171,7 @@ static int open_decoder(const struct decoding *decoding, struct decode **decode,
 	struct decode_opts opts = {
 		.data = decoding->data,
 		.symfs = decoding->symfs,
+		.symbolizer = decoding->symbolizer,
 		.cpu = decoding->cpu,
 		.begin = decoding->begin,
 		.end = decoding_end_time(decoding),

@@ -70,7 +70,16 @@ struct spike_frame {
 	char name[96];
 	char module[48]; /* of the function: empty: vmlinux; for user space its file */
 	bool user;
-	bool function; /* of the kernel */
+	bool function;	 /* of the kernel */
+	char source[48]; /* the line, such as `request.c:42`; empty: unknown */
+};
+
+#define STACK_INLINED_MAX 32
+
+/* A function that is inlined in a frame. Only shown: a compiler's choice is no part of a cause. */
+struct inlined_frame {
+	char name[96], source[48];
+	size_t frame; /* its index */
 };
 
 /* Interrupts before the one that took the stack, as the code there shows it. */
@@ -84,6 +93,8 @@ enum irqs_before {
 struct spike_stack {
 	struct spike_frame frames[STACK_FRAMES_MAX];
 	size_t nr;
+	struct inlined_frame inlined[STACK_INLINED_MAX]; /* innermost first */
+	size_t nr_inlined;
 	int tid; /* owner of the stack */
 	enum irqs_before irqs;
 	bool interrupted; /* for a late thread: interrupted by the timer; otherwise switched out

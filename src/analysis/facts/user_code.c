@@ -19,6 +19,7 @@ static void user_code_open(struct user_code *user)
 		.data = user->data,
 		.buildid_dir = user->buildid_dir,
 		.symfs = user->symfs,
+		.symbolizer = user->symbolizer,
 	};
 	_cleanup_free_ char *why = NULL;
 
@@ -49,6 +50,7 @@ uint32_t user_code_name(void *context, struct names *names, const struct tracepo
 	const struct sideband_maps *maps;
 	const struct symbol *symbol;
 	struct code_region region;
+	uint32_t name;
 
 	if (!user->tried)
 		user_code_open(user);
@@ -56,5 +58,8 @@ uint32_t user_code_name(void *context, struct names *names, const struct tracepo
 	if (!maps || code_find_region(user->code, maps, event->time, address, &region))
 		return 0;
 	symbol = code_symbol_at(user->code, region.section, address, event->time);
-	return symbol ? names_add(names, symbol->text) : 0;
+	name = symbol ? names_add(names, symbol->text) : 0;
+	if (name && symbol->file != SYMBOL_NO_FILE)
+		names_set_origin(names, name, symbol->file, symbol->offset);
+	return name;
 }

@@ -15,12 +15,13 @@ struct sideband;
 /* Processes whose mappings are kept. */
 #define USER_CODE_MAPS 64
 
-/* The caller sets the first four, for a folder perf.data with files as in struct code_opts. */
+/* The caller sets the first five, for a folder perf.data with files as in struct code_opts. */
 struct user_code {
 	const struct perfdata_file *file; /* must outlive this, like the next two */
 	const char *data, *symfs;
-	char *buildid_dir; /* allocated, or NULL */
-	bool tried;	   /* opened by the first sample that needs it */
+	char *buildid_dir;	       /* allocated, or NULL */
+	struct symbolizer *symbolizer; /* see struct code_opts */
+	bool tried;		       /* opened by the first sample that needs it */
 	struct sideband *sideband;
 	struct code *code;
 	struct user_code_maps {

@@ -54,6 +54,24 @@ static json_object *account_whole_path_json(const struct account *account, uint3
 	return list;
 }
 
+/* Innermost first. */
+static json_object *inlined_frames_json(const struct spike_stack *stack, size_t frame)
+{
+	json_object *list = json_object_new_array();
+
+	for (size_t i = 0; i < stack->nr_inlined; i++) {
+		json_object *object;
+
+		if (stack->inlined[i].frame != frame)
+			continue;
+		object = json_object_new_object();
+		json_add_name(object, "name", stack->inlined[i].name);
+		json_add_name(object, "source", stack->inlined[i].source);
+		json_object_array_add(list, object);
+	}
+	return list;
+}
+
 /* Innermost first: function names, or positions in files. */
 static json_object *spike_stack_json(const struct spike_stack *stack)
 {
@@ -66,6 +84,8 @@ static json_object *spike_stack_json(const struct spike_stack *stack)
 		json_add_name(object, "name", frame->name);
 		json_add_name(object, "module", frame->module);
 		json_add_bool(object, "user", frame->user);
+		json_add_name(object, "source", frame->source);
+		json_add(object, "inlined", inlined_frames_json(stack, i));
 		json_object_array_add(list, object);
 	}
 	return list;
@@ -192,6 +212,7 @@ static json_object *account_functions_json(const struct account *account, size_t
 
 		json_add_name(object, "name", account_name(account, function->name));
 		json_add_bool(object, "user", function->user);
+		json_add_name(object, "source", account_source(account, function->name));
 		json_add_u64(object, times ? "self_ns" : "self_instructions", function->self_ns);
 		json_add_u64(object, times ? "total_ns" : "total_instructions", function->total_ns);
 		if (times)

@@ -268,13 +268,16 @@ static void print_function_table(FILE *file, const struct account *account, size
 		times ? "     late" : "", "calls");
 	for (size_t i = 0; i < findings->nr_functions && i < top; i++) {
 		const struct function *function = &findings->functions[i];
+		const char *source;
 
 		fprintf(file, "  %-49s ", CLEAN_TO(49, account_name(account, function->name)));
 		print_part_of_whole(file, function->self_ns, whole, times);
 		print_part_of_whole(file, function->total_ns, whole, times);
 		if (times)
 			fprintf(file, "%8s ", FORMAT_TIME(function->late_ns));
-		fprintf(file, "%7" PRIu64 "\n", function->count);
+		source = account_source(account, function->name);
+		fprintf(file, "%7" PRIu64 "%s%s\n", function->count, *source ? "  " : "",
+			CLEAN_TO(47, source));
 	}
 	print_rows_left(file, findings->nr_functions, top);
 }
@@ -288,13 +291,16 @@ static void account_print_path(FILE *file, const struct account *account, uint32
 
 	for (uint32_t i = account->findings.path; i != SPAN_NONE && nr < PATH_MAX_LINES;
 	     i = code->spans[i].parent, nr++) {
+		const char *source;
 		bool plain;
 
 		span = &code->spans[i];
 		plain = span->kind == SPAN_FUNCTION;
-		fprintf(file, "  %s%s%s%s\n", nr ? "< " : "",
+		source = account_source(account, span->name);
+		fprintf(file, "  %s%s%s%s%s%s\n", nr ? "< " : "",
 			CLEAN_TO(80, account_name(account, span->name)), plain ? "" : ", ",
-			plain ? "" : span_kind_name((enum span_kind)span->kind));
+			plain ? "" : span_kind_name((enum span_kind)span->kind),
+			*source ? ", " : "", CLEAN_TO(47, source));
 	}
 	for (size_t i = span ? account_callers_before(account, span) : stack->nr;
 	     i < stack->nr && nr < PATH_MAX_LINES; i++, nr++)
@@ -309,18 +315,34 @@ static void account_print_path(FILE *file, const struct account *account, uint32
 		fprintf(file, "  not known\n");
 }
 
+static void print_stack_line(FILE *file, const char *before, const char *name,
+			     const struct spike_frame *frame, const char *more, const char *source)
+{
+	fprintf(file, "  %s%s", before, name);
+	if (frame->module[0])
+		fprintf(file, " [%s]", frame->module);
+	fprintf(file, "%s%s%s%s\n", frame->user ? ", user" : "", more, source[0] ? ", " : "",
+		source);
+}
+
 static void print_spike_stack(FILE *file, const char *title, const struct spike_stack *stack)
 {
+	const char *before = "";
+	size_t next = 0;
+
 	if (!stack->nr)
 		return;
 	fprintf(file, "\n%s\n", title);
 	for (size_t i = 0; i < stack->nr && i < PATH_MAX_LINES; i++) {
 		const struct spike_frame *frame = &stack->frames[i];
 
-		fprintf(file, "  %s%s", i ? "< " : "", frame->name);
-		if (frame->module[0])
-			fprintf(file, " [%s]", frame->module);
-		fprintf(file, "%s\n", frame->user ? ", user" : "");
+		for (; next < stack->nr_inlined && stack->inlined[next].frame == i; next++) {
+			print_stack_line(file, before, stack->inlined[next].name, frame,
+					 ", inlined", stack->inlined[next].source);
+			before = "< ";
+		}
+		print_stack_line(file, before, frame->name, frame, "", frame->source);
+		before = "< ";
 	}
 	if (stack->nr > PATH_MAX_LINES)
 		fprintf(file, "  and %zu more\n", stack->nr - PATH_MAX_LINES);

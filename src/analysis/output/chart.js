@@ -255,7 +255,8 @@ const fillTable = (id, heads, rows, find) => {
 			element.textContent = text;
 			details.append(element);
 		};
-		line(chart.names[lane.name[i]], true);
+		const source = chart.sources[lane.name[i]];
+		line(chart.names[lane.name[i]] + (source ? `, ${source}` : ""), true);
 		parts.push(`${lane.title}, ${KINDS[kindOf(lane, i)]}`);
 		parts.push(`${isCut(lane, i) ? "at least " : ""}${format(lane.end[i] - lane.begin[i])}, from ${format(lane.begin[i] - spike)}`);
 		if (lane.insns[i]) parts.push(`${lane.insns[i]} instructions`);
@@ -514,9 +515,9 @@ const fillTable = (id, heads, rows, find) => {
 		if (report.irqs_off) fillTable("irqs_off", heads, report.irqs_off.map(usage), find);
 		byId("off").hidden = !report.irqs_off;
 		if (report.functions) {
-			fillTable("functions", ["", "self", "share", "total", "share", "self while late", "calls"], report.functions.map((row) =>
+			fillTable("functions", ["", "self", "share", "total", "share", "self while late", "calls", "line"], report.functions.map((row) =>
 				[row.name, format(row.self_ns), percent(row.self_ns, window_ns), format(row.total_ns), percent(row.total_ns, window_ns),
-					format(row.late_ns), row.calls]), find);
+					format(row.late_ns), row.calls, row.source || ""]), find);
 		}
 		byId("top").hidden = !report.functions;
 		fillTable("facts", ["", ""], chart.facts);

@@ -344,6 +344,9 @@ static void fxt_add_argument(struct fxt *fxt, const struct track_arg *arg)
 	case TRACK_ARG_SPAN:
 		fxt_add_time_span(fxt, header, arg->span.begin, arg->span.end);
 		break;
+	case TRACK_ARG_TEXT:
+		fxt_add_word(fxt, header | ARGUMENT_STRING | fxt_string_ref(fxt, arg->text) << 32);
+		break;
 	case TRACK_ARG_BOOL:
 		fxt_add_word(fxt, header | ARGUMENT_BOOL | (uint64_t)arg->boolean << 32);
 		break;

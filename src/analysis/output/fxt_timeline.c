@@ -34,7 +34,7 @@ struct fxt_timeline {
 	struct fxt_track *tracks;
 	struct late *late;
 	size_t nr_late;
-	uint32_t process_key;
+	uint32_t process_key, source_key;
 	int err;
 };
 
@@ -81,6 +81,7 @@ int fxt_timeline_new(struct fxt_timeline **ret, const struct fxt_timeline_opts *
 	sink->opts = *opts;
 	sink->names = names;
 	sink->process_key = names_add(names, "process");
+	sink->source_key = names_add(names, "source");
 	err = fxt_new(&sink->fxt, names, opts->max_strings, opts->max_threads);
 	if (!err)
 		err = open_body_file(sink);
@@ -136,6 +137,23 @@ static void fxt_timeline_rename(void *arg, void *end, const struct track_id *id,
 		write_track_names(sink, track);
 }
 
+/* A slice begins with the line of its function. */
+static void write_slice_event(struct fxt_timeline *sink, struct fxt_track *track,
+			      struct track_event event)
+{
+	const struct track_arg source = {
+		.type = TRACK_ARG_TEXT,
+		.key = sink->source_key,
+		.text = event.type == TRACK_BEGIN ? names_source(sink->names, event.name) : 0,
+	};
+
+	if (source.text) {
+		event.args = &source;
+		event.nr_args = 1;
+	}
+	fxt_write_event(sink->fxt, &track->thread, &event);
+}
+
 static void fxt_timeline_event(void *arg, void *end, const struct track_event *event)
 {
 	struct fxt_timeline *sink = arg;
@@ -144,7 +162,7 @@ static void fxt_timeline_event(void *arg, void *end, const struct track_event *e
 	if (sink->err)
 		return;
 	need_track_names(sink, track);
-	fxt_write_event(sink->fxt, &track->thread, event);
+	write_slice_event(sink, track, *event);
 }
 
 static void fxt_timeline_late(void *arg, void *end, const struct track_late *late)
@@ -179,7 +197,7 @@ static void write_late_event(struct fxt_timeline *sink, const struct late *late,
 		.name = late->late.name,
 	};
 
-	fxt_write_event(sink->fxt, &late->track->thread, &event);
+	write_slice_event(sink, late->track, event);
 }
 
 static int write_output_bytes(struct fxt_timeline *sink, const void *bytes, size_t size)

@@ -268,6 +268,7 @@ int html_report_write(FILE *file, const struct account *account,
 	const struct spans *spans = account->spans;
 	json_object *chart = json_object_new_object(), *lanes = json_object_new_array();
 	json_object *kinds = json_object_new_array(), *names = json_object_new_array();
+	json_object *sources = json_object_new_object();
 	json_object *const data[] = {
 		account_json(account, FUNCTIONS),
 		chart,
@@ -280,6 +281,15 @@ int html_report_write(FILE *file, const struct account *account,
 	for (size_t i = 0; i < SPAN_NR_KINDS; i++)
 		json_object_array_add(kinds,
 				      json_object_new_string(span_kind_name((enum span_kind)i)));
+	/* These are names, too. */
+	for (uint32_t i = 0, nr = names_count(spans->names); i < nr; i++) {
+		const char *source = account_source(account, i);
+		char number[16];
+
+		snprintf(number, sizeof(number), "%" PRIu32, i);
+		if (*source)
+			json_add_text(sources, number, CLEAN(source));
+	}
 	for (uint32_t i = 0; i < names_count(spans->names); i++) {
 		_cleanup_free_ char *name = strdup(names_get(spans->names, i));
 
@@ -288,6 +298,7 @@ int html_report_write(FILE *file, const struct account *account,
 	}
 	json_add(chart, "kinds", kinds);
 	json_add(chart, "names", names);
+	json_add(chart, "sources", sources);
 	json_add(chart, "facts", new_page_facts(account));
 	json_add_u64(chart, "end", spans->end - spans->begin);
 	json_add_u64(chart, "spike", time_in_window(spans, account->facts.spike.time_ns));

@@ -5,6 +5,7 @@
 
 #include "calls/cpu.h"
 #include "clock.h"
+#include "code/symbolizer.h"
 #include "cpulist.h"
 #include "facts/spans.h"
 #include "units.h"
@@ -102,6 +103,7 @@ struct writer {
 	struct cpu_events *cpus; /* by number */
 	size_t nr;
 	struct names *names;
+	struct symbolizer *symbolizer;
 	struct cpu_names cpu_names;
 	struct timeline *timeline;
 };
@@ -116,6 +118,21 @@ static void cpu_writer_release(struct writer *writer)
 	user_code_release(&writer->user);
 	timeline_free(writer->timeline);
 	names_free(writer->names);
+	symbolizer_free(writer->symbolizer);
+}
+
+/* Names are written with their lines. */
+static int open_line_reader(const struct timeline_export *export, struct names *names,
+			    struct symbolizer **symbolizer)
+{
+	_cleanup_free_ char *buildid_dir = NULL;
+	int err = capture_trace_buildid_dir(export->folder, &buildid_dir);
+	const struct files_places places = { .buildid_dir = buildid_dir, .symfs = export->symfs };
+
+	err = err ?: symbolizer_new(symbolizer, &places);
+	if (!err)
+		names_set_lines(names, symbolizer_find_line, *symbolizer);
+	return err;
 }
 
 static int find_cpu_events(struct writer *writer, int cpu, struct cpu_events **found)
@@ -243,6 +260,9 @@ static int export_events_timeline(const struct timeline_export *export,
 	if (!err)
 		err = cpu_names_new(&writer.cpu_names, writer.names);
 	if (!err)
+		err = open_line_reader(export, writer.names, &writer.symbolizer);
+	writer.user.symbolizer = writer.symbolizer;
+	if (!err)
 		err = capture_trace_events(&tracepoints, &writer.user, export->folder, export->data,
 					   export->symfs, &window, why);
 	writer.tracepoints = tracepoints;
@@ -267,6 +287,7 @@ static int export_trace_timeline(const struct timeline_export *export,
 		.axis = export->axis,
 		.end = UINT64_MAX,
 	};
+	_cleanup_(symbolizer_freep) struct symbolizer *symbolizer = NULL;
 	struct fxt_timeline *sink = NULL;
 	struct names *names = NULL;
 	int err = 0;
@@ -276,6 +297,9 @@ static int export_trace_timeline(const struct timeline_export *export,
 					&decoding.end);
 	if (!err)
 		err = names_new(&names);
+	if (!err)
+		err = open_line_reader(export, names, &symbolizer);
+	decoding.symbolizer = symbolizer;
 	if (!err)
 		err = fxt_timeline_new(&sink, file, names);
 	if (err)

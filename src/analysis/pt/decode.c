@@ -59,6 +59,7 @@ static int open_traced_code(struct decode *decode, char **why)
 		.data = decode->opts.data,
 		.buildid_dir = decode->opts.buildid_dir,
 		.symfs = decode->opts.symfs,
+		.symbolizer = decode->opts.symbolizer,
 		.sideband = decode->sideband,
 	};
 	uint64_t switch_to = 0, end;

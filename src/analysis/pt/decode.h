@@ -21,13 +21,15 @@
 
 struct decode;
 struct symbol;
+struct symbolizer;
 
 struct decode_opts {
-	const char *data;	 /* perf.data, or its folder */
-	const char *buildid_dir; /* folder of files by build ID; NULL: none */
-	const char *symfs;	 /* root of files searched by name; NULL: / */
-	int cpu;		 /* negative: all */
-	uint64_t begin, end;	 /* window in ns of perf's clock; end 0: unbounded */
+	const char *data;	       /* perf.data, or its folder */
+	const char *buildid_dir;       /* folder of files by build ID; NULL: none */
+	const char *symfs;	       /* root of files searched by name; NULL: / */
+	struct symbolizer *symbolizer; /* see struct code_opts */
+	int cpu;		       /* negative: all */
+	uint64_t begin, end;	       /* window in ns of perf's clock; end 0: unbounded */
 	uint64_t tail; /* decode only the end of each CPU's trace, at least this many bytes; 0: all
 			*/
 	unsigned int threads; /* decoding threads; 0 or 1: only the caller's thread */

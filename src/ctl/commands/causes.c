@@ -22,6 +22,7 @@
 struct causes_args {
 	const char **paths; /* to be freed */
 	size_t nr_paths;
+	const char *symfs; /* or NULL */
 	uint64_t max_size; /* 0: default */
 	uint64_t worse_percent;
 	const char *known; /* or NULL */
@@ -57,6 +58,7 @@ static const struct option_spec options[] = {
 		  "comments, dates and unseen causes" },
 	{ "html", 0, OPTION_STRING, TARGET(html), .metavar = "FILE",
 	  .help = "write an offline page with a chart over time" },
+	{ "symfs", 0, OPTION_STRING, TARGET(symfs), .metavar = "DIR", .help = DECODING_SYMFS_HELP },
 	{ "max-size", 0, OPTION_SIZE, READER_MAX_SIZE, TARGET(max_size),
 	  .help = READER_MAX_SIZE_HELP },
 	{ "force", 'f', OPTION_FLAG, TARGET(force), .help = OUTPUT_FORCE_HELP },
@@ -408,6 +410,7 @@ static enum exit_code run_causes(struct console *con, int argc, char **argv)
 	if (read_known_file(&known, con, &args))
 		return EXIT_USAGE;
 	reader_hooks(con, &hooks);
+	hooks.symfs = args.symfs;
 	for (size_t i = 0; i < args.nr_paths && !err; i++)
 		err = causes_collect(&causes, &hooks, args.paths[i]);
 	if (!err)

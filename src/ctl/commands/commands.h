@@ -76,6 +76,7 @@ struct list_args {
 	const char *cpus; /* NULL: all */
 	uint64_t min_latency_ns;
 	uint64_t since_ns; /* since 1970 */
+	const char *symfs; /* or NULL */
 	uint64_t max_size; /* 0: default */
 	bool why;
 	bool json;

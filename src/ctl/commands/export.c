@@ -187,7 +187,7 @@ static int export_html_page(struct console *con, const struct export_args *args,
 	const struct comparison_want normal = { .folder = args->capture,
 						.symfs = args->symfs,
 						.activations = NORMAL_ACTIVATIONS };
-	struct account_want want = { .symfs = args->symfs };
+	struct account_want want = { .symfs = args->symfs, .lines = true };
 	struct output_file output;
 	FILE *file = NULL;
 	int err = find_page_window(args, facts, &want.window_ns, &want.after_ns);

@@ -42,6 +42,8 @@ static const struct option_spec options[] = {
 	{ "why", 'w', OPTION_FLAG, TARGET(why),
 	  .help = "add the cause that report names; decodes each capture,\nwhich may take a "
 		  "while" },
+	{ "symfs", 0, OPTION_STRING, TARGET(symfs), .metavar = "DIR",
+	  .help = "with --why, " DECODING_SYMFS_HELP },
 	{ "max-size", 0, OPTION_SIZE, READER_MAX_SIZE, TARGET(max_size),
 	  .help = "with --why, limit of memory (2G)" },
 	{ "json", 0, OPTION_FLAG, TARGET(json), .help = "print JSON, see perf-poke-capture(5)" },
@@ -258,6 +260,7 @@ static void list_find_causes(struct list *list)
 	struct analysis_hooks hooks;
 
 	reader_hooks(list->con, &hooks);
+	hooks.symfs = list->args->symfs;
 	for (size_t i = 0; i < list->nr; i++) {
 		struct list_entry *entry = &list->entries[i];
 		_cleanup_free_ char *why = NULL;

@@ -94,7 +94,9 @@ static enum exit_code report_capture(struct console *con, const struct report_ar
 {
 	_cleanup_(account_release) struct account account = {};
 	_cleanup_(comparison_release) struct comparison comparison = {};
-	const struct account_want want = { .window_ns = args->window_ns, .symfs = args->symfs };
+	const struct account_want want = { .window_ns = args->window_ns,
+					   .symfs = args->symfs,
+					   .lines = true };
 	const struct comparison_want both = {
 		.folder = here->folder,
 		.against = there->folder,

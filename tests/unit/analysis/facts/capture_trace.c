@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "code/symbolizer.h"
 #include "facts/captures.h"
 
 #include <fcntl.h>
@@ -8,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "helpers.h"
+#include "text.h"
 
 static void put(const char *name, const char *text)
 {
@@ -127,6 +129,7 @@ TEST(names_functions)
 	const struct perf_poke_frame *frames[] = { &kernel,	 &in_loop, &first_byte, &other,
 						   &behind_call, &no_id,   &no_file };
 	const struct perf_poke_spike spike = { .stack = frames, .nr_frames = ARRAY_SIZE(frames) };
+	_cleanup_(symbolizer_freep) struct symbolizer *symbolizer = NULL;
 	static struct facts facts;
 	struct spike_frame *named = facts.stack.frames;
 
@@ -137,13 +140,17 @@ TEST(names_functions)
 	no_file.file = NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(frames); i++)
 		put_frame(&facts.stack, "as it was");
-	capture_name_frames(&facts, &spike, &places);
+	assert_int_equal(symbolizer_new(&symbolizer, &places), 0);
+	capture_name_frames(&facts, &spike, &places, symbolizer, true);
 	assert_string_equal(named[0].name, "as it was");
 	assert_string_equal(named[1].name, "acme_loop");
 	assert_string_equal(named[1].module, "test-analysis-capture_trace");
 	/* The call before it is another function's last instruction. */
 	assert_string_not_equal(named[2].name, "acme_loop");
+	/* If it was compiled with -g. */
+	assert_true(!*named[1].source || has_prefix(named[1].source, "capture_trace.c:"));
 	assert_string_equal(named[3].name, "as it was");
+	assert_string_equal(named[3].source, "");
 	assert_string_equal(named[4].name, "acme_loop");
 	assert_string_equal(named[5].name, "as it was");
 	/* Found by its build ID, of which the first digits are shown. */

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""report, the page and the timeline show lines and inlined functions of programs. Neither these nor
+whether they are known changes a fingerprint.
+
+usage: report_lines.py CTL REALPT
+"""
+import gzip
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2]))
+import fxt  # noqa: E402
+import made  # noqa: E402
+
+CTL, REALPT = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
+PROGRAM = """
+static inline __attribute__((always_inline)) int parse_header(volatile int *p) {
+    return p[0] + p[1];
+}
+__attribute__((noinline)) int handle_request(volatile int *p) {
+    return parse_header(p) ^ 5;
+}
+int main(int argc, char **argv) {
+    volatile int some[2] = { argc };
+    return handle_request(some) + some[1];
+}
+"""
+
+
+def run(*argv):
+    return subprocess.run(argv, check=True, capture_output=True, text=True).stdout
+
+
+def user_frame(path, name, moved, address=0x55550000, build_id=None):
+    """In the middle of a function's inlined code: at its first instruction."""
+    start = int(re.search(rf"^([0-9a-f]+) \w {name}$", run("nm", "whole"), re.M)[1], 16)
+    return {
+        "address": hex(address), "symbol": None, "file": path, "offset": start - moved,
+        "user": True, "build_id": build_id
+    }
+
+
+def stacks(folder):
+    """A spike in a program, whose debug information is there or not."""
+    pathlib.Path("request.c").write_text(PROGRAM)
+    run("gcc", "-O2", "-g", "-o", "whole", "request.c")
+    run("strip", "--strip-debug", "-o", "bare", "whole")
+    row = next(row.split() for row in run("readelf", "-lW", "whole").splitlines()
+               if row.split()[:1] == ["LOAD"] and " E " in row)
+    build_id = re.search(r"Build ID: ([0-9a-f]+)", run("readelf", "-n", "whole"))[1]
+    moved = int(row[2], 16) - int(row[1], 16)
+    path = f"{folder}/program"
+    stack = [user_frame(path, "handle_request", moved, build_id=build_id)]
+    made.stack_capture(pathlib.Path("captures/one"), stack=stack, irqs_off=False)
+    found = {}
+    for name in ("bare", "whole"):
+        shutil.copy(name, path)
+        report = json.loads(run(CTL, "report", "--json", "captures/one"))
+        found[name] = (report["stack"], report["fingerprint"], report["sentence"],
+                       run(CTL, "report", "captures/one"))
+    bare, whole = found["bare"], found["whole"]
+    assert bare[0] == [{"name": "handle_request", "module": "program", "user": True,
+                        "source": None, "inlined": []}], bare[0]
+    assert whole[0] == [{"name": "handle_request", "module": "program", "user": True,
+                         "source": "request.c:6",
+                         "inlined": [{"name": "parse_header", "source": "request.c:3"}]}], whole[0]
+    assert bare[1:3] == whole[1:3], "what the cause is does not depend on debug information"
+    assert ("  parse_header [program], user, inlined, request.c:3\n"
+            "  < handle_request [program], user, request.c:6\n") in whole[3], whole[3]
+    assert "  handle_request [program], user\n" in bare[3], bare[3]
+    shutil.move(path, f"{folder}/moved")
+    os.makedirs(f"{folder}/root{folder}")
+    shutil.move(f"{folder}/moved", f"{folder}/root{path}")
+    assert "request.c:6" not in run(CTL, "report", "captures/one")
+    assert "request.c:6" in run(CTL, "report", "--symfs", f"{folder}/root", "captures/one")
+
+
+def recording(folder):
+    """A recording of a real CPU: lines of the functions of its program."""
+    name, cpu, at = "drio-926b", 3, 591282680226451
+    data = pathlib.Path(folder, "recorded/perf.data")
+    data.mkdir(parents=True)
+    shutil.copy(REALPT / "perf.data" / f"{name}.perf.data", data / "data")
+    spike = {
+        "time_ns": at, "cpu": cpu, "latency_ns": 400000, "expected_ns": at - 400000,
+        "actual_ns": at, "trigger": "thread", "pid": 1, "tid": 1, "comm": "late"
+    }
+    (data.parent / "capture.json").write_text(json.dumps({
+        "schema": 1, "threshold_ns": 5000, "history_ns": 400000, "spike": spike,
+        "recorder": {"kind": "pt", "clock": {"monotonic_ns": 5, "perf_ns": 5}}}))
+    symfs = ("--symfs", REALPT / "sym" / name)
+    report = json.loads(run(CTL, "report", "--json", "--top", "1000", *symfs, data.parent))
+    lines = {row["name"]: row["source"] for row in report["functions"] if row["source"]}
+    print(lines)
+    assert lines.get("main", "").startswith("hello."), lines
+    assert not any(row["source"] for row in report["functions"] if "@plt" in row["name"])
+    assert f"  {lines['main']}\n" in run(CTL, "report", "--top", "1000", *symfs, data.parent)
+    run(CTL, "export", *symfs, "-o", "hello.fxt", data.parent)
+    trace = fxt.Trace(pathlib.Path("hello.fxt").read_bytes())
+    shown = {event.name: event.args.get("source") for event in trace.events
+             if event.args and event.args.get("source")}
+    assert shown.get("main") == lines["main"], shown
+    run(CTL, "export", "--html", "hello.html", *symfs, data.parent)
+    page = pathlib.Path("hello.html").read_text()
+    assert f'"source":"{lines["main"]}"' in page and f':"{lines["main"]}"' in page
+    assert "http" not in re.sub(r'<script.*?</script>', "", page, flags=re.S).replace(
+        "http-equiv", "")
+
+
+def main():
+    os.environ.pop("DEBUGINFOD_URLS", None)
+    if not shutil.which("gcc") or not shutil.which("strip"):
+        print("there is no gcc, or no strip")
+        return 77
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        stacks(folder)
+        if REALPT.is_dir():
+            recording(folder)
+        os.chdir("/")
+    return 0
+
+
+sys.exit(main())
