@@ -343,7 +343,7 @@ struct perf_poke_opts {
 	void *capture_ctx; /**< of both */
 	/** of perf_poke__opts_set(); NULL at first */
 	void *owned;
-	/** CPUs to watch, as `2,4-7`; required */
+	/** CPUs to watch, as `2,4-7`, or `all`, or `isolated`; required */
 	const char *cpus;
 	/** a latency of at least this is a spike; default 30 us */
 	uint64_t threshold_ns;
@@ -365,7 +365,7 @@ struct perf_poke_opts {
 	/** bytes of ring per CPU, rounded up to a power of two of pages; default 4 MiB (events), 16
 	 * MiB (pt) */
 	uint64_t buffer_size;
-	/** disarm after this many complete captures; default: no limit */
+	/** disarm after this many complete captures, other than by pokes; default: no limit */
 	uint64_t max_captures;
 	/** folder for captures; default "perf-poke.data". Created if missing, and again, with a
 	 * message, if it is moved or removed. Only its owner has access */

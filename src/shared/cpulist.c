@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#define CPULIST_FOLDER "/sys/devices/system/cpu/"
+
 /* Advances *s past the number. Numbers over the limit become CPULIST_MAX_CPUS. */
 static int parse_cpu_number(const char **s, int *cpu)
 {
@@ -87,6 +89,49 @@ int cpulist_read(const char *path, int **cpus, size_t *nr)
 		return 0;
 	}
 	return cpulist_parse(line, cpus, nr);
+}
+
+bool cpulist_is_word(const char *s)
+{
+	return !strcmp(s, "all") || !strcmp(s, "isolated");
+}
+
+static bool cpulist_contains(const int *cpus, size_t nr, int cpu)
+{
+	for (size_t i = 0; i < nr; i++) {
+		if (cpus[i] == cpu)
+			return true;
+	}
+	return false;
+}
+
+int cpulist_parse_words(const char *s, int **cpus, size_t *nr)
+{
+	_cleanup_free_ int *online = NULL, *isolated = NULL, *tickless = NULL;
+	size_t nr_online, nr_isolated = 0, nr_tickless = 0, kept = 0;
+	int err;
+
+	if (!cpulist_is_word(s))
+		return cpulist_parse(s, cpus, nr);
+	err = cpulist_read(CPULIST_FOLDER "online", &online, &nr_online);
+	if (err)
+		return err;
+	if (!strcmp(s, "isolated")) {
+		/* Kernels without nohz_full have no such file, or "(null)" in it. */
+		if (cpulist_read(CPULIST_FOLDER "isolated", &isolated, &nr_isolated))
+			nr_isolated = 0;
+		if (cpulist_read(CPULIST_FOLDER "nohz_full", &tickless, &nr_tickless))
+			nr_tickless = 0;
+		for (size_t i = 0; i < nr_online; i++) {
+			if (cpulist_contains(isolated, nr_isolated, online[i]) ||
+			    cpulist_contains(tickless, nr_tickless, online[i]))
+				online[kept++] = online[i];
+		}
+		nr_online = kept;
+	}
+	*cpus = TAKE_PTR(online);
+	*nr = nr_online;
+	return 0;
 }
 
 int cpulist_format(const int *cpus, size_t nr, char **list)

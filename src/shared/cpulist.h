@@ -3,6 +3,7 @@
 #ifndef SHARED_CPULIST_H
 #define SHARED_CPULIST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "util.h"
@@ -19,6 +20,14 @@ int cpulist_parse(const char *s, int **cpus, size_t *nr) _must_check_;
 
 /* Parses a file such as /sys/devices/system/cpu/online. An empty line gives NULL and 0. */
 int cpulist_read(const char *path, int **cpus, size_t *nr) _must_check_;
+
+/* Parses a list, or one of the words `all`: the CPUs that are online, and `isolated`: those of them
+ * that the kernel keeps free of other tasks (isolcpus=, cpuset partitions) or of the tick
+ * (nohz_full=). Returns as cpulist_read(); no CPU is isolated: 0 and *nr 0. */
+int cpulist_parse_words(const char *s, int **cpus, size_t *nr) _must_check_;
+
+/* Whether it is one of these words. */
+bool cpulist_is_word(const char *s);
 
 /* Formats a sorted array without duplicates into an allocated string. Returns 0 or -ENOMEM. */
 int cpulist_format(const int *cpus, size_t nr, char **list) _must_check_;

@@ -489,7 +489,7 @@ int session_targets_prepare(struct session_targets *targets, const struct target
 		config->record = args->record;
 		config->signal = opts->signal ?: SIGUSR2;
 		config->priority = PRIORITY;
-		err = cpulist_parse(opts->cpus, &targets->watched, &config->nr_watched);
+		err = cpulist_parse_words(opts->cpus, &targets->watched, &config->nr_watched);
 		config->watched = targets->watched;
 		if (!err && opts->delivery == PERF_POKE_DELIVERY_TRACEPOINT) {
 			config->wake = targets->wake;

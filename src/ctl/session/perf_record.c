@@ -361,7 +361,7 @@ static int check_housekeeping(const char *housekeeping, const char *watched, cha
 		return 0;
 	err = cpulist_parse(housekeeping, &cpus, &nr);
 	if (!err)
-		err = cpulist_parse(watched, &others, &nr_others);
+		err = cpulist_parse_words(watched, &others, &nr_others);
 	if (err)
 		return err;
 	for (size_t i = 0, j = 0; i < nr && j < nr_others; cpus[i] < others[j] ? i++ : j++) {

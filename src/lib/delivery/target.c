@@ -65,7 +65,7 @@ static int target_check(const struct target *target, uint64_t caught, bool any_p
 		if (!base || strncmp(base + 1, "perf", 4))
 			return log_error(log, -EINVAL,
 					 "target %d: is %s, which does not look like perf: needs "
-					 "any-process",
+					 "--any-process",
 					 target->tid, target->comm);
 	}
 	if (caught >> (signal - 1) & 1)

@@ -77,6 +77,7 @@ struct option_row {
 const struct option_row *option_table_row(size_t i);
 
 /* In option_parse.c: */
+int option_parse_cpus(struct perf_poke_opts *opts, const char *value, char **why);
 int option_parse_dma_latency(struct perf_poke_opts *opts, const char *value, char **why);
 int option_parse_events(struct perf_poke_opts *opts, const char *value, char **why);
 int option_parse_filter(struct perf_poke_opts *opts, const char *value, char **why);

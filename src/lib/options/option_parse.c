@@ -8,6 +8,7 @@
 #include "array.h"
 #include "bpf/trigger.h"
 #include "clock.h"
+#include "cpulist.h"
 #include "options/config.h"
 #include "text.h"
 #include "units.h"
@@ -48,6 +49,16 @@ void perf_poke__opts_release(struct perf_poke_opts *opts)
 	free(owned->targets);
 	free(owned);
 	opts->owned = NULL;
+}
+
+int option_parse_cpus(struct perf_poke_opts *opts, const char *value, char **why)
+{
+	int err = cpulist_is_word(value) ? 0 : option_cpus(value, why);
+
+	if (err)
+		return err;
+	opts->cpus = opts_own_text(opts, value, SIZE_MAX);
+	return opts->cpus ? 0 : -ENOMEM;
 }
 
 static int append_event(struct perf_poke_opts *opts, const char *name, size_t length, char **why)

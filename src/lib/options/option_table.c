@@ -17,8 +17,9 @@
 #define NO_AXIS .axis = -1
 
 static const struct option_row option_rows[] = {
-	{ { "cpu", 'c', "LIST", "CPUs to watch, such as 3 or 2,4-7", NO_AXIS, .required = true },
-	  MEMBER(OPTION_CPUS, cpus) },
+	{ { "cpu", 'c', "LIST", "CPUs to watch, such as 3 or 2,4-7; all; isolated", NO_AXIS,
+	    .required = true },
+	  PARSED(option_parse_cpus, cpus) },
 	{ { "threshold", 0, "TIME", "capture latencies of at least this (30us)", NO_AXIS },
 	  MEMBER(OPTION_TIME, threshold_ns),
 	  .min = 1,

@@ -39,13 +39,19 @@ static int config_read_cpus(struct config *config)
 	size_t nr = 0;
 	int err, missing;
 
-	err = cpulist_parse(list, &config->cpus, &config->nr_cpus);
+	if (!*list)
+		return log_error(&config->log, -EINVAL,
+				 "--cpu LIST is required: 3 or 2,4-7, all, isolated");
+	err = cpulist_parse_words(list, &config->cpus, &config->nr_cpus);
 	if (err == -ENOMEM)
 		return err;
 	if (err == -ERANGE)
 		return log_error(&config->log, -ENXIO, "cpu '%s': must be below %d", list,
 				 CPULIST_MAX_CPUS);
-	if (err || !config->nr_cpus)
+	if (!err && !config->nr_cpus)
+		return log_error(&config->log, -ENXIO,
+				 "cpu '%s': no CPU is isolated (isolcpus=, nohz_full=)", list);
+	if (err)
 		return log_error(&config->log, -EINVAL,
 				 "cpu '%s': not a list of CPUs (as in 3 or 2,4-7)", list);
 	err = cpulist_read(ONLINE, &online, &nr);

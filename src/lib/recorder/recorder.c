@@ -11,8 +11,9 @@ static bool perf_suits_options(const struct recorder_config *config)
 static int perf_check_options(const struct recorder_config *config, const struct log *log)
 {
 	if (!config->opts->nr_targets)
-		return log_error(log, -EINVAL,
-				 "recorder perf: needs a target (a running perf record)");
+		return log_error(
+			log, -EINVAL,
+			"--recorder perf: needs a target (--perf-pid PID, or -- perf record ...)");
 	if (config->opts->nr_events)
 		return log_error(
 			log, -EINVAL,
@@ -57,12 +58,12 @@ const struct recorder_ops *recorder_ops_row(size_t i)
 static const char *first_aux_option(const struct recorder_config *config)
 {
 	if (config->opts->freeze == PERF_POKE_FREEZE_PAUSE)
-		return "freeze pause";
+		return "--freeze pause";
 	if (config->opts->freeze == PERF_POKE_FREEZE_SAMPLE)
-		return "freeze sample";
+		return "--freeze sample";
 	if (config->opts->freeze_all)
-		return "freeze-all";
-	return config->opts->no_switch_events ? "no-switch-events" : NULL;
+		return "--freeze-all";
+	return config->opts->no_switch_events ? "--no-switch-events" : NULL;
 }
 
 int recorder_choose(const struct recorder_ops **ret, enum perf_poke_recorder wanted,
@@ -82,11 +83,11 @@ int recorder_choose(const struct recorder_ops **ret, enum perf_poke_recorder wan
 		return err;
 	if (option && !ops->has_aux)
 		return log_error(log, -EINVAL,
-				 "%s: needs the recorder pt (Intel PT), not the recorder %s",
-				 option, ops->choice.name);
+				 "%s: needs --recorder pt (Intel PT), not the recorder %s", option,
+				 ops->choice.name);
 	if (config->opts->call_graph && ops != &events_recorder)
 		return log_error(log, -EINVAL,
-				 "call-graph: needs the recorder events, not the recorder %s",
+				 "--call-graph: needs --recorder events, not the recorder %s",
 				 ops->choice.name);
 	*ret = ops;
 	return 0;

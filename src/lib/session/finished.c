@@ -148,6 +148,7 @@ int session_report_finished(struct perf_poke *pp)
 		pp->pending--;
 		pp->complete += !done->error;
 		pp->failed += !!done->error;
+		pp->poked -= done->error && done->spike.poked;
 		if (!done->error && name &&
 		    snprintf(seen->last_capture, sizeof(seen->last_capture), "%s%s", seen->output,
 			     name) >= (int)sizeof(seen->last_capture))

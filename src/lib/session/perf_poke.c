@@ -174,7 +174,7 @@ int perf_poke__start(struct perf_poke *pp)
 		return last_error_return(-EBUSY);
 	pp->busy = true;
 	trigger_free(TAKE_PTR(pp->trigger));
-	pp->complete = pp->failed = pp->pending = 0;
+	pp->complete = pp->failed = pp->pending = pp->poked = 0;
 	pp->losses = (struct losses){ 0 };
 	memset(pp->floors_ns, 0, sizeof(pp->floors_ns));
 	pp->moved = pp->paused = false;
@@ -183,6 +183,8 @@ int perf_poke__start(struct perf_poke *pp)
 
 	/* First what fails cheaply, last what others notice. */
 	err = session_check_privileges(&pp->config);
+	if (!err)
+		err = triggers_check_kernel(&pp->config);
 	if (!err) {
 		workload_choose(&pp->config);
 		err = config_find_function(&pp->config, &function);
@@ -252,7 +254,7 @@ int perf_poke__fd(const struct perf_poke *pp)
 static void session_rearm(struct perf_poke *pp, int cpu)
 {
 	pp->paused = pp->pending >= PENDING_MAX ||
-		     pp->complete + pp->pending >= pp->config.opts.max_captures;
+		     pp->complete + pp->pending - pp->poked >= pp->config.opts.max_captures;
 	if (pp->paused)
 		return;
 	hardware_restart_counts(pp->hardware, cpu);
@@ -310,6 +312,7 @@ static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *s
 		return session_lose_capture(pp, capture, err ? err : resumed);
 	}
 	pp->pending++;
+	pp->poked += spike->poked;
 	session_publish_counts(pp);
 	if (cooldown_ns) {
 		if (__builtin_add_overflow(spike->time_ns, cooldown_ns, &cooldown_end_ns))
@@ -322,6 +325,7 @@ static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *s
 	err = recorder_copy_rest(pp->recorder, capture->snapshot);
 	if (err) {
 		pp->pending--;
+		pp->poked -= spike->poked;
 		if (pp->paused)
 			session_rearm(pp, spike->cpu);
 		return session_lose_capture(pp, capture, err);

@@ -53,6 +53,7 @@ struct perf_poke {
 	struct output output;
 	struct capture_env env;
 	uint64_t complete; /* captures reported without error */
+	uint64_t poked;	   /* of those complete or pending: by a poke */
 	uint64_t failed;   /* lost captures and snapshots */
 	uint64_t pending;  /* given to the writer and not reported yet */
 	struct losses losses;

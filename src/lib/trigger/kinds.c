@@ -66,8 +66,9 @@ static const struct trigger_row rows[] = {
 	},
 	[PERF_POKE_TRIGGER_MARKER] = {
 		.choice = { "marker", PERF_POKE_TRIGGER_MARKER,
-			    "a write to trace_marker, as by cyclictest -b", "TEXT" },
+			    "a write to trace_marker; without TEXT: of rt-tests (-b)", "TEXT" },
 		.check = marker_check_text,
+		.check_kernel = marker_check_kernel,
 		.load = marker_load_programs,
 		.probe = { "marker",
 			   "needs BPF trampolines (fentry) or kprobes (CONFIG_KPROBES); else call "
@@ -90,6 +91,7 @@ static const struct trigger_row rows[] = {
 		.choice = { "noise", PERF_POKE_TRIGGER_NOISE,
 			    "noise in a sample of the osnoise tracer" },
 		.check = noise_check_threshold,
+		.check_kernel = noise_check_kernel,
 		.load = noise_load_programs,
 	},
 };
@@ -144,6 +146,17 @@ int triggers_check(struct config *config)
 	}
 	for (size_t kind = 0; kind < ARRAY_SIZE(rows) && !err; kind++)
 		err = rows[kind].check ? rows[kind].check(config) : 0;
+	return err;
+}
+
+int triggers_check_kernel(const struct config *config)
+{
+	int err = 0;
+
+	for (size_t kind = 0; kind < ARRAY_SIZE(rows) && !err; kind++) {
+		if (config->thresholds[kind] && rows[kind].check_kernel)
+			err = rows[kind].check_kernel(&config->log);
+	}
 	return err;
 }
 

@@ -166,8 +166,8 @@ int wakeup_check_task(struct config *config)
 	if (!config->thresholds[PERF_POKE_TRIGGER_WAKEUP] == !config->opts.task)
 		return 0;
 	return log_error(&config->log, -EINVAL,
-			 config->opts.task ? "task '%s': needs the trigger wakeup"
-					   : "trigger wakeup: needs a task%s",
+			 config->opts.task ? "--task '%s': needs --trigger wakeup"
+					   : "trigger wakeup: needs --task TASK%s",
 			 config->opts.task ? config->opts.task : "");
 }
 

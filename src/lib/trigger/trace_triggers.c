@@ -309,17 +309,34 @@ void marker_make_tables(__u8 *classes, __u8 *next, const char *word)
 	memset(&next[length * MARKER_CHARACTERS], (int)length, MARKER_CHARACTERS);
 }
 
+/* In the marks of cyclictest -b and cyclicdeadline -b, "hit latency threshold (123 > 100)", and of
+ * oslat -T, "Trace threshold (100 us) triggered". */
+#define MARKER_RT_TESTS " threshold ("
+
 int marker_check_text(struct config *config)
 {
-	const char *text = config->texts[PERF_POKE_TRIGGER_MARKER];
+	const char **text = &config->texts[PERF_POKE_TRIGGER_MARKER];
 
-	if (!config->thresholds[PERF_POKE_TRIGGER_MARKER] ||
-	    (text && *text && strlen(text) <= MARKER_WORD_MAX))
+	if (!config->thresholds[PERF_POKE_TRIGGER_MARKER])
+		return 0;
+	if (!*text)
+		*text = MARKER_RT_TESTS;
+	if (**text && strlen(*text) <= MARKER_WORD_MAX)
 		return 0;
 	return log_error(&config->log, -EINVAL,
 			 "trigger marker: needs a text to look for, of at most %d bytes "
 			 "(marker=TEXT)",
 			 MARKER_WORD_MAX);
+}
+
+int marker_check_kernel(const struct log *log)
+{
+	if (function_has_trampoline("vfs_write") ||
+	    !access("/sys/bus/event_source/devices/kprobe", F_OK))
+		return 0;
+	return log_error(log, -EOPNOTSUPP,
+			 "trigger marker: the kernel has neither BPF trampolines (fentry) nor "
+			 "kprobes (CONFIG_KPROBES): use --trigger report and report-late");
 }
 
 int marker_load_programs(struct trigger *trigger, const struct trigger_config *config,
@@ -364,15 +381,20 @@ int noise_check_threshold(struct config *config)
 	return 0;
 }
 
+int noise_check_kernel(const struct log *log)
+{
+	if (tracefs_has_event("osnoise/sample_threshold"))
+		return 0;
+	return log_error(log, -EOPNOTSUPP,
+			 "trigger noise: the kernel is built without CONFIG_OSNOISE_TRACER: use "
+			 "one with it, such as Debian's -rt");
+}
+
 int noise_load_programs(struct trigger *trigger, const struct trigger_config *config,
 			const struct log *log)
 {
 	const struct trigger_bpf *skel = trigger->skel;
 
-	if (!tracefs_has_event("osnoise/sample_threshold"))
-		return log_error(log, -EOPNOTSUPP,
-				 "trigger noise: the kernel is built without "
-				 "CONFIG_OSNOISE_TRACER");
 	bpf_program__set_autoload(skel->progs.noise_part_irq, true);
 	bpf_program__set_autoload(skel->progs.noise_part_softirq, true);
 	bpf_program__set_autoload(skel->progs.noise_part_thread, true);

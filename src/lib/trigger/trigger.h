@@ -30,9 +30,12 @@ struct trigger_row {
 	bool has_text;			/* in addition to the threshold */
 	bool overruns;			/* the text may be TRIGGER_OVERRUN */
 	bool anywhere;			/* also takes spikes on CPUs that are not watched */
-	/* Checks the options of the kind, even if it is not watched. Logs. NULL, like the next two:
-	 * nothing to do. */
+	/* Checks the options of the kind, even if it is not watched. Logs. NULL, like the next
+	 * three: nothing to do. */
 	int (*check)(struct config *config);
+	/* Whether the kernel has what the kind needs, at the start of a session that watches it,
+	 * before anything is opened. Logs. */
+	int (*check_kernel)(const struct log *log);
 	/* Before loading: selects the programs of the kind ("?" in bpf/), and sets their constants
 	 * and the sizes of their maps. Logs. */
 	int (*load)(struct trigger *trigger, const struct trigger_config *config,
@@ -49,6 +52,7 @@ const char *trigger_kind_name(unsigned int kind);
 
 /* Sets thresholds and texts from config->triggers. Logs failures. */
 int triggers_check(struct config *config);
+int triggers_check_kernel(const struct config *config);
 
 /* -- Loading, in kinds.c */
 

@@ -68,6 +68,8 @@ int span_load_programs(struct trigger *trigger, const struct trigger_config *con
 int span_attach_programs(struct trigger *trigger, const struct trigger_config *config,
 			 const struct log *log);
 /* Reports the kinds of entries and exits that this kernel supports. */
+int marker_check_kernel(const struct log *log);
+int noise_check_kernel(const struct log *log);
 int span_try_kinds(struct probe_detail *detail);
 
 int noise_check_threshold(struct config *config);

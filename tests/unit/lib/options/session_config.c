@@ -227,8 +227,9 @@ TEST(refuses_cpus)
 {
 	char message[5000];
 
-	REFUSES(-EINVAL, "cpu '': not a list of CPUs (as in 3 or 2,4-7)", .cpus = NULL);
-	REFUSES(-EINVAL, "cpu '': not a list of CPUs (as in 3 or 2,4-7)", .cpus = "");
+	REFUSES(-EINVAL, "--cpu LIST is required: 3 or 2,4-7, all, isolated", .cpus = NULL);
+	REFUSES(-EINVAL, "--cpu LIST is required: 3 or 2,4-7, all, isolated", .cpus = "");
+	REFUSES(-EINVAL, "cpu 'ALL': not a list of CPUs (as in 3 or 2,4-7)", .cpus = "ALL");
 	REFUSES(-EINVAL, "cpu '3-1': not a list of CPUs (as in 3 or 2,4-7)", .cpus = "3-1");
 	REFUSES(-EINVAL, "cpu 'a': not a list of CPUs (as in 3 or 2,4-7)", .cpus = "a");
 	snprintf(message, sizeof(message), "cpu 8191: does not exist; online CPUs: %s", online);

@@ -7,7 +7,7 @@
 static const struct perf_poke_event pt[] = { { "intel_pt/cyc/k", NULL } };
 static const struct perf_poke_event switches[] = { { "sched:sched_switch", NULL } };
 
-#define ONLY_PT "needs the recorder pt (Intel PT), not the recorder "
+#define ONLY_PT "needs --recorder pt (Intel PT), not the recorder "
 
 static const struct {
 	enum perf_poke_recorder wanted;
@@ -27,21 +27,21 @@ static const struct {
 	{ PERF_POKE_RECORDER_PT, { .freeze_all = true }, &pt_recorder },
 	{ PERF_POKE_RECORDER_EVENTS,
 	  { .freeze = PERF_POKE_FREEZE_PAUSE },
-	  .message = "freeze pause: " ONLY_PT "events" },
+	  .message = "--freeze pause: " ONLY_PT "events" },
 	{ PERF_POKE_RECORDER_EVENTS,
 	  { .freeze = PERF_POKE_FREEZE_SAMPLE },
-	  .message = "freeze sample: " ONLY_PT "events" },
+	  .message = "--freeze sample: " ONLY_PT "events" },
 	{ PERF_POKE_RECORDER_EVENTS,
 	  { .freeze_all = true },
-	  .message = "freeze-all: " ONLY_PT "events" },
+	  .message = "--freeze-all: " ONLY_PT "events" },
 	{ PERF_POKE_RECORDER_PERF,
 	  { .nr_targets = 1, .no_switch_events = true },
-	  .message = "no-switch-events: " ONLY_PT "perf" },
+	  .message = "--no-switch-events: " ONLY_PT "perf" },
 	{ PERF_POKE_RECORDER_PERF,
 	  { .nr_targets = 1, .call_graph = true },
-	  .message = "call-graph: needs the recorder events, not the recorder perf" },
+	  .message = "--call-graph: needs --recorder events, not the recorder perf" },
 	{ PERF_POKE_RECORDER_PERF,
-	  .message = "recorder perf: needs a target (a running perf record)" },
+	  .message = "--recorder perf: needs a target (--perf-pid PID, or -- perf record ...)" },
 	{ PERF_POKE_RECORDER_NONE,
 	  { .events = switches, .nr_events = 1 },
 	  .message = "event 'sched:sched_switch': the recorder none records no events" },

@@ -82,8 +82,10 @@ TEST(takes_thresholds)
 
 TEST(takes_texts)
 {
-	struct config config = {};
+	struct config config = {}, rt_tests = {};
 
+	ACCEPTS(&rt_tests, { MARKER });
+	assert_string_equal(rt_tests.texts[PERF_POKE_TRIGGER_MARKER], " threshold (");
 	ACCEPTS(&config, { MARKER, 0, "hit" }, { EVENT, 9, "tp:a:b" });
 	assert_string_equal(config.texts[PERF_POKE_TRIGGER_MARKER], "hit");
 	assert_string_equal(config.texts[PERF_POKE_TRIGGER_EVENT], "a:b");
@@ -118,7 +120,6 @@ TEST(refuses)
 	static const char marker[] =
 		"trigger marker: needs a text to look for, of at most 31 bytes (marker=TEXT)";
 
-	REFUSES(marker, NULL, { MARKER });
 	REFUSES(marker, NULL, { MARKER, 0, "" });
 	REFUSES(marker, NULL, { MARKER, 0, "01234567890123456789012345678901" });
 	for (size_t i = 0; i < ARRAY_SIZE(bad_events); i++)
@@ -136,6 +137,6 @@ TEST(refuses)
 	REFUSES("trigger irq: named twice", NULL, { IRQ, 1 }, { IRQ, 2 });
 	REFUSES("trigger 99: unknown", NULL, { 99 });
 	REFUSES("trigger -1: unknown", NULL, { -1 });
-	REFUSES("trigger wakeup: needs a task", NULL, { WAKEUP, 5 });
-	REFUSES("task 'me': needs the trigger wakeup", "me", { IRQ });
+	REFUSES("trigger wakeup: needs --task TASK", NULL, { WAKEUP, 5 });
+	REFUSES("--task 'me': needs --trigger wakeup", "me", { IRQ });
 }
