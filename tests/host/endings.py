@@ -3,6 +3,7 @@
 """However a session ends, complete captures stay, incomplete ones go, and nothing else is left
 behind."""
 import glob
+import json
 import os
 import shutil
 import signal
@@ -218,15 +219,87 @@ class Streams(EndingTest):
         """With --json and no reader, the session ends at its first line."""
         reader, writer = os.pipe()
         os.close(reader)
-        for out in (writer, os.open("/dev/full", os.O_WRONLY)):
+        # A closed pipe ends it as it ends others.
+        for out, code in ((writer, -signal.SIGPIPE), (os.open("/dev/full", os.O_WRONLY), 1)):
             self.addCleanup(os.close, out)
             result = subprocess.run([
                 common.CTL, "start", "--json", "--cpu",
                 str(self.cpu), "--output", self.output, *common.NO_SPIKES
             ], stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE, text=True,
                                     timeout=common.PATIENCE)
-            self.assertEqual(result.returncode, 1)
-            self.assert_one_line(result.stderr, "standard output")
+            self.assertEqual(result.returncode, code)
+            if code == 1:
+                self.assert_one_line(result.stderr, "standard output")
+            else:
+                self.assertEqual(result.stderr, "")
+
+
+class Run(EndingTest):
+    """`run`: a session around a program."""
+
+    def run_program(self, *words, spikes=common.NO_SPIKES):
+        return common.run_ctl("run", "--cpu", str(self.cpu), "--output", self.output, *spikes,
+                              "--json", "--", *words)
+
+    def test_exit_code(self):
+        for script, code in (("exit 0", NO_SPIKE), ("exit 7", 7), ("kill -9 $$", 128 + 9)):
+            result = self.run_program("sh", "-c", script)
+            self.assertEqual((result.returncode, result.stderr), (code, ""))
+            summary = common.parse_lines(result.stdout)[-1]
+            self.assertEqual(summary["program_exit_code"], code if code != NO_SPIKE else 0)
+        result = self.run_program("/nonexistent/program")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("'/nonexistent/program': No such file", result.stderr)
+
+    def test_program_is_not_disturbed(self):
+        """It has all CPUs, no priority, no signal blocked or ignored, and our streams."""
+        result = self.run_program(
+            "sh", "-c", "grep -h '^Sig[BI]\\|^Cpus_allowed:' /proc/self/status; chrt -p $$")
+        alone = subprocess.run(
+            ["sh", "-c", "grep -h '^Sig[BI]\\|^Cpus_allowed:' /proc/self/status"],
+            capture_output=True, text=True, check=True).stdout
+        for line in alone.splitlines():
+            self.assertIn(line, result.stdout)
+        self.assertIn("SCHED_OTHER", result.stdout)
+
+    def test_worst_is_kept(self):
+        with common.late(self.cpu):
+            result = self.run_program("sleep", "2", spikes=common.SPIKES)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        lines = common.parse_lines(result.stdout)
+        taken = common.of_type(lines, "capture")
+        self.assertGreater(len(taken), 0)
+        worst = max(capture["latency_ns"] for capture in taken)
+        self.assertEqual([kept["latency_ns"] for kept in lines[-1]["kept"]], [worst])
+
+    def test_ends_with_us(self):
+        with subprocess.Popen([
+                common.CTL, "run", "--cpu",
+                str(self.cpu), "--output", self.output, *common.NO_SPIKES, "--", "sleep", "60"
+        ], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as session:
+            self.assertIn("armed", session.stderr.readline())
+            session.send_signal(signal.SIGTERM)
+            session.communicate(timeout=common.PATIENCE)
+            self.assertEqual(session.returncode, 128 + signal.SIGTERM)
+
+
+class Sentence(EndingTest):
+    def test_of_each_capture(self):
+        """Below its line, the one of report."""
+        with common.late(self.cpu):
+            result = common.run_ctl("start", "--cpu", str(self.cpu), "--output", self.output,
+                                    *common.SPIKES, "--count", "2")
+        self.assertEqual(result.returncode, 0)
+        for number, name in enumerate(self.folders(), 1):
+            report = common.run_ctl("report", "--json", os.path.join(self.output, name))
+            sentence = json.loads(report.stdout)["sentence"]
+            self.assertIn(f"perf-poke-ctl: capture {number}: {sentence}\n", result.stderr)
+
+    def test_not_asked_for(self):
+        with common.late(self.cpu):
+            result = common.run_ctl("start", "--cpu", str(self.cpu), "--output", self.output,
+                                    *common.SPIKES, "--no-why")
+        self.assertEqual((result.returncode, result.stderr.count("capture 1: ")), (0, 1))
 
 
 if __name__ == "__main__":

@@ -68,7 +68,9 @@ class Status(SessionTest):
             self.assert_fails(common.run_ctl(command), FAILED, "no session")
             self.assert_fails(common.run_ctl(command, "x"), FAILED, "'x'")
             self.assert_fails(common.run_ctl(command, "../x"), FAILED, "'../x'")
-        self.assertEqual(common.run_ctl("stop", "--all").returncode, FAILED)
+        result = common.run_ctl("stop", "--all")
+        self.assertEqual(result.returncode, 0)
+        self.assert_one_line(result.stderr, "no session")
         self.assert_fails(common.run_ctl("stop", "--all", "x"), USAGE, "--all", "'x'")
 
     def test_numbers(self):
@@ -173,6 +175,16 @@ class Poke(SessionTest):
             self.assertEqual(result.stdout.strip(), os.path.realpath(second["path"]))
             self.end(session, 0)
         self.assertEqual(session.summary["all"]["spikes"], 0)
+
+    def test_does_not_count(self):
+        """For --count: the spike after it is captured."""
+        with self.session("--count", "1", quiet=False) as session:
+            self.assertEqual(common.run_ctl("poke", "--wait").returncode, 0)
+            self.assertTrue(session.read_capture()["poked"])
+            with common.late(self.cpu):
+                self.assertFalse(session.read_capture()["poked"])
+            self.assertEqual(session.finish(), 0)
+        self.assertEqual(session.summary["captures"], 2)
 
     def test_waits_for_its_own(self):
         """While spikes are being captured."""

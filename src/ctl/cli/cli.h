@@ -143,6 +143,9 @@ void console_journal(struct console *con, const char *message, char **fields);
 /* Whether standard output failed. A full log does not count: nobody may be watching it. */
 bool console_is_deaf(const struct console *con);
 
+/* Whether standard output is a pipe or a socket whose other end is closed. */
+bool console_reader_is_gone(const struct console *con);
+
 /* Whether there is a terminal for a status line. */
 bool console_has_status(const struct console *con);
 
@@ -228,6 +231,16 @@ const char *reader_strerror(int err);
 
 #define OUTPUT_FORCE_HELP "overwrite an existing file"
 
+/* The name that is most similar to a mistyped word. */
+struct similar_name {
+	const char *word;
+	size_t length;
+	const char *name; /* NULL: none is similar */
+	size_t distance;
+};
+
+void similar_name_try(struct similar_name *similar, const char *name);
+
 /* Options of a command: one table row each, for parsing, --help and completion. */
 
 /* For the notes of a command with times. */
@@ -270,6 +283,9 @@ const struct perf_poke_choice *options_get_choice(const struct option_spec *spec
  * no memory. */
 struct option_spec *options_expand_rows(const struct option_spec *specs, size_t nr, size_t *nr_all);
 
+/* The row of --help, which every command has. */
+extern const struct option_spec options_help_row;
+
 void options_print_help(FILE *file, const struct option_spec *specs, size_t nr);
 
 /* Commands of perf-poke-ctl and their dispatch. */
@@ -285,6 +301,7 @@ struct command {
 	const char *name;
 	const char *summary;   /* one line of the command list; NULL: unlisted */
 	const char *arguments; /* after the name in the usage line */
+	const char *example;   /* a command line */
 	const char *notes;     /* after the options in --help */
 	const struct option_spec *options;
 	size_t nr_options;
@@ -303,7 +320,14 @@ int command_options(const struct command *cmd, struct console *con, int argc, ch
 /* The exit code for a result of command_options() other than 0. */
 enum exit_code command_options_exit(int err);
 
-/* Runs the command that argv names; the list ends with NULL. */
+/* These lists of commands end with NULL. */
+void commands_print_usage(FILE *file, const struct command *const *commands);
+
+/* Prints that there is no such command, and which is meant. Returns EXIT_USAGE. */
+enum exit_code command_explain_unknown(struct console *con, const struct command *const *commands,
+				       const char *name);
+
+/* Runs the command that argv names. */
 enum exit_code command_dispatch(const struct command *const *commands, int argc, char **argv);
 
 /* Builds the argv of a command. All zero is empty. */

@@ -249,6 +249,13 @@ bool console_is_deaf(const struct console *con)
 	return !con->detached && (con->deaf || ferror(con->out));
 }
 
+bool console_reader_is_gone(const struct console *con)
+{
+	struct pollfd out = { .fd = fileno(con->out) };
+
+	return poll(&out, 1, 0) > 0 && out.revents & (POLLERR | POLLHUP);
+}
+
 bool console_has_status(const struct console *con)
 {
 	return !con->json && !con->log.kind && isatty(fileno(con->err));

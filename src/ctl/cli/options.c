@@ -3,13 +3,9 @@
 
 #include <getopt.h>
 #include <perf_poke.h>
-#include <signal.h>
 #include <string.h>
 
 #include "text.h"
-
-/* Column of the help texts. */
-#define HELP_COLUMN 28
 
 struct parser {
 	const struct option_spec *specs;
@@ -89,7 +85,7 @@ static int option_parse_value(const struct option_spec *spec, const char *value,
 #define LONG_NAME 256
 #define HELP 'h'
 
-static const struct option_spec help_spec = { .name = "help",
+const struct option_spec options_help_row = { .name = "help",
 					      .short_name = HELP,
 					      .help = "print this help" };
 
@@ -135,11 +131,23 @@ static int parser_read_option(struct parser *p, int found)
 	return err;
 }
 
+static const char *parser_find_similar(const struct parser *p, const char *word, int length)
+{
+	struct similar_name similar = { .word = word + 2, .length = (size_t)length - 2 };
+
+	for (size_t i = 0; i < p->nr; i++) {
+		if (p->specs[i].name)
+			similar_name_try(&similar, p->specs[i].name);
+	}
+	return similar.name;
+}
+
 /* Names the options that the word is a prefix of, such as `--period, --perf-pid`. */
 static int parser_explain_unknown(struct parser *p, const char *word)
 {
 	int length = (int)strcspn(word, "=");
 	_cleanup_free_ char *names = NULL;
+	const char *near;
 
 	for (size_t i = 0; i < p->nr; i++) {
 		const char *name = p->specs[i].name;
@@ -151,6 +159,10 @@ static int parser_explain_unknown(struct parser *p, const char *word)
 	}
 	if (names)
 		return say_why(p->error, -EINVAL, "%.*s: ambiguous (use %s)", length, word, names);
+	near = parser_find_similar(p, word, length);
+	if (near)
+		return say_why(p->error, -EINVAL, "%.*s: no such option (did you mean --%s?)",
+			       length, word, near);
 	return say_why(p->error, -EINVAL, "%.*s: no such option (--help lists them)", length, word);
 }
 
@@ -230,7 +242,7 @@ static int parser_check_required(const struct parser *p)
 static void parser_describe_options(const struct parser *p, struct option *names, char *letters)
 {
 	letters = stpcpy(letters, "-:h");
-	*names++ = (struct option){ help_spec.name, no_argument, NULL, HELP };
+	*names++ = (struct option){ options_help_row.name, no_argument, NULL, HELP };
 	for (size_t i = 0; i < p->nr; i++) {
 		const struct option_spec *spec = &p->specs[i];
 		bool takes_value = spec->metavar;
@@ -284,52 +296,6 @@ int options_parse_argv(const struct option_spec *specs, size_t nr, int argc, cha
 	return err;
 }
 
-static void options_print_lines(FILE *file, int width, const char *line)
-{
-	for (; *line; width = 0) {
-		int length = (int)strcspn(line, "\n");
-
-		fprintf(file, "%*s%.*s\n", HELP_COLUMN - width, "", length, line);
-		line += length + (line[length] == '\n');
-	}
-}
-
-static void options_print_choices(FILE *file, const struct option_spec *spec)
-{
-	const struct perf_poke_choice *choice;
-
-	for (size_t i = 0; (choice = options_get_choice(spec, i)); i++) {
-		if (!choice->help)
-			continue;
-		if (choice->argument)
-			fprintf(file, "%*s  %s=%s: %s\n", HELP_COLUMN, "", choice->name,
-				choice->argument, choice->help);
-		else
-			fprintf(file, "%*s  %-11s%s\n", HELP_COLUMN, "", choice->name,
-				choice->help);
-	}
-}
-
-void options_print_help(FILE *file, const struct option_spec *specs, size_t nr)
-{
-	for (size_t i = 0; i <= nr; i++) {
-		const struct option_spec *spec = i < nr ? &specs[i] : &help_spec;
-		int width;
-
-		width = !spec->short_name ? fprintf(file, "      ")
-					  : fprintf(file, "  -%c%s", spec->short_name,
-						    spec->name ? ", " : "  ");
-		width += fprintf(file, "%s%s%s%s", spec->name ? "--" : "", spec->name ?: "",
-				 spec->name && spec->metavar ? " " : "", spec->metavar ?: "");
-		if (width + 2 > HELP_COLUMN) {
-			fputc('\n', file);
-			width = 0;
-		}
-		options_print_lines(file, width, spec->help);
-		options_print_choices(file, spec);
-	}
-}
-
 struct option_spec *options_expand_rows(const struct option_spec *specs, size_t nr, size_t *nr_all)
 {
 	const struct perf_poke_option *option;
@@ -349,7 +315,6 @@ struct option_spec *options_expand_rows(const struct option_spec *specs, size_t 
 				.name = option->name,
 				.short_name = option->letter,
 				.kind = OPTION_SESSION,
-				.required = option->required,
 				.repeatable = option->repeatable,
 				.choice = option->axis < 0 ? NULL : perf_poke__choice,
 				.axis = (enum perf_poke_axis)option->axis,
@@ -360,103 +325,4 @@ struct option_spec *options_expand_rows(const struct option_spec *specs, size_t 
 		}
 	}
 	return all;
-}
-
-static void print_commands_usage(FILE *file, const struct command *const *commands)
-{
-	fputs("Usage: perf-poke-ctl COMMAND [OPTIONS]\n\n"
-	      "Catch late timers and keep a trace of what the CPU did before.\n\nCommands:\n",
-	      file);
-	for (; *commands; commands++) {
-		if ((*commands)->summary)
-			fprintf(file, "  %-11s %s\n", (*commands)->name, (*commands)->summary);
-	}
-	fputs("\nSee perf-poke-ctl COMMAND --help; --version prints the version.\n", file);
-}
-
-int command_options(const struct command *cmd, struct console *con, int argc, char **argv,
-		    void *target)
-{
-	_cleanup_free_ struct option_spec *options = NULL;
-	_cleanup_free_ char *error = NULL;
-	size_t nr;
-	int err;
-
-	options = options_expand_rows(cmd->options, cmd->nr_options, &nr);
-	err = options ? options_parse_argv(options, nr, argc - 1, argv + 1, target, &error)
-		      : -ENOMEM;
-	if (err > 0) {
-		fprintf(con->out, "Usage: perf-poke-ctl %s %s\n\n%s\n\nOptions:\n", cmd->name,
-			cmd->arguments, cmd->summary);
-		options_print_help(con->out, options, nr);
-		if (cmd->notes)
-			fprintf(con->out, "\n%s", cmd->notes);
-	} else if (err < 0) {
-		console_error(con, "%s", error ?: strerror(-err));
-	}
-	return err;
-}
-
-enum exit_code command_options_exit(int err)
-{
-	if (err > 0)
-		return EXIT_FINE;
-	return err == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
-}
-
-static enum exit_code command_explain_unknown(struct console *con,
-					      const struct command *const *commands,
-					      const char *name)
-{
-	_cleanup_free_ char *names = NULL;
-
-	for (size_t i = 0; commands[i]; i++) {
-		if (commands[i]->summary)
-			text_list_append(&names, commands[i]->name);
-	}
-	console_error(con, "'%s': no such command (use %s)", name, names ?: "--help");
-	return EXIT_USAGE;
-}
-
-static enum exit_code command_run_named(struct console *con, const struct command *const *commands,
-					int argc, char **argv)
-{
-	const char *name = argc > 1 ? argv[1] : NULL;
-
-	if (!name) {
-		print_commands_usage(con->err, commands);
-		return EXIT_USAGE;
-	}
-	if (!strcmp(name, "--help") || !strcmp(name, "-h")) {
-		print_commands_usage(con->out, commands);
-		return EXIT_FINE;
-	}
-	if (!strcmp(name, "--version")) {
-		fprintf(con->out, "perf-poke-ctl %s\n", perf_poke__version());
-		return EXIT_FINE;
-	}
-	for (size_t i = 0; commands[i]; i++) {
-		if (!strcmp(name, commands[i]->name))
-			return commands[i]->run(con, argc, argv);
-	}
-	return command_explain_unknown(con, commands, name);
-}
-
-enum exit_code command_dispatch(const struct command *const *commands, int argc, char **argv)
-{
-	struct console con = { .out = stdout, .err = stderr };
-	enum exit_code code;
-
-	/* A broken pipe is an ordinary write error: it is reported, and sessions end in order. */
-	signal(SIGPIPE, SIG_IGN);
-	code = command_run_named(&con, commands, argc, argv);
-	logger_release(&con.log);
-	con.json = NULL;
-	if (con.log.failed)
-		console_error(&con, "cannot write to the log");
-	else if (con.deaf || fflush(con.out) || ferror(con.out))
-		console_error(&con, "cannot write to standard output");
-	else
-		return code;
-	return EXIT_FAILED;
 }

@@ -166,6 +166,7 @@ const struct command command_archive = {
 	.name = "archive",
 	.summary = "Pack a capture into one file that other machines can read.",
 	.arguments = "[CAPTURE] -o FILE|DIR|- [OPTIONS]",
+	.example = "perf-poke-ctl archive -o spike.tar.zst",
 	.notes = notes,
 	COMMAND_OPTIONS(options),
 	.run = run_archive,

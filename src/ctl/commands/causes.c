@@ -427,6 +427,7 @@ const struct command command_causes = {
 	.name = "causes",
 	.summary = "Group captures by cause, and tell new causes from known ones.",
 	.arguments = "[DIR|ARCHIVE]... [OPTIONS]",
+	.example = "perf-poke-ctl causes --save known.json",
 	.notes = notes,
 	COMMAND_OPTIONS(options),
 	.run = run_causes,

@@ -79,6 +79,7 @@ const struct command command_check = {
 	.name = "check",
 	.summary = "Check what this system supports, and how to get what is missing.",
 	.arguments = "[--json]",
+	.example = "perf-poke-ctl check",
 	.notes = notes,
 	COMMAND_OPTIONS(options),
 	.run = run_check,

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "commands/commands.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "session/session.h"
 
-static const struct command command_complete;
+static const struct command command_complete, command_help;
 
 const struct command *const commands[] = {
-	&command_start,	      &command_status,	 &command_stop,	    &command_poke,
-	&command_report_late, &command_list,	 &command_report,   &command_causes,
-	&command_script,      &command_export,	 &command_archive,  &command_open,
-	&command_check,	      &command_selftest, &command_complete, NULL,
+	&command_start,	 &command_run,	    &command_status,
+	&command_stop,	 &command_poke,	    &command_report_late,
+	&command_list,	 &command_report,   &command_causes,
+	&command_script, &command_export,   &command_archive,
+	&command_open,	 &command_check,    &command_selftest,
+	&command_help,	 &command_complete, NULL,
 };
 
 static void offer_completion(struct console *con, const char *word, const char *name,
@@ -19,6 +22,14 @@ static void offer_completion(struct console *con, const char *word, const char *
 {
 	if (!strncmp(name, word, strlen(word)))
 		fprintf(con->out, "%s\t%.*s\n", name, (int)strcspn(help, "\n"), help);
+}
+
+static void offer_command_names(struct console *con, const char *word)
+{
+	for (const struct command *const *cmd = commands; *cmd; cmd++) {
+		if ((*cmd)->summary)
+			offer_completion(con, word, (*cmd)->name, (*cmd)->summary);
+	}
 }
 
 static void offer_session_names(struct console *con, const char *word)
@@ -41,8 +52,14 @@ static void offer_option_values(struct console *con, const char *word,
 		offer_completion(con, word, choice->name, choice->help ?: "");
 	if (!spec->metavar)
 		return;
+	if (!strcmp(spec->metavar, "LIST") && spec->kind == OPTION_SESSION) {
+		offer_completion(con, word, "all", "the CPUs that are online");
+		offer_completion(con, word, "isolated", "those that the kernel isolates");
+	}
 	if (!strcmp(spec->metavar, "SESSION"))
 		offer_session_names(con, word);
+	else if (!strcmp(spec->metavar, "COMMAND"))
+		offer_command_names(con, word);
 	else if (!strcmp(spec->metavar, "FILE") || !strcmp(spec->metavar, "DIR|ARCHIVE"))
 		fputs(":files\n", con->out);
 	else if (!strcmp(spec->metavar, "DIR") || !strcmp(spec->metavar, "CAPTURE"))
@@ -138,4 +155,43 @@ static enum exit_code run_complete(struct console *con, int argc, char **argv)
 static const struct command command_complete = {
 	.name = "complete",
 	.run = run_complete,
+};
+
+struct help_args {
+	const char *command; /* NULL: all of them */
+};
+
+static const struct option_spec help_options[] = {
+	{ NULL, 0, OPTION_WORD, .offset = offsetof(struct help_args, command), .metavar = "COMMAND",
+	  .help = "print its options (all commands)" },
+};
+
+static enum exit_code run_help(struct console *con, int argc, char **argv)
+{
+	struct help_args args = { 0 };
+	int err = command_options(&command_help, con, argc, argv, &args);
+
+	if (err)
+		return command_options_exit(err);
+	if (!args.command) {
+		commands_print_usage(con->out, commands);
+		return EXIT_FINE;
+	}
+	for (const struct command *const *cmd = commands; *cmd; cmd++) {
+		char *words[] = { argv[0], (char *)args.command, (char *)"--help", NULL };
+
+		if ((*cmd)->summary && !strcmp(args.command, (*cmd)->name))
+			return (*cmd)->run(con, 3, words);
+	}
+	return command_explain_unknown(con, commands, args.command);
+}
+
+static const struct command command_help = {
+	.name = "help",
+	.summary = "Print the options of a command.",
+	.arguments = "[COMMAND]",
+	.example = "perf-poke-ctl help start",
+	.notes = "Exit codes: 0 fine, 2 no such command.\n",
+	COMMAND_OPTIONS(help_options),
+	.run = run_help,
 };

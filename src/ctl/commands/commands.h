@@ -18,6 +18,7 @@
 #include "session/session.h"
 
 extern const struct command command_start;
+extern const struct command command_run;
 extern const struct command command_causes;
 extern const struct command command_check;
 extern const struct command command_export;
@@ -40,20 +41,23 @@ extern const struct command *const commands[];
 	"folder of a capture, or of captures: the newest one\n(" FOLDER_DEFAULT ")"
 #define DECODING_SYMFS_HELP "look for traced files under this folder"
 
-/* The command `start`: from its command line to the options of a session. */
+/* The commands `start` and `run`: from their command line to the options of a session. */
 struct start_args {
 	struct perf_poke_opts opts;
 	struct target_args targets;
 	uint64_t duration_ns;
-	const char *log; /* NULL: standard error, or the choice of --detach */
+	uint64_t auto_ns; /* 0: not given */
+	const char *log;  /* NULL: standard error, or the choice of --detach */
 	struct capture_hooks_opts hooks;
+	char **program; /* of `run`; else NULL */
 	bool detach;
 	bool json, top;
+	bool no_why;
 	bool verbose;
 };
 
-/* Returns as command_options(). Strings other than those of opts are not copied. Call
- * start_release_args() even on failure. */
+/* For `start`, or `run` if argv[1] says so. Returns as command_options(). Strings other than those
+ * of opts are not copied. Call start_release_args() even on failure. */
 int start_parse_args(struct start_args *args, struct console *con, int argc,
 		     char **argv) _must_check_;
 

@@ -288,6 +288,7 @@ const struct command command_export = {
 	.name = "export",
 	.summary = "Write a capture as a file for ui.perfetto.dev, or as a page.",
 	.arguments = "[CAPTURE] -o FILE|--html FILE [OPTIONS]",
+	.example = "perf-poke-ctl export --html spike.html",
 	.notes = notes,
 	COMMAND_OPTIONS(options),
 	.run = run_export,

@@ -351,6 +351,7 @@ const struct command command_list = {
 	.name = "list",
 	.summary = "List captures: time, CPU, latency, interrupted task, and cause.",
 	.arguments = "[OPTIONS] [DIR]",
+	.example = "perf-poke-ctl list --why --sort latency",
 	.notes = notes,
 	COMMAND_OPTIONS(options),
 	.run = run_list,

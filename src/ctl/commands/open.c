@@ -197,6 +197,7 @@ const struct command command_open = {
 	.name = "open",
 	.summary = "Unpack an archive to read it, without root.",
 	.arguments = "FILE [-o DIR]",
+	.example = "perf-poke-ctl open spike.tar.zst",
 	.notes = notes,
 	COMMAND_OPTIONS(options),
 	.run = run_open,

@@ -94,6 +94,7 @@ const struct command command_poke = {
 	.name = "poke",
 	.summary = "Make a session take a capture now.",
 	.arguments = "[SESSION] [--wait]",
+	.example = "perf-poke-ctl poke --wait",
 	.notes = notes,
 	COMMAND_OPTIONS(options),
 	.run = run_poke,

@@ -175,6 +175,7 @@ const struct command command_report = {
 	.name = "report",
 	.summary = "Report why a timer was late, and what took the time.",
 	.arguments = "[CAPTURE|ARCHIVE] [OPTIONS]",
+	.example = "perf-poke-ctl report --normal",
 	.notes = notes,
 	COMMAND_OPTIONS(options),
 	.run = run_report,

@@ -100,6 +100,7 @@ const struct command command_report_late = {
 	.name = "report-late",
 	.summary = "Report a latency to a session.",
 	.arguments = "[SESSION] --latency TIME [OPTIONS]",
+	.example = "perf-poke-ctl report-late --latency 120us --tid 4711",
 	.notes = notes,
 	COMMAND_OPTIONS(options),
 	.run = run_report_late,

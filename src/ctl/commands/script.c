@@ -159,6 +159,7 @@ const struct command command_script = {
 	.name = "script",
 	.summary = "Show the trace before the spike as text.",
 	.arguments = "[CAPTURE] [OPTIONS] [-- ARGS]",
+	.example = "perf-poke-ctl script -- --show-task-events | less",
 	.notes = notes,
 	COMMAND_OPTIONS(options),
 	.run = run_script,

@@ -423,6 +423,7 @@ const struct command command_selftest = {
 	.name = "selftest",
 	.summary = "Test perf-poke on this machine by delaying timers.",
 	.arguments = "[OPTIONS]",
+	.example = "perf-poke-ctl selftest",
 	.notes = notes,
 	COMMAND_OPTIONS(options),
 	.run = run_selftest,

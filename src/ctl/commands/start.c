@@ -11,8 +11,11 @@
 
 #define TARGET(member) .offset = offsetof(struct start_args, member)
 
+/* Of `start` and `run`. */
 static const struct option_spec options[] = {
 	{ .kind = OPTION_SESSION, TARGET(opts) },
+	{ "auto", 'a', OPTION_TIME, .min = 1, .max = NSEC_PER_HOUR, TARGET(auto_ns),
+	  .metavar = "US", .help = "as in rtla: --cpu all --threshold US" },
 	{ "known", 0, OPTION_STRING, TARGET(hooks.known), .metavar = "FILE",
 	  .help = "keep and count only captures with a cause that is not in\n"
 		  "FILE, as written by causes --save (keep all)" },
@@ -27,20 +30,23 @@ static const struct option_spec options[] = {
 	  .help = "stop this long after arming (no limit)" },
 	{ "housekeeping", 0, OPTION_CPUS, TARGET(targets.housekeeping), .metavar = "LIST",
 	  .help = "CPUs for perf-poke and its perf (all but the watched ones)" },
-	{ "detach", 0, OPTION_FLAG, TARGET(detach),
-	  .help = "return when armed and continue in the background" },
 	{ "log", 0, OPTION_STRING, TARGET(log), .metavar = "FILE",
 	  .help = "append messages, and with --detach results, to FILE;\n"
 		  "journal: the systemd journal (with --detach: journal, or\n"
 		  "SESSION.log in --output)" },
 	{ "verbose", 'v', OPTION_FLAG, TARGET(verbose),
 	  .help = "print debug messages, including libbpf's" },
+	{ "no-why", 0, OPTION_FLAG, TARGET(no_why),
+	  .help = "do not print the cause of each capture" },
 	{ "top", 0, OPTION_FLAG, TARGET(top),
 	  .help = "show a table of all CPUs every second, as rtla does" },
 	{ "json", 0, OPTION_FLAG, TARGET(json), .help = "print JSON, see perf-poke-capture(5)" },
+	{ "detach", 0, OPTION_FLAG, TARGET(detach),
+	  .help = "return when armed and continue in the background" },
 	{ NULL, 0, OPTION_REST, TARGET(targets.command), .metavar = "-- COMMAND",
-	  .help = "perf record with -S or --switch-output=signal: started\n"
-		  "with the session, poked at each spike, stopped at the end" },
+	  .help = "start: perf record with -S or --switch-output=signal:\n"
+		  "started with the session, poked at each spike, stopped\n"
+		  "at the end. run: the program" },
 };
 
 static const char notes[] = OPTIONS_TIMES
@@ -51,6 +57,15 @@ static const char notes[] = OPTIONS_TIMES
 	"Exit codes: 0 at least one complete capture (with --detach: armed), 1 failed (also a\n"
 	"single capture), 2 usage, 3 no spike. With --known: 0 known causes only, 1 also if the\n"
 	"cause of a capture is not found, 4 a new cause, or a known one that got worse.\n";
+
+static const char run_notes[] =
+	"The program starts once the session is armed, and the session ends with the program.\n"
+	"Its timers are watched: the default is --workload none. Without --count, the worst\n"
+	"capture is kept (--keep-worst 1). Ctrl-C goes to the program as well; SIGTERM is\n"
+	"passed on. The other options are those of start.\n"
+	"\n"
+	"Exit codes: that of the program, or 128 plus the signal that ended it, unless it is 0;\n"
+	"then as of start: 0 at least one complete capture, 1 failed, 2 usage, 3 no spike.\n";
 
 /* Finds errors in the file before the session is armed. */
 static int check_known_file(const struct start_args *args, struct console *con)
@@ -71,8 +86,31 @@ static int check_known_file(const struct start_args *args, struct console *con)
 	return err ? -EINVAL : 0;
 }
 
+/* What `run` has in other ways than `start`. */
+static int start_apply_run(struct start_args *args, struct console *con)
+{
+	args->program = args->targets.command;
+	args->targets.command = NULL;
+	if (!args->program) {
+		console_error(con, "-- COMMAND is required: the program to run");
+		return -EINVAL;
+	}
+	if (args->detach) {
+		console_error(con, "run excludes --detach");
+		return -EINVAL;
+	}
+	if (args->opts.workload == PERF_POKE_WORKLOAD_AUTO)
+		args->opts.workload = PERF_POKE_WORKLOAD_NONE;
+	if (!args->opts.max_captures && !args->opts.keep_worst && !args->hooks.known)
+		args->opts.keep_worst = 1;
+	if (!args->opts.max_captures)
+		args->opts.max_captures = UINT64_MAX;
+	return 0;
+}
+
 int start_parse_args(struct start_args *args, struct console *con, int argc, char **argv)
 {
+	const struct command *cmd = strcmp(argv[1], "run") ? &command_start : &command_run;
 	_cleanup_free_ char *why = NULL;
 	int err;
 
@@ -83,9 +121,20 @@ int start_parse_args(struct start_args *args, struct console *con, int argc, cha
 			.argc = (size_t)argc,
 		},
 	};
-	err = command_options(&command_start, con, argc, argv, args);
+	err = command_options(cmd, con, argc, argv, args);
+	if (!err && cmd == &command_run)
+		err = start_apply_run(args, con);
 	if (err)
 		return err;
+	args->hooks.why = !args->no_why && !args->json;
+	if (args->auto_ns && args->opts.threshold_ns) {
+		console_error(con, "--auto excludes --threshold");
+		return -EINVAL;
+	}
+	if (args->auto_ns)
+		args->opts.threshold_ns = args->auto_ns;
+	if (args->auto_ns && !args->opts.cpus)
+		args->opts.cpus = "all";
 	if (!args->opts.threshold_ns)
 		args->opts.threshold_ns = 30 * NSEC_PER_USEC;
 	if (!args->opts.max_captures)
@@ -121,7 +170,11 @@ static enum exit_code run_start(struct console *con, int argc, char **argv)
 	err = start_parse_args(&args, con, argc, argv);
 	if (err)
 		return command_options_exit(err);
-	view = (struct session_view){ .top = args.top && !args.json, .hooks = args.hooks };
+	view = (struct session_view){
+		.top = args.top && !args.json,
+		.program = args.program,
+		.hooks = args.hooks,
+	};
 	console_use_json(con, args.json);
 	con->verbose = args.verbose;
 	detach.where = args.log;
@@ -152,7 +205,18 @@ const struct command command_start = {
 	.name = "start",
 	.summary = "Watch CPUs for late timers and capture what ran before.",
 	.arguments = "--cpu LIST [OPTIONS] [-- perf record ...]",
+	.example = "perf-poke-ctl start --cpu 3 --threshold 50us --count 10",
 	.notes = notes,
+	COMMAND_OPTIONS(options),
+	.run = run_start,
+};
+
+const struct command command_run = {
+	.name = "run",
+	.summary = "Run a program, watch its timers, and keep the worst capture.",
+	.arguments = "--cpu LIST [OPTIONS] -- COMMAND",
+	.example = "perf-poke-ctl run --cpu 3 --trigger thread=50us -- cyclictest -a3 -p95 -m -D60",
+	.notes = run_notes,
 	COMMAND_OPTIONS(options),
 	.run = run_start,
 };

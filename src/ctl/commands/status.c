@@ -257,6 +257,7 @@ const struct command command_status = {
 	.name = "status",
 	.summary = "Show the sessions of this machine with their latencies.",
 	.arguments = "[--json] [--watch] [SESSION]",
+	.example = "perf-poke-ctl status --watch",
 	.notes = notes,
 	COMMAND_OPTIONS(options),
 	.run = run_status,

@@ -31,7 +31,8 @@ static const char notes[] =
 	"Removes the leftovers of a session whose process was killed.\n"
 	"Times take ns, us, ms, s, m, h or d; a bare number is seconds.\n"
 	"\n"
-	"Exit codes: 0 stopped, 1 no such session, timeout or failure, 2 usage, or no SESSION\n"
+	"Exit codes: 0 stopped (--all: also without sessions), 1 no such session, timeout or "
+	"failure, 2 usage, or no SESSION\n"
 	"given although several are alive.\n";
 
 static void print_restore_message(void *ctx, enum perf_poke_log_level level, const char *msg)
@@ -142,8 +143,12 @@ static enum exit_code run_stop(struct console *con, int argc, char **argv)
 		return EXIT_FAILED;
 	if (args.all && list.nr)
 		return stop_sessions(con, list.entries, list.nr, args.timeout_ns);
-	if (args.all && restore_leftovers(con) > 0)
-		return EXIT_FINE;
+	if (args.all) {
+		err = restore_leftovers(con);
+		if (!err)
+			console_info(con, "no session is alive");
+		return err < 0 ? EXIT_FAILED : EXIT_FINE;
+	}
 	code = session_list_choose(&list, con, args.session, &chosen);
 	return code == EXIT_FINE ? stop_sessions(con, chosen, 1, args.timeout_ns) : code;
 }
@@ -152,6 +157,7 @@ const struct command command_stop = {
 	.name = "stop",
 	.summary = "Stop a session and wait until it has ended.",
 	.arguments = "[SESSION] [OPTIONS]",
+	.example = "perf-poke-ctl stop --all",
 	.notes = notes,
 	COMMAND_OPTIONS(options),
 	.run = run_stop,

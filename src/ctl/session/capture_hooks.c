@@ -15,6 +15,9 @@
 #include "json_util.h"
 #include "task.h"
 
+/* While more captures wait for their causes, spikes come faster than they can be read. */
+#define WHY_WAITING_MAX 8
+
 void hook_commands_init(struct hook_commands *commands, const char *command)
 {
 	*commands = (struct hook_commands){ .command = command };
@@ -221,6 +224,7 @@ void capture_hooks_init(struct capture_hooks *f, struct console *con, struct res
 	*f = (struct capture_hooks){
 		.con = con,
 		.results = results,
+		.why = opts->why,
 		.worker = { .known = opts->known, .pidfd = -1, .output = -1, .errors = -1 },
 		.metrics = { .path = opts->metrics },
 	};
@@ -342,6 +346,15 @@ static bool remove_known_capture(struct capture_hooks *f, const char *path,
 	return false;
 }
 
+static void print_capture_sentence(struct capture_hooks *f, const struct perf_poke_capture *capture,
+				   json_object *cause)
+{
+	size_t i = (size_t)(capture - f->results->captures);
+
+	console_info(f->con, "capture %zu: %s", results_capture_number(f->results, i),
+		     json_text_of(cause, "sentence"));
+}
+
 static void handle_cause_worker(struct capture_hooks *f)
 {
 	_cleanup_json_ json_object *cause = NULL;
@@ -355,6 +368,8 @@ static void handle_cause_worker(struct capture_hooks *f)
 		if (!strcmp(f->results->captures[i].path, path))
 			capture = &f->results->captures[i];
 	}
+	if (capture && cause && f->why)
+		print_capture_sentence(f, capture, cause);
 	if (capture && (!f->worker.known || remove_known_capture(f, path, verdict, why)))
 		run_capture_hooks(f, capture, cause);
 	if (err && err != -EAGAIN)
@@ -372,7 +387,8 @@ void capture_hooks_add(struct capture_hooks *f, const struct perf_poke_capture *
 		run_capture_hooks(f, capture, NULL);
 		return;
 	}
-	if (f->worker.known || f->journal || f->metrics.path || f->commands.command)
+	if (f->worker.known || f->journal || f->metrics.path || f->commands.command ||
+	    (f->why && f->worker.nr < WHY_WAITING_MAX))
 		err = cause_worker_add(&f->worker, capture->path);
 	if (err)
 		capture_hooks_fail(f, f->worker.known ? "--known" : "capture", err);

@@ -4,12 +4,15 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "array.h"
 #include "json_util.h"
 #include "task.h"
 #include "text.h"
+
+#define WORKER_NICE 10
 
 static void cause_worker_close_files(struct cause_worker *worker)
 {
@@ -41,6 +44,8 @@ static int cause_worker_start(struct cause_worker *worker)
 		cause_worker_close_files(worker);
 		return err;
 	}
+	/* Decoding must not hold up what the user runs. */
+	setpriority(PRIO_PROCESS, (id_t)pid, WORKER_NICE);
 	worker->pidfd = pidfd_open_process(pid);
 	if (worker->pidfd >= 0)
 		return 0;

@@ -48,6 +48,7 @@ int results_add_capture(struct results *results, const struct perf_poke_capture 
 		return -ENOMEM;
 	}
 	results->numbers[nr] = results_count_taken(results) + 1;
+	results->nr_poked += capture->spike->poked;
 	results->captures[results->nr_captures++] = copy;
 	return 0;
 }

@@ -41,6 +41,7 @@ int target_args_check(struct target_args *targets, const struct perf_poke_opts *
 
 /* What is done with each capture. */
 struct capture_hooks_opts {
+	bool why;	   /* print the sentence of each capture */
 	const char *known; /* --known: file of known causes; NULL: every cause is reported alike */
 	const char *command; /* --on-capture, or NULL */
 	const char *metrics; /* file, or NULL */
@@ -63,7 +64,8 @@ int detach_fork_child(struct detach *detach, struct console *con,
 		      enum exit_code *code) _must_check_;
 
 struct session_view {
-	bool top; /* a table each second */
+	bool top;	/* a table each second */
+	char **program; /* of the command `run`; NULL: none */
 	struct capture_hooks_opts hooks;
 };
 
@@ -92,7 +94,7 @@ enum exit_code session_enter_armed(struct session *session, uint64_t duration_ns
  * left. */
 void session_watch_events(struct session *session);
 
-/* Stops it and prints the results. */
+/* Stops it, waits for its program, and prints the results. */
 enum exit_code session_finish(struct session *session);
 
 /* Writes the rest of the output, and ends the process if nobody reads that. */

@@ -75,6 +75,32 @@ void perf_files_subtract(struct perf_files *found, const struct perf_files *befo
 
 void perf_files_release(struct perf_files *files);
 
+/* -- program.c: the program of the command `run` */
+
+struct program {
+	char **argv; /* NULL: none */
+	pid_t pid;
+	int pidfd; /* -1: none */
+	int gate;
+	bool ended;
+	int status; /* of waitpid(), once it has ended */
+};
+
+/* Forks; argv NULL: nothing. Returns 0 or a negative errno. Call program_release() even then. */
+int program_create(struct program *program, char **argv) _must_check_;
+
+/* Returns 0, or the negative errno of execvp(). */
+int program_start(struct program *program) _must_check_;
+
+bool program_has_ended(struct program *program);
+
+/* Waits until it has ended; if `interrupted`, after a SIGTERM. A signal of the descriptor sends
+ * SIGTERM, the next one SIGKILL. Returns its exit code, or 128 plus its signal. */
+int program_finish(struct program *program, int signals, bool interrupted);
+
+/* Waits for it. */
+void program_release(struct program *program);
+
 /* -- results.c: the results of a session, plain data for the summary and JSON */
 
 /* CPU number of the row of all CPUs together. */
@@ -110,12 +136,15 @@ struct results {
 	size_t *numbers;		    /* of the captures, from 1; NULL: consecutive */
 	size_t nr_captures;
 	size_t nr_removed; /* by --keep-worst or --max-disk */
+	size_t nr_poked;   /* of those taken: by a poke, not by a spike */
 	bool keeps;	   /* one of these was given */
 	size_t nr_failed;
 	const char *known;		      /* file of known causes, or NULL */
 	size_t nr_known, nr_new, nr_unjudged; /* captures by their causes */
 	uint64_t elapsed_ns;
 	struct result_perf perf;
+	bool has_program; /* of `run` */
+	int program_code; /* its exit code */
 };
 
 /* Returns 0 or -ENOMEM. */
@@ -368,6 +397,7 @@ size_t hook_commands_release(struct hook_commands *commands);
 struct capture_hooks {
 	struct console *con;
 	struct results *results;
+	bool why;		    /* print the sentences */
 	const struct perf_poke *pp; /* set when armed */
 	const char *session;
 	bool journal; /* write an entry for each capture with a cause */

@@ -211,6 +211,8 @@ json_object *json_summary_line(const struct results *results)
 		json_add_u64(object, "new", results->nr_new);
 		json_add_u64(object, "unjudged", results->nr_unjudged);
 	}
+	if (results->has_program)
+		json_add_u64(object, "program_exit_code", (uint64_t)results->program_code);
 	if (results->perf.pid)
 		json_add(object, "perf", json_new_perf_result(&results->perf));
 	return object;

@@ -35,6 +35,8 @@ struct session {
 	bool failed;	  /* other than a failed capture */
 	struct session_view view;
 	uint64_t skid_ns; /* of the newest capture */
+	struct program program;
+	bool interrupted; /* by a signal */
 };
 
 /* Prints an error unless the library has logged one. */
@@ -74,6 +76,11 @@ static void session_add_capture(void *ctx, const struct perf_poke_capture *captu
 	s->skid_ns = capture->skid_ns;
 	if (systemd_wants_notify())
 		s->tick_ns = 0;
+	if (capture->spike->poked) {
+		console_info(s->con, "capture %zu: poke, %s", results_count_taken(&s->results),
+			     capture->path);
+		return;
+	}
 	console_info(s->con, "capture %zu: %s%s%s%s on CPU %d%s, %s",
 		     results_count_taken(&s->results), capture->spike->rtla ? "rtla: " : "",
 		     capture->spike->kind ? kind_display_name(capture->spike->kind) : "",
@@ -162,12 +169,14 @@ struct session *session_new(struct console *con, const struct perf_poke_opts *op
 	s->con = con;
 	s->opts = *opts;
 	s->args = targets;
+	s->program = (struct program){ .pidfd = -1, .gate = -1 };
 	s->targets = session_targets_none;
 	s->wanted = opts->max_captures;
 	s->detach = detach;
 	s->view = *view;
 	s->results.keeps = opts->keep_worst || opts->max_disk || view->hooks.known;
 	s->results.known = view->hooks.known;
+	s->results.has_program = view->program;
 	capture_hooks_init(&s->hooks, con, &s->results, &view->hooks);
 	if (s->results.known)
 		s->opts.max_captures = UINT64_MAX;
@@ -197,8 +206,13 @@ enum exit_code session_create(struct session *s)
 	const char *housekeeping = s->args->housekeeping;
 	_cleanup_free_ int *cpus = NULL;
 	size_t nr;
-	int err = housekeeping ? cpulist_parse(housekeeping, &cpus, &nr) : 0;
+	int err = program_create(&s->program, s->view.program);
 
+	if (err) {
+		session_print_failure(s, s->view.program[0], err);
+		return EXIT_FAILED;
+	}
+	err = housekeeping ? cpulist_parse(housekeeping, &cpus, &nr) : 0;
 	/* The threads that are created later inherit the CPUs. */
 	if (!err && housekeeping)
 		err = affinity_set(cpus, nr);
@@ -257,6 +271,11 @@ enum exit_code session_enter_armed(struct session *s, uint64_t duration_ns)
 		return EXIT_FAILED;
 	}
 	session_print_armed(s, cpus, nr);
+	err = program_start(&s->program);
+	if (err) {
+		console_error(s->con, "'%s': %s", s->program.argv[0], strerror(-err));
+		return EXIT_FAILED;
+	}
 	console_notify(s->con, "READY=1");
 	/* The service manager knows the caller's PID only. */
 	if (s->detach)
@@ -309,7 +328,8 @@ static void session_print_status(struct session *s)
 /* Without another event. */
 static uint64_t session_end_time(const struct session *s)
 {
-	size_t counted = s->results.known ? s->results.nr_new : results_count_taken(&s->results);
+	size_t spikes = results_count_taken(&s->results) - s->results.nr_poked;
+	size_t counted = s->results.known ? s->results.nr_new : spikes;
 
 	return counted >= s->wanted ? 0 : s->end_ns;
 }
@@ -355,26 +375,30 @@ void session_watch_events(struct session *s)
 	const uint64_t tick_ns = s->view.top		      ? NSEC_PER_SEC
 				 : console_has_status(s->con) ? TICK_NS
 							      : NOTIFY_TICK_NS;
-	struct pollfd fds[4 + CAPTURE_HOOKS_FDS] = {
+	struct pollfd fds[5 + CAPTURE_HOOKS_FDS] = {
 		{ .fd = perf_poke__fd(s->pp), .events = POLLIN },
 		{ .fd = s->signals, .events = POLLIN },
 		{ .fd = s->targets.child.pidfd, .events = POLLIN },
 		{ .fd = s->con->deaf_fd, .events = POLLIN },
+		{ .fd = s->program.pidfd, .events = POLLIN },
 	};
 
 	while (clock_ns(CLOCK_MONOTONIC) < session_end_time(s) && !console_is_deaf(s->con)) {
 		int err;
 
-		capture_hooks_fds(&s->hooks, &fds[4]);
+		capture_hooks_fds(&s->hooks, &fds[5]);
 		err = session_wait_events(s, fds, ARRAY_SIZE(fds));
 		if (err < 0 && errno != EINTR) {
 			s->failed = true;
 			console_error(s->con, "ppoll: %s", strerror(errno));
 			return;
 		}
-		if (err > 0 && fds[1].revents)
+		s->interrupted = err > 0 && fds[1].revents;
+		if (s->interrupted)
 			return;
 		if (err > 0 && fds[0].revents && !session_poll_library(s))
+			return;
+		if (program_has_ended(&s->program))
 			return;
 		if (err > 0 && fds[2].revents && child_process_has_ended(&s->targets.child))
 			return;
@@ -406,6 +430,8 @@ enum exit_code session_finish(struct session *s)
 	/* No poke follows. */
 	if (session_targets_finish(&s->targets, s->signals, &s->results.perf))
 		s->failed = true;
+	if (s->program.argv)
+		s->results.program_code = program_finish(&s->program, s->signals, s->interrupted);
 	s->errors = s->con->errors;
 	capture_hooks_finish(&s->hooks, s->signals);
 
@@ -424,6 +450,8 @@ enum exit_code session_finish(struct session *s)
 		s->failed = true;
 		session_print_failure(s, "results", err);
 	}
+	if (s->results.program_code)
+		return s->results.program_code;
 	if (s->failed || s->hooks.failed || s->results.nr_failed || s->results.nr_unjudged)
 		return EXIT_FAILED;
 	if (s->results.nr_new)
@@ -440,6 +468,7 @@ void session_free(struct session *s)
 		_exit(EXIT_FAILED);
 	perf_poke__free(s->pp);
 	session_targets_release(&s->targets);
+	program_release(&s->program);
 	capture_hooks_release(&s->hooks);
 	results_release(&s->results);
 	closep(&s->signals);

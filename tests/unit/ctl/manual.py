@@ -16,7 +16,7 @@ import subprocess
 import sys
 
 # Of `start`
-OPTIONS_MAX, LINES_MAX = 44, 110
+OPTIONS_MAX, LINES_MAX = 45, 120
 
 
 def output(*words):
@@ -128,6 +128,8 @@ def main():
         assert page in pages, f"write src/ctl/man/{page}.1 and name it in src/ctl/man/meson.build"
         assert f".It Xr {page} 1\n" in pages["perf-poke-ctl"], \
             f"src/ctl/man/perf-poke-ctl.1: add `.It Xr {page} 1`"
+        # run has the options of start, and its page refers to that one.
+        page = page.replace("-run", "-start")
         check_options(tool, command, pages[page])
     check_values(tool, "start", pages["perf-poke-ctl-start"])
     missing = [name for name in ("mandoc", "man", "lexgrog") if not shutil.which(name)]

@@ -108,6 +108,9 @@ TEST(refuses)
 		{ "", "--cpu LIST is required" },
 		{ "--", "--cpu LIST is required" },
 		{ "--nope", "--nope: no such option (--help lists them)" },
+		{ "--tiem 3", "--tiem: no such option (did you mean --time?)" },
+		{ "--chioce=one", "--chioce: no such option (did you mean --choice?)" },
+		{ "--numbr", "--numbr: no such option (did you mean --number?)" },
 		{ "--nope=3", "--nope: no such option (--help lists them)" },
 		{ "--c 3", "--c: ambiguous (use --cpu, --choice)" },
 		{ "--c=3", "--c: ambiguous (use --cpu, --choice)" },
@@ -321,7 +324,7 @@ TEST(refuses_unknown_commands)
 
 	assert_int_equal(o.code, 2);
 	assert_string_equal(o.out, "");
-	assert_string_equal(o.err, "perf-poke-ctl: 'goo': no such command (use good, other)\n");
+	assert_string_equal(o.err, "perf-poke-ctl: 'goo': no such command (did you mean good?)\n");
 }
 
 TEST(needs_a_command)

@@ -79,10 +79,25 @@ TEST(maps_events)
 	assert_string_equal(events[3].filter, "c");
 }
 
+TEST(takes_auto_of_rtla)
+{
+	_cleanup_(release) struct parsed p = { 0 }, one = { 0 };
+
+	PARSE(&p, "-a", "30");
+	assert_int_equal(p.r, 0);
+	assert_string_equal(p.args.opts.cpus, "all");
+	assert_int_equal(p.args.opts.threshold_ns, 30000);
+	PARSE(&one, "-c1", "--auto=2ms");
+	assert_int_equal(one.r, 0);
+	assert_string_equal(one.args.opts.cpus, "1");
+	assert_int_equal(one.args.opts.threshold_ns, 2000000);
+}
+
 TEST(refuses)
 {
 	static const char *const rows[][2] = {
-		{ "--json", "--cpu LIST is required" },
+		{ "-c1 -a 50 --threshold 60", "--auto excludes --threshold" },
+		{ "-a 0", "-a '0': must be 1ns or more" },
 		{ "-c1 --priority 9", "--priority: no such option" },
 		{ "-c1 --duration 0", "--duration '0': must be 1ms or more" },
 		{ "-c1 --per=2", "--per: ambiguous" },
