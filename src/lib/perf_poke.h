@@ -758,6 +758,9 @@ const int *perf_poke__cpus(const struct perf_poke *pp, size_t *nr);
  * - -ECHILD: this process was forked by the one that started the session; nothing is done
  * - -ESTALE: the folder for captures was moved or removed, so captures are not at their reported
  *   paths; everything else is done
+ * - -ETIMEDOUT: the file system of the folder for captures has not answered for 30 s. What was not
+ *   written yet is lost; everything else is done. A thread still waits for the file system, so the
+ *   session cannot be started again, and perf_poke__free() keeps what that thread may use
  * Since: 0.1
  */
 int perf_poke__stop(struct perf_poke *pp);

@@ -29,7 +29,8 @@ struct output {
 	int fd;		  /* the number is kept when the folder is renewed */
 	int work;	  /* the session's folder in it; number kept as well */
 	char work_name[40];
-	bool made; /* made by this session: removed if it stays empty */
+	bool made;   /* made by this session: removed if it stays empty */
+	char *moved; /* set by output_close(): where it is, if not at its path; the caller's */
 };
 
 /*
@@ -130,22 +131,33 @@ struct writer;
 /* env must outlive the writer. */
 int writer_start(struct writer **ret, const struct capture_env *env);
 
-/* Readable when writer_take_finished() has a capture. */
+/* Readable when there is a capture or a removal to take. */
 int writer_fd(const struct writer *writer);
 
 /* Takes ownership of the capture. */
 void writer_add_capture(struct writer *writer, struct capture *capture);
 
-/* Takes ownership of a removal. Pending captures are written first. */
+/* Takes ownership of a removal. */
 void writer_add_removal(struct writer *writer, struct removal *removal);
+
+/* A removal that was done or failed, as writer_take_finished(). */
+struct removal *writer_take_removed(struct writer *writer);
 
 /* A capture that was written or failed; the caller owns it. NULL: none. */
 struct capture *writer_take_finished(struct writer *writer);
 
-/* Waits until all captures are written and ends the thread; writer_take_finished() still works. */
-void writer_finish(struct writer *writer);
+/* Waits a moment for something to take. -ETIMEDOUT: the file system does not answer. */
+int writer_wait(struct writer *writer) _must_check_;
 
-/* Frees captures that were not taken; their folders stay. NULL is ignored. */
+/*
+ * Waits until all captures are written and all removals done, and ends the thread, which closes the
+ * output folder. What was not taken can still be taken. -ETIMEDOUT: the thread waits for a file
+ * system that does not answer, and goes on with `env` and the writer, should it answer yet.
+ */
+int writer_finish(struct writer *writer);
+
+/* Frees what was not taken; folders of captures stay. NULL is ignored. Not for a writer that did
+ * not finish. */
 void writer_free(struct writer *writer);
 
 /* Decides which captures to keep: the worst of each kind, within limits of number and size. */
@@ -185,16 +197,18 @@ void keep_free(struct keep *keep);
 
 struct removal {
 	struct removal *next;
-	const struct output *output;
-	int fd;		  /* the folder itself */
-	char partial[32]; /* new name in the work folder */
+	struct kept kept; /* its name is owned */
+	int error;
 };
 
 /* Moves it to the work folder. -ENOENT: it is gone; -ESTALE: another folder has its name, and
  * stays. */
-int removal_begin(struct removal **ret, const struct output *output, const struct kept *kept);
+int removal_begin(const struct output *output, const struct kept *kept);
 
-/* Deletes it. What cannot be deleted goes with the work folder. Any thread. */
-void removal_finish(struct removal *removal);
+/* Deletes all of these. What cannot be deleted goes with the work folder. */
+void removals_finish(const struct output *output);
+
+/* NULL is ignored. */
+void removal_free(struct removal *removal);
 
 #endif

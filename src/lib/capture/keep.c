@@ -121,47 +121,33 @@ static bool is_kept_folder(const struct stat *st, const struct kept *kept)
 	return st->st_dev == kept->dev && st->st_ino == kept->ino;
 }
 
-int removal_begin(struct removal **ret, const struct output *output, const struct kept *kept)
-{
-	struct removal *removal = calloc(1, sizeof(*removal));
-	struct stat st;
-	int err = 0;
+#define REMOVED "removed-"
 
-	if (!removal)
-		return -ENOMEM;
-	removal->output = output;
-	removal->fd =
+int removal_begin(const struct output *output, const struct kept *kept)
+{
+	_cleanup_close_ int fd =
 		openat(output->fd, kept->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	char partial[32];
+	struct stat st;
+
 	/* -ESTALE: a link or a file. */
-	if (removal->fd < 0)
-		err = errno == ELOOP || errno == ENOTDIR ? -ESTALE : -errno;
-	else if (fstat(removal->fd, &st))
-		err = -errno;
-	else if (!is_kept_folder(&st, kept))
-		err = -ESTALE;
-	snprintf(removal->partial, sizeof(removal->partial), "removed-%" PRIu64,
-		 (uint64_t)kept->ino);
-	if (!err && renameat(output->fd, kept->name, output->work, removal->partial))
-		err = -errno;
-	if (!err && (fstatat(output->work, removal->partial, &st, AT_SYMLINK_NOFOLLOW) ||
-		     !is_kept_folder(&st, kept))) {
-		/* Another folder took its name in between. */
-		renameat(output->work, removal->partial, output->fd, kept->name);
-		err = -ESTALE;
-	}
-	if (err) {
-		closep(&removal->fd);
-		free(removal);
-		return err;
-	}
-	*ret = removal;
-	return 0;
+	if (fd < 0)
+		return errno == ELOOP || errno == ENOTDIR ? -ESTALE : -errno;
+	if (fstat(fd, &st))
+		return -errno;
+	if (!is_kept_folder(&st, kept))
+		return -ESTALE;
+	snprintf(partial, sizeof(partial), REMOVED "%" PRIu64, (uint64_t)kept->ino);
+	if (renameat(output->fd, kept->name, output->work, partial))
+		return -errno;
+	if (!fstatat(output->work, partial, &st, AT_SYMLINK_NOFOLLOW) && is_kept_folder(&st, kept))
+		return 0;
+	/* Another folder took its name in between. */
+	renameat(output->work, partial, output->fd, kept->name);
+	return -ESTALE;
 }
 
-void removal_finish(struct removal *removal)
+void removals_finish(const struct output *output)
 {
-	tree_remove_entries(removal->fd, "");
-	unlinkat(removal->output->work, removal->partial, AT_REMOVEDIR);
-	closep(&removal->fd);
-	free(removal);
+	tree_remove_entries(output->work, REMOVED);
 }

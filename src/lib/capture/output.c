@@ -205,14 +205,14 @@ int output_renew(struct output *output, char **note)
 
 void output_close(struct output *output)
 {
-	_cleanup_free_ char *moved = output->fd < 0 ? NULL : output_moved(output);
-
+	if (output->fd >= 0)
+		output->moved = output_moved(output);
 	if (output->work >= 0)
 		tree_remove(output->fd, output->work_name);
 	closep(&output->work);
 	closep(&output->fd);
 	/* Fails unless it is empty. */
-	if (output->made && !moved)
+	if (output->made && !output->moved)
 		rmdir(output->path);
 	output->made = false;
 }

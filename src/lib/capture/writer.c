@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -14,6 +15,11 @@
 #include "cpulist.h"
 
 #define NAME_TRIES 1000
+/* A thread that the kernel has not run for so long waits for a file system, which may never answer.
+ * A slow one answers now and then. */
+#define PATIENCE_NS (30 * NSEC_PER_SEC)
+#define SILENT_NS (2 * NSEC_PER_SEC)
+#define LOOK_MS 200
 /* How long a capture waits for the late thread, and how often it is looked for meanwhile. */
 #define LATENCY_WAIT_NS (100 * NSEC_PER_MSEC)
 #define LATENCY_PAUSE_NS (5 * NSEC_PER_MSEC)
@@ -142,12 +148,15 @@ struct writer {
 	const struct capture_env *env;
 	pthread_t thread;
 	bool running; /* thread must be joined */
-	int fd;
+	int fd, ended; /* ended: readable once the thread ends */
+	/* The thread's time when last looked at, when it rose, and whether that was long ago. */
+	uint64_t ran_ns, seen_ns;
+	bool waits;
 	pthread_mutex_t lock; /* protects the fields below */
 	pthread_cond_t wake;
 	bool finish;
 	struct queue todo, begun, done;
-	struct removal *removals;
+	struct removal *removals, *removed;
 };
 
 static void capture_queue_add(struct queue *queue, struct capture *capture)
@@ -169,7 +178,31 @@ static struct capture *capture_queue_pop(struct queue *queue)
 	return capture;
 }
 
-/* The thread. While a capture waits for its late thread, the next one is begun.
+static struct removal *removal_pop(struct removal **removals)
+{
+	struct removal *removal = *removals;
+
+	if (removal)
+		*removals = removal->next;
+	return removal;
+}
+
+static void removal_push(struct removal **removals, struct removal *removal)
+{
+	removal->next = *removals;
+	*removals = removal;
+}
+
+void removal_free(struct removal *removal)
+{
+	if (removal)
+		free(removal->kept.name);
+	free(removal);
+}
+
+/* The thread, which alone uses the output folder from here on. What is removed goes from its name
+ * at once, and from the disk when there is nothing to write. While a capture waits for its late
+ * thread, the next one is begun.
  *
  * It has to look for the latency, since no event says that it is there: the program that measures
  * it runs at the switch to the late thread. A wakeup from there would be one more interrupt on the
@@ -179,7 +212,7 @@ static void *writer_thread_run(void *arg)
 	struct writer *writer = arg;
 	struct capture *capture;
 	struct removal *removal;
-	bool is_first, finished;
+	bool is_first, finished, has_moved = false;
 	struct timespec until;
 	uint64_t again_ns;
 
@@ -187,6 +220,16 @@ static void *writer_thread_run(void *arg)
 	affinity_leave(writer->env->config->cpus, writer->env->config->nr_cpus);
 	pthread_mutex_lock(&writer->lock);
 	for (;;) {
+		removal = removal_pop(&writer->removals);
+		if (removal) {
+			pthread_mutex_unlock(&writer->lock);
+			removal->error = removal_begin(writer->env->output, &removal->kept);
+			pthread_mutex_lock(&writer->lock);
+			has_moved |= !removal->error;
+			removal_push(&writer->removed, removal);
+			eventfd_write(writer->fd, 1);
+			continue;
+		}
 		capture = capture_queue_pop(&writer->todo);
 		if (capture) {
 			is_first = !writer->begun.first;
@@ -196,7 +239,6 @@ static void *writer_thread_run(void *arg)
 			capture_queue_add(&writer->begun, capture);
 		}
 		capture = writer->begun.first;
-		removal = capture ? NULL : writer->removals;
 		if (capture) {
 			pthread_mutex_unlock(&writer->lock);
 			finished = capture_finish(writer->env, capture);
@@ -210,10 +252,10 @@ static void *writer_thread_run(void *arg)
 				until.tv_nsec = (long)(again_ns % NSEC_PER_SEC);
 				pthread_cond_timedwait(&writer->wake, &writer->lock, &until);
 			}
-		} else if (removal) {
-			writer->removals = removal->next;
+		} else if (has_moved) {
+			has_moved = false;
 			pthread_mutex_unlock(&writer->lock);
-			removal_finish(removal);
+			removals_finish(writer->env->output);
 			pthread_mutex_lock(&writer->lock);
 		} else if (writer->finish) {
 			break;
@@ -222,6 +264,8 @@ static void *writer_thread_run(void *arg)
 		}
 	}
 	pthread_mutex_unlock(&writer->lock);
+	output_close(writer->env->output);
+	eventfd_write(writer->ended, 1);
 	return NULL;
 }
 
@@ -256,8 +300,10 @@ int writer_start(struct writer **ret, const struct capture_env *env)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &saved);
 	writer->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
-	err = writer->fd < 0 ? errno
-			     : pthread_create(&writer->thread, &thread, writer_thread_run, writer);
+	writer->ended = eventfd(0, EFD_CLOEXEC);
+	err = writer->fd < 0 || writer->ended < 0
+		      ? errno
+		      : pthread_create(&writer->thread, &thread, writer_thread_run, writer);
 	pthread_sigmask(SIG_SETMASK, &saved, NULL);
 	pthread_attr_destroy(&thread);
 	writer->running = !err;
@@ -284,13 +330,8 @@ void writer_add_capture(struct writer *writer, struct capture *capture)
 
 void writer_add_removal(struct writer *writer, struct removal *removal)
 {
-	if (!writer->running) {
-		removal_finish(removal);
-		return;
-	}
 	pthread_mutex_lock(&writer->lock);
-	removal->next = writer->removals;
-	writer->removals = removal;
+	removal_push(&writer->removals, removal);
 	pthread_cond_signal(&writer->wake);
 	pthread_mutex_unlock(&writer->lock);
 }
@@ -308,28 +349,81 @@ struct capture *writer_take_finished(struct writer *writer)
 	return capture;
 }
 
-void writer_finish(struct writer *writer)
+struct removal *writer_take_removed(struct writer *writer)
 {
+	struct removal *removal;
+	eventfd_t one;
+
+	pthread_mutex_lock(&writer->lock);
+	removal = removal_pop(&writer->removed);
+	if (removal)
+		eventfd_read(writer->fd, &one);
+	pthread_mutex_unlock(&writer->lock);
+	return removal;
+}
+
+static bool writer_is_stuck(struct writer *writer)
+{
+	const struct config *config = writer->env->config;
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), ran_ns;
+	clockid_t clock;
+
+	if (pthread_getcpuclockid(writer->thread, &clock))
+		return false;
+	ran_ns = clock_ns(clock);
+	if (ran_ns != writer->ran_ns || !writer->seen_ns) {
+		writer->ran_ns = ran_ns;
+		writer->seen_ns = now_ns;
+	}
+	if (now_ns - writer->seen_ns >= SILENT_NS && !writer->waits) {
+		writer->waits = true;
+		log_write(&config->log, PERF_POKE_LOG_INFO,
+			  "output '%s': waiting for its file system", config->opts.output);
+	}
+	return now_ns - writer->seen_ns >= PATIENCE_NS;
+}
+
+int writer_wait(struct writer *writer)
+{
+	struct pollfd ready = { .fd = writer->fd, .events = POLLIN };
+
+	if (poll(&ready, 1, LOOK_MS) > 0)
+		return 0;
+	return writer_is_stuck(writer) ? -ETIMEDOUT : 0;
+}
+
+int writer_finish(struct writer *writer)
+{
+	struct pollfd ended = { .fd = writer->ended, .events = POLLIN };
+
 	if (!writer->running)
-		return;
+		return 0;
 	pthread_mutex_lock(&writer->lock);
 	writer->finish = true;
 	pthread_cond_signal(&writer->wake);
 	pthread_mutex_unlock(&writer->lock);
+	while (poll(&ended, 1, LOOK_MS) <= 0) {
+		if (writer_is_stuck(writer))
+			return -ETIMEDOUT;
+	}
 	pthread_join(writer->thread, NULL);
 	writer->running = false;
+	return 0;
 }
 
 void writer_free(struct writer *writer)
 {
 	struct capture *capture;
+	struct removal *removal;
 
-	if (!writer)
+	if (!writer || writer_finish(writer))
 		return;
-	writer_finish(writer);
 	while ((capture = capture_queue_pop(&writer->done)))
 		capture_free(writer->env, capture);
+	while ((removal = removal_pop(&writer->removed)))
+		removal_free(removal);
 	closep(&writer->fd);
+	closep(&writer->ended);
 	pthread_cond_destroy(&writer->wake);
 	pthread_mutex_destroy(&writer->lock);
 	free(writer);

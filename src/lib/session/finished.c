@@ -62,23 +62,19 @@ static void report_to_caller(struct perf_poke *pp, struct capture *done)
 		pp->config.opts.on_capture(pp->config.opts.capture_ctx, &capture);
 }
 
-/* Captures are renamed before deletion, so partial ones are never visible. */
-static void remove_capture(struct perf_poke *pp, const struct kept *dropped)
+static void report_removal(struct perf_poke *pp, const struct removal *removal)
 {
 	const struct config *config = &pp->config;
+	const struct kept *dropped = &removal->kept;
 	_cleanup_free_ char *path = strfmt("%s/%s", config->opts.output, dropped->name);
-	struct removal *removal;
-	int err = removal_begin(&removal, &pp->output, dropped);
 
-	if (err && err != -ENOENT)
+	if (removal->error && removal->error != -ENOENT) {
 		log_write(&config->log, PERF_POKE_LOG_WARN, "cannot remove %s/%s: %s",
 			  config->opts.output, dropped->name,
-			  err == -ESTALE ? "it is not the capture that was written"
-					 : strerror(-err));
-	if (err && err != -ENOENT)
+			  removal->error == -ESTALE ? "it is not the capture that was written"
+						    : strerror(-removal->error));
 		return;
-	if (!err)
-		writer_add_removal(pp->writer, removal);
+	}
 	if (dropped->size + dropped->shared <= config->opts.max_disk)
 		log_write(&config->log, PERF_POKE_LOG_INFO, "removed %s: worse captures are kept",
 			  dropped->name);
@@ -122,6 +118,8 @@ static void keep_worst_captures(struct perf_poke *pp, const struct capture *done
 		.shared = done->size.all - done->size.own,
 	};
 
+	struct removal *removal;
+
 	if (done->error || !name || done->spike.poked || done->spike.rtla)
 		return;
 	kept.name = name + 1;
@@ -130,8 +128,13 @@ static void keep_worst_captures(struct perf_poke *pp, const struct capture *done
 	if (keep_add_capture(pp->keep, &kept))
 		return;
 	while (keep_take_least(pp->keep, &kept)) {
-		remove_capture(pp, &kept);
-		free(kept.name);
+		removal = calloc(1, sizeof(*removal));
+		if (removal) {
+			removal->kept = kept;
+			writer_add_removal(pp->writer, removal);
+		} else {
+			free(kept.name);
+		}
 	}
 	raise_latency_floor(pp, kind);
 }
@@ -139,6 +142,7 @@ static void keep_worst_captures(struct perf_poke *pp, const struct capture *done
 int session_report_finished(struct perf_poke *pp)
 {
 	struct trigger_session *seen = trigger_session(pp->trigger);
+	struct removal *removal;
 	struct capture *done;
 	int nr = 0;
 
@@ -160,18 +164,19 @@ int session_report_finished(struct perf_poke *pp)
 		capture_free(&pp->env, done);
 		nr++;
 	}
+	while ((removal = writer_take_removed(pp->writer))) {
+		report_removal(pp, removal);
+		removal_free(removal);
+	}
 	return nr;
 }
 
 void session_report_end(struct perf_poke *pp)
 {
-	_cleanup_free_ char *moved = NULL;
+	_cleanup_free_ char *moved = TAKE_PTR(pp->output.moved);
 
 	log_losses(pp);
-	if (!pp->complete || pp->output.fd < 0)
-		return;
-	moved = output_moved(&pp->output);
-	if (!moved)
+	if (!pp->complete || !moved)
 		return;
 	pp->moved = true;
 	log_write(&pp->config.log, PERF_POKE_LOG_WARN,

@@ -161,7 +161,7 @@ static void session_describe_captures(struct perf_poke *pp)
 	pp->env.trigger = pp->trigger;
 }
 
-static void session_stop(struct perf_poke *pp);
+static int session_stop(struct perf_poke *pp);
 
 int perf_poke__start(struct perf_poke *pp)
 {
@@ -170,7 +170,7 @@ int perf_poke__start(struct perf_poke *pp)
 	int err;
 
 	last_error_clear();
-	if (pp->started || pp->busy)
+	if (pp->started || pp->busy || pp->stuck)
 		return last_error_return(-EBUSY);
 	pp->busy = true;
 	trigger_free(TAKE_PTR(pp->trigger));
@@ -465,7 +465,27 @@ const int *perf_poke__cpus(const struct perf_poke *pp, size_t *nr)
 	return pp->config.cpus;
 }
 
-static void session_stop(struct perf_poke *pp)
+/* -ETIMEDOUT, which is logged: the writer's thread waits for a file system that does not answer. */
+static int session_finish_writer(struct perf_poke *pp)
+{
+	int err = 0;
+
+	while (!err && pp->pending) {
+		err = writer_wait(pp->writer);
+		session_report_finished(pp);
+	}
+	err = err ?: writer_finish(pp->writer);
+	session_report_finished(pp);
+	if (err)
+		return log_error(&pp->config.log, err,
+				 "output '%s': given up: its file system does not answer%s",
+				 pp->config.opts.output,
+				 pp->pending ? "; captures are lost" : "");
+	writer_free(TAKE_PTR(pp->writer));
+	return 0;
+}
+
+static int session_stop(struct perf_poke *pp)
 {
 	any_thread_close(&pp->gate);
 	/* Capture a spike from before the end, unless the limit is reached. */
@@ -474,29 +494,33 @@ static void session_stop(struct perf_poke *pp)
 	if (pp->trigger)
 		trigger_take_spike(pp->trigger);
 	workload_stop(TAKE_PTR(pp->workload));
-	if (pp->writer) {
-		writer_finish(pp->writer);
-		session_report_finished(pp);
-		writer_free(TAKE_PTR(pp->writer));
-	}
+	if (pp->writer)
+		pp->stuck = session_finish_writer(pp);
+	else
+		output_close(&pp->output);
 	session_report_end(pp);
 	keep_free(TAKE_PTR(pp->keep));
 	poke_finish(pp->poke);
 	if (pp->trigger)
 		trigger_detach(pp->trigger);
-	poke_free(TAKE_PTR(pp->poke));
-	recorder_free(TAKE_PTR(pp->recorder));
+	/* Else the thread may yet use them. */
+	if (!pp->stuck) {
+		poke_free(TAKE_PTR(pp->poke));
+		recorder_free(TAKE_PTR(pp->recorder));
+	}
 	hardware_free(TAKE_PTR(pp->hardware));
 	closep(&pp->hotplug_fd);
-	output_close(&pp->output);
 	/* To observers this is the end of the session. */
 	session_pins_free(TAKE_PTR(pp->pins));
 	closep(&pp->epoll_fd);
 	pp->started = false;
+	return pp->stuck;
 }
 
 int perf_poke__stop(struct perf_poke *pp)
 {
+	int err;
+
 	if (!pp || !pp->started)
 		return 0;
 	if (session_is_forked(pp))
@@ -504,9 +528,9 @@ int perf_poke__stop(struct perf_poke *pp)
 	if (pp->busy)
 		return -EBUSY;
 	pp->busy = true;
-	session_stop(pp);
+	err = session_stop(pp);
 	pp->busy = false;
-	return pp->moved ? -ESTALE : 0;
+	return err ?: pp->moved ? -ESTALE : 0;
 }
 
 /* Takes no lock and waits for nothing: another thread may have been anywhere when this process was
@@ -528,6 +552,9 @@ void perf_poke__free(struct perf_poke *pp)
 		session_abandon(pp);
 	} else {
 		perf_poke__stop(pp);
+		/* All of it is left to the thread that waits. */
+		if (pp->stuck)
+			return;
 		trigger_free(pp->trigger);
 	}
 	config_destroy(&pp->config);

@@ -57,6 +57,7 @@ struct perf_poke {
 	uint64_t failed;   /* lost captures and snapshots */
 	uint64_t pending;  /* given to the writer and not reported yet */
 	struct losses losses;
+	int stuck;   /* -ETIMEDOUT: the writer was given up */
 	bool moved;  /* captures are no longer at their reported paths */
 	bool paused; /* disarmed until a pending capture is reported */
 	struct any_thread gate;
@@ -72,7 +73,7 @@ void session_publish_counts(struct perf_poke *pp);
 /* Reports all captures that the writer has finished, and removes those over the limits. Returns
  * their number. */
 int session_report_finished(struct perf_poke *pp);
-/* Call once nothing is being written. */
+/* Call once the output folder is closed. */
 void session_report_end(struct perf_poke *pp);
 
 /* Statistics of the spike's CPU and kind, with the spike; of all watched CPUs after a poke. */

@@ -80,6 +80,7 @@ int make_output(void **state)
 int remove_output(void **state)
 {
 	output_close(&captures);
+	free(TAKE_PTR(captures.moved));
 	return remove_folder(state);
 }
 
@@ -125,8 +126,13 @@ static unsigned int count_entries(int dirfd)
 
 unsigned int fake_entries(const struct capture_env *env)
 {
-	unsigned int own = !faccessat(env->output->fd, env->output->work_name, F_OK, 0);
-	unsigned int marker = tree_is_marked(env->output->work);
+	const int work = env->output->work;
+	_cleanup_close_ int fd = open(config.opts.output, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	unsigned int nr;
 
-	return count_entries(env->output->fd) - own + count_entries(env->output->work) - marker;
+	/* A writer that has ended has closed and removed it, if it is empty. */
+	if (fd < 0)
+		return 0;
+	nr = count_entries(fd) - !faccessat(fd, env->output->work_name, F_OK, 0);
+	return work < 0 ? nr : nr + count_entries(work) - tree_is_marked(work);
 }

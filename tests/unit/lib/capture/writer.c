@@ -365,6 +365,36 @@ TEST_WITH(keeps_the_order, start, stop)
 	assert_int_equal(fake.freed, MANY);
 }
 
+/* The name is free at once, although another capture waits to be written. */
+TEST_WITH(removes_what_is_dropped, start, stop)
+{
+	struct removal *removal = calloc(1, sizeof(*removal)), *unknown = calloc(1, sizeof(*unknown));
+	struct capture *capture;
+
+	writer_add_capture(writer, fake_capture(1));
+	assert_true(readable(30000));
+	capture = writer_take_finished(writer);
+	removal->kept = (struct kept){ .name = strdup(strrchr(capture->path, '/') + 1),
+				       .dev = capture->dev,
+				       .ino = capture->ino };
+	unknown->kept = (struct kept){ .name = strdup("unknown") };
+	writer_add_removal(writer, removal);
+	assert_true(readable(30000));
+	assert_int_equal(access(capture->path, F_OK), -1);
+	assert_ptr_equal(writer_take_removed(writer), removal);
+	assert_int_equal(removal->error, 0);
+	assert_false(readable(0));
+	writer_add_removal(writer, unknown);
+	assert_int_equal(writer_finish(writer), 0);
+	assert_ptr_equal(writer_take_removed(writer), unknown);
+	assert_int_equal(unknown->error, -ENOENT);
+	assert_null(writer_take_removed(writer));
+	assert_int_equal(fake_entries(&env), 0);
+	removal_free(removal);
+	removal_free(unknown);
+	capture_free(&env, capture);
+}
+
 /* The first capture's thread runs only when the second one is written. */
 TEST_WITH(begins_the_next_while_one_waits, start, stop)
 {
@@ -436,6 +466,7 @@ TEST_WITH(stays_out_of_the_way, start, stop)
 
 	writer_free(writer);
 	writer = NULL;
+	assert_int_equal(output_open(&captures, config.opts.output, 0, &(struct log){}), 0);
 	realtime = !sched_setscheduler(0, SCHED_FIFO, &param);
 	assert_int_equal(writer_start(&writer, &env), 0);
 	if (realtime)
@@ -446,4 +477,37 @@ TEST_WITH(stays_out_of_the_way, start, stop)
 	assert_false(pthread_equal(thread, pthread_self()));
 	assert_int_equal(policy, SCHED_OTHER);
 	assert_true(signals_blocked);
+}
+
+static bool clock_jumps;
+static pthread_t main_thread;
+
+int __real_clock_gettime(clockid_t clock, struct timespec *ts);
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ts)
+{
+	static time_t jumped;
+	int err = __real_clock_gettime(clock, ts);
+
+	if (clock_jumps && clock == CLOCK_MONOTONIC && pthread_equal(pthread_self(), main_thread))
+		ts->tv_sec += jumped += 10;
+	return err;
+}
+
+/* As by a file system that hangs. The thread goes on when it answers at last. */
+TEST_WITH(finish_gives_up, start, stop)
+{
+	struct capture *capture = fake_capture(1);
+
+	main_thread = pthread_self();
+	pthread_mutex_lock(&gate);
+	writer_add_capture(writer, capture);
+	clock_jumps = true;
+	assert_int_equal(writer_finish(writer), -ETIMEDOUT);
+	writer_free(writer);
+	assert_null(writer_take_finished(writer));
+	clock_jumps = false;
+	pthread_mutex_unlock(&gate);
+	assert_int_equal(writer_finish(writer), 0);
+	check_taken(1, 0);
 }
