@@ -89,8 +89,8 @@ struct outlet_job {
 int outlet_new(struct outlet **ret, size_t max_size, void (*say_dropped)(void *ctx, size_t nr),
 	       void *ctx) _must_check_;
 
-/* Takes the job's text and fields. If more than max_size waits, the job is dropped. */
-void outlet_add_job(struct outlet *outlet, const struct outlet_job *job);
+/* Takes the job's text and fields. False: it is dropped, because more than max_size waits. */
+bool outlet_add_job(struct outlet *outlet, const struct outlet_job *job);
 
 /* Whether nothing waits. */
 bool outlet_is_idle(struct outlet *outlet);

@@ -117,9 +117,10 @@ int outlet_new(struct outlet **ret, size_t max_size, void (*say_dropped)(void *c
 	return err;
 }
 
-void outlet_add_job(struct outlet *outlet, const struct outlet_job *job)
+bool outlet_add_job(struct outlet *outlet, const struct outlet_job *job)
 {
 	struct outlet_job *copy = malloc(sizeof(*copy));
+	bool added = false;
 
 	if (copy) {
 		*copy = *job;
@@ -132,13 +133,14 @@ void outlet_add_job(struct outlet *outlet, const struct outlet_job *job)
 		*outlet->last = copy;
 		outlet->last = &copy->next;
 		pthread_cond_signal(&outlet->wake);
-		copy = NULL;
+		added = true;
 	} else {
 		outlet->dropped++;
 	}
 	pthread_mutex_unlock(&outlet->lock);
-	if (copy)
+	if (copy && !added)
 		outlet_free_job(copy);
+	return added;
 }
 
 bool outlet_is_idle(struct outlet *outlet)

@@ -63,9 +63,10 @@ static int hook_open_input(const char *text)
 	return lseek(fd, 0, SEEK_SET) < 0 ? -errno : TAKE_FD(fd);
 }
 
-static int hook_start_command(struct hook_commands *commands, struct hook_run *run)
+static int hook_spawn_command(struct errand *errand)
 {
-	char *const argv[] = { "sh", "-c", (char *)commands->command, NULL };
+	struct hook_run *run = errand->ctx;
+	char *const argv[] = { "sh", "-c", (char *)run->commands->command, NULL };
 	_cleanup_free_ char **environment = hook_join_environment(run->job.environment);
 	_cleanup_close_ int input = hook_open_input(run->job.input);
 	int err;
@@ -79,16 +80,12 @@ static int hook_start_command(struct hook_commands *commands, struct hook_run *r
 				  &run->pid);
 	if (err)
 		return err;
-	run->end_ns = clock_ns(CLOCK_MONOTONIC) + HOOK_COMMAND_NS;
-	run->late = false;
-	run->pidfd = pidfd_open_process(run->pid);
-	if (run->pidfd >= 0)
+	run->started = pidfd_open_process(run->pid);
+	if (run->started >= 0)
 		return 0;
-	err = run->pidfd;
-	run->pidfd = -1;
 	kill(-run->pid, SIGKILL);
 	pid_wait_for_exit(run->pid, NULL);
-	return err;
+	return run->started;
 }
 
 static void hook_warn_failure(struct hook_commands *commands, struct console *con,
@@ -139,22 +136,40 @@ static void hook_handle_run(struct hook_commands *commands, struct console *con,
 }
 
 /* Treats errors of the system like failures of the command. */
+static void hook_take_command(struct errand *errand)
+{
+	struct hook_run *run = errand->ctx;
+
+	run->starting = false;
+	if (!errand->err) {
+		run->pidfd = run->started;
+		run->end_ns = clock_ns(CLOCK_MONOTONIC) + HOOK_COMMAND_NS;
+		run->late = false;
+		return;
+	}
+	hook_warn_failure(run->commands, run->commands->con, run->job.capture,
+			  strerror(-errand->err), 0);
+	hook_job_release(&run->job);
+}
+
 static void hook_start_next(struct hook_commands *commands, struct console *con,
 			    struct hook_run *run)
 {
-	int err;
-
-	if (run->pidfd >= 0 || !commands->nr)
+	if (run->starting || run->pidfd >= 0 || !commands->nr)
 		return;
 	run->job = commands->waiting[0];
 	commands->nr--;
 	memmove(commands->waiting, commands->waiting + 1,
 		commands->nr * sizeof(*commands->waiting));
-	err = hook_start_command(commands, run);
-	if (!err)
-		return;
-	hook_warn_failure(commands, con, run->job.capture, strerror(-err), 0);
-	hook_job_release(&run->job);
+	commands->con = con;
+	run->commands = commands;
+	run->starting = true;
+	run->start = (struct errand){
+		.run = hook_spawn_command,
+		.done = hook_take_command,
+		.ctx = run,
+	};
+	errands_add(commands->errands, &run->start);
 }
 
 int hook_commands_add(struct hook_commands *commands, struct console *con, struct hook_job *job)
@@ -181,7 +196,7 @@ bool hook_commands_are_busy(const struct hook_commands *commands)
 	bool busy = commands->nr;
 
 	for (size_t i = 0; i < HOOK_COMMANDS_MAX; i++)
-		busy |= commands->runs[i].pidfd >= 0;
+		busy |= commands->runs[i].starting || commands->runs[i].pidfd >= 0;
 	return busy;
 }
 
@@ -225,18 +240,30 @@ void capture_hooks_init(struct capture_hooks *f, struct console *con, struct res
 		.con = con,
 		.results = results,
 		.why = opts->why,
-		.worker = { .known = opts->known, .pidfd = -1, .output = -1, .errors = -1 },
+		.errands = { .fd = -1, .done_fd = -1 },
+		.worker = { .known = opts->known,
+			    .errands = &f->errands,
+			    .pidfd = -1,
+			    .output = -1,
+			    .errors = -1 },
 		.metrics = { .path = opts->metrics },
 	};
 	hook_commands_init(&f->commands, opts->command);
+	f->commands.errands = &f->errands;
 }
 
 int capture_hooks_arm(struct capture_hooks *f, const struct perf_poke *pp, bool journal)
 {
+	int err = 0;
+
 	f->pp = pp;
 	f->session = perf_poke__session(pp) ?: "";
 	f->journal = journal;
-	return f->metrics.path ? metrics_start_writer(&f->metrics) : 0;
+	if (f->metrics.path)
+		err = metrics_start_writer(&f->metrics);
+	if (!err && (f->worker.known || f->journal || f->metrics.path || f->commands.command))
+		err = errands_start(&f->errands);
+	return err;
 }
 
 static void capture_hooks_fail(struct capture_hooks *f, const char *what, int err)
@@ -323,10 +350,41 @@ static void run_capture_hooks(struct capture_hooks *f, const struct perf_poke_ca
 		capture_hooks_fail(f, "capture", err);
 }
 
-/* Removes a capture with a known cause. Returns whether it stays. */
+struct known_removal {
+	struct errand errand;
+	struct capture_hooks *hooks;
+	char *path;
+};
+
+static int known_removal_run(struct errand *errand)
+{
+	const struct known_removal *removal = errand->ctx;
+
+	return tree_remove(AT_FDCWD, removal->path);
+}
+
+static void known_removal_finish(struct errand *errand)
+{
+	struct known_removal *removal = errand->ctx;
+	struct capture_hooks *f = removal->hooks;
+
+	if (errand->err)
+		console_warn(f->con, "cannot remove '%s': %s", removal->path,
+			     strerror(-errand->err));
+	results_remove_capture(f->results, removal->path);
+	console_info(f->con, "known cause: %s, removed", removal->path);
+	if (f->con->json)
+		json_print_line(f->con, json_removed_line(removal->path));
+	free(removal->path);
+	free(removal);
+}
+
+/* Begins to remove a capture with a known cause. Returns whether it stays. */
 static bool remove_known_capture(struct capture_hooks *f, const char *path,
 				 enum cause_verdict verdict, const char *why)
 {
+	struct known_removal *removal;
+
 	if (verdict == CAUSE_VERDICT_NEW) {
 		f->results->nr_new++;
 		console_info(f->con, "new cause: %s", path);
@@ -337,12 +395,21 @@ static bool remove_known_capture(struct capture_hooks *f, const char *path,
 		return true;
 	}
 	f->results->nr_known++;
-	if (tree_remove(AT_FDCWD, path))
-		console_warn(f->con, "cannot remove '%s'", path);
-	results_remove_capture(f->results, path);
-	console_info(f->con, "known cause: %s, removed", path);
-	if (f->con->json)
-		json_print_line(f->con, json_removed_line(path));
+	removal = calloc(1, sizeof(*removal));
+	if (removal)
+		removal->path = strdup(path);
+	if (!removal || !removal->path) {
+		free(removal);
+		capture_hooks_fail(f, "--known", -ENOMEM);
+		return false;
+	}
+	removal->hooks = f;
+	removal->errand = (struct errand){
+		.run = known_removal_run,
+		.done = known_removal_finish,
+		.ctx = removal,
+	};
+	errands_add(&f->errands, &removal->errand);
 	return false;
 }
 
@@ -397,8 +464,9 @@ void capture_hooks_add(struct capture_hooks *f, const struct perf_poke_capture *
 void capture_hooks_fds(const struct capture_hooks *f, struct pollfd fds[CAPTURE_HOOKS_FDS])
 {
 	fds[0] = (struct pollfd){ .fd = f->worker.pidfd, .events = POLLIN };
+	fds[1] = (struct pollfd){ .fd = f->errands.fd, .events = POLLIN };
 	for (size_t i = 0; i < HOOK_COMMANDS_MAX; i++)
-		fds[1 + i] = (struct pollfd){ .fd = f->commands.runs[i].pidfd, .events = POLLIN };
+		fds[2 + i] = (struct pollfd){ .fd = f->commands.runs[i].pidfd, .events = POLLIN };
 }
 
 uint64_t capture_hooks_due(const struct capture_hooks *f)
@@ -428,6 +496,7 @@ static void write_hook_metrics(struct capture_hooks *f, bool armed)
 
 void capture_hooks_handle(struct capture_hooks *f)
 {
+	errands_handle(&f->errands);
 	handle_cause_worker(f);
 	hook_commands_handle(&f->commands, f->con);
 	if (f->metrics.path && clock_ns(CLOCK_MONOTONIC) >= f->metrics.due)
@@ -456,11 +525,17 @@ void capture_hooks_finish(struct capture_hooks *f, int signals)
 {
 	size_t dropped;
 
-	while ((f->worker.pidfd >= 0 || hook_commands_are_busy(&f->commands)) && !f->failed) {
+	while ((cause_worker_is_busy(&f->worker) || hook_commands_are_busy(&f->commands)) &&
+	       !f->failed) {
 		if (wait_hook_event(f, signals))
 			break;
+		errands_handle(&f->errands);
 		handle_cause_worker(f);
 		hook_commands_handle(&f->commands, f->con);
+	}
+	if (errands_finish(&f->errands, signals)) {
+		f->con->abandoned = true;
+		console_warn(f->con, "a file system, or a new process, does not answer: given up");
 	}
 	for (size_t i = 0; i < f->worker.nr && f->worker.known; i++)
 		count_unjudged_capture(f, f->worker.paths[i], strerror(EINTR));
@@ -477,5 +552,6 @@ void capture_hooks_release(struct capture_hooks *f)
 {
 	hook_commands_release(&f->commands);
 	cause_worker_release(&f->worker);
+	errands_release(&f->errands);
 	metrics_release(&f->metrics);
 }

@@ -20,16 +20,15 @@ static void cause_worker_close_files(struct cause_worker *worker)
 	closep(&worker->errors);
 }
 
-static int cause_worker_start(struct cause_worker *worker)
+static int cause_worker_spawn(struct errand *errand)
 {
+	struct cause_worker *worker = errand->ctx;
 	const char *argv[7] = { "perf-poke-ctl", "causes", "--json" };
 	size_t nr = 3;
 	pid_t pid;
 	int err;
 
-	if (!worker->nr || worker->pidfd >= 0)
-		return 0;
-	argv[nr++] = worker->paths[0];
+	argv[nr++] = worker->judged;
 	if (worker->known) {
 		argv[nr++] = "--known";
 		argv[nr++] = worker->known;
@@ -46,15 +45,41 @@ static int cause_worker_start(struct cause_worker *worker)
 	}
 	/* Decoding must not hold up what the user runs. */
 	setpriority(PRIO_PROCESS, (id_t)pid, WORKER_NICE);
-	worker->pidfd = pidfd_open_process(pid);
-	if (worker->pidfd >= 0)
+	worker->started = pidfd_open_process(pid);
+	if (worker->started >= 0)
 		return 0;
-	err = worker->pidfd;
-	worker->pidfd = -1;
 	cause_worker_close_files(worker);
 	kill(pid, SIGKILL);
 	pid_wait_for_exit(pid, NULL);
-	return err;
+	return worker->started;
+}
+
+static void cause_worker_take(struct errand *errand)
+{
+	struct cause_worker *worker = errand->ctx;
+
+	worker->starting = false;
+	if (!errand->err)
+		worker->pidfd = worker->started;
+}
+
+bool cause_worker_is_busy(const struct cause_worker *worker)
+{
+	return worker->starting || worker->pidfd >= 0;
+}
+
+static void cause_worker_start(struct cause_worker *worker)
+{
+	if (!worker->nr || cause_worker_is_busy(worker))
+		return;
+	worker->start = (struct errand){
+		.run = cause_worker_spawn,
+		.done = cause_worker_take,
+		.ctx = worker,
+	};
+	worker->judged = worker->paths[0];
+	worker->starting = true;
+	errands_add(worker->errands, &worker->start);
 }
 
 int cause_worker_add(struct cause_worker *worker, const char *path)
@@ -65,7 +90,8 @@ int cause_worker_add(struct cause_worker *worker, const char *path)
 	if (!worker->paths[worker->nr])
 		return -ENOMEM;
 	worker->nr++;
-	return cause_worker_start(worker);
+	cause_worker_start(worker);
+	return 0;
 }
 
 /* Finds the object of type "cause" in the lines of --json. */
@@ -111,9 +137,14 @@ static char *read_error_line(int fd)
 int cause_worker_next(struct cause_worker *worker, char **path, enum cause_verdict *verdict,
 		      json_object **cause, char **why)
 {
-	int status, err = worker->pidfd < 0 ? -EAGAIN
-					    : pidfd_wait_for_exit(worker->pidfd, &status, WNOHANG);
+	int status, err = worker->starting ? 0 : worker->start.err;
 
+	/* The capture is tried again with the next one. */
+	if (err) {
+		worker->start.err = 0;
+		return err;
+	}
+	err = worker->pidfd < 0 ? -EAGAIN : pidfd_wait_for_exit(worker->pidfd, &status, WNOHANG);
 	if (err <= 0)
 		return err ?: -EAGAIN;
 	closep(&worker->pidfd);
@@ -128,7 +159,8 @@ int cause_worker_next(struct cause_worker *worker, char **path, enum cause_verdi
 	closep(&worker->errors);
 	worker->nr--;
 	memmove(worker->paths, worker->paths + 1, worker->nr * sizeof(*worker->paths));
-	return cause_worker_start(worker);
+	cause_worker_start(worker);
+	return 0;
 }
 
 void cause_worker_release(struct cause_worker *worker)

@@ -278,6 +278,38 @@ json_object *json_detached_line(const char *session, int pid, const char *log);
 json_object *json_removed_line(const char *path);
 json_object *json_summary_line(const struct results *results);
 
+/* -- errands.c: a thread for what may wait for a file system or for a new process */
+
+struct errand {
+	int (*run)(struct errand *errand);   /* in the thread; uses what the session leaves alone */
+	void (*done)(struct errand *errand); /* in the session, with the result in err */
+	void *ctx;
+	int err;
+	int done_fd; /* of the thread */
+};
+
+struct errands {
+	struct outlet *outlet; /* NULL: the session does them itself */
+	int fd;		       /* readable when one is done; -1: never */
+	int done_fd;
+	size_t nr; /* not done */
+};
+
+/* Returns 0 or a negative errno. */
+int errands_start(struct errands *errands) _must_check_;
+
+/* The errand must stay until it is done. errands NULL: it is done before this returns. */
+void errands_add(struct errands *errands, struct errand *errand);
+
+/* Calls done() of those that are. */
+void errands_handle(struct errands *errands);
+
+/* Waits for the rest, unless `interrupt` is readable or one takes long. Returns 0, or as
+ * outlet_finish(). */
+int errands_finish(struct errands *errands, int interrupt) _must_check_;
+
+void errands_release(struct errands *errands);
+
 /* -- cause_worker.c: finds the causes of captures and, with --known, whether they are new: runs
  * `causes` in a separate process, one capture at a time, so that decoding delays no snapshot */
 
@@ -289,11 +321,19 @@ enum cause_verdict {
 
 struct cause_worker {
 	const char *known; /* file of known causes; NULL: every cause is reported alike */
-	char **paths;	   /* captures; the first one is being judged */
+	struct errands *errands; /* start the process; NULL: the caller does */
+	char **paths;		 /* captures; the first one is being judged */
 	size_t nr;
 	int pidfd;	    /* of the judging process; -1: none */
 	int output, errors; /* its standard output and error */
+	struct errand start;
+	bool starting;
+	/* Of the errand: */
+	const char *judged;
+	int started;
 };
+
+bool cause_worker_is_busy(const struct cause_worker *worker);
 
 /* Copies the path. Returns 0 or a negative errno. */
 int cause_worker_add(struct cause_worker *worker, const char *path) _must_check_;
@@ -365,7 +405,9 @@ struct hook_job {
 };
 
 struct hook_commands {
-	const char *command; /* for the shell; NULL: none */
+	const char *command;	 /* for the shell; NULL: none */
+	struct errands *errands; /* start commands; NULL: the caller does */
+	struct console *con;
 	struct hook_job *waiting;
 	size_t nr;
 	struct hook_run {
@@ -374,6 +416,10 @@ struct hook_commands {
 		pid_t pid; /* also its process group */
 		uint64_t end_ns;
 		bool late; /* it was killed: UINT64_MAX is its end */
+		struct hook_commands *commands;
+		struct errand start;
+		bool starting;
+		int started; /* of the errand: the pidfd */
 	} runs[HOOK_COMMANDS_MAX];
 	size_t failed; /* failed commands so far */
 };
@@ -402,12 +448,13 @@ struct capture_hooks {
 	const char *session;
 	bool journal; /* write an entry for each capture with a cause */
 	bool failed;
+	struct errands errands;
 	struct cause_worker worker;
 	struct hook_commands commands;
 	struct metrics metrics;
 };
 
-#define CAPTURE_HOOKS_FDS (1 + HOOK_COMMANDS_MAX)
+#define CAPTURE_HOOKS_FDS (2 + HOOK_COMMANDS_MAX)
 
 void capture_hooks_init(struct capture_hooks *hooks, struct console *con, struct results *results,
 			const struct capture_hooks_opts *opts);

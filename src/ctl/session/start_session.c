@@ -424,8 +424,12 @@ enum exit_code session_finish(struct session *s)
 	s->errors = s->con->errors;
 	s->results.elapsed_ns = clock_ns(CLOCK_MONOTONIC) - s->armed_ns;
 	closed_later = tracepoints_hand_over();
-	if (perf_poke__stop(s->pp))
+	err = perf_poke__stop(s->pp);
+	if (err)
 		s->failed = true;
+	/* What reads the captures would wait for the same file system. */
+	if (err == -ETIMEDOUT)
+		s->hooks.failed = true;
 	console_clear_status(s->con);
 	/* No poke follows. */
 	if (session_targets_finish(&s->targets, s->signals, &s->results.perf))
