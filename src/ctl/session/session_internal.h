@@ -320,7 +320,7 @@ enum cause_verdict {
 };
 
 struct cause_worker {
-	const char *known; /* file of known causes; NULL: every cause is reported alike */
+	const char *known;	 /* file of known causes; NULL: every cause is reported alike */
 	struct errands *errands; /* start the process; NULL: the caller does */
 	char **paths;		 /* captures; the first one is being judged */
 	size_t nr;

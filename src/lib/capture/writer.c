@@ -147,7 +147,7 @@ struct queue {
 struct writer {
 	const struct capture_env *env;
 	pthread_t thread;
-	bool running; /* thread must be joined */
+	bool running;  /* thread must be joined */
 	int fd, ended; /* ended: readable once the thread ends */
 	/* The thread's time when last looked at, when it rose, and whether that was long ago. */
 	uint64_t ran_ns, seen_ns;

@@ -479,8 +479,7 @@ static int session_finish_writer(struct perf_poke *pp)
 	if (err)
 		return log_error(&pp->config.log, err,
 				 "output '%s': given up: its file system does not answer%s",
-				 pp->config.opts.output,
-				 pp->pending ? "; captures are lost" : "");
+				 pp->config.opts.output, pp->pending ? "; captures are lost" : "");
 	writer_free(TAKE_PTR(pp->writer));
 	return 0;
 }

@@ -368,7 +368,8 @@ TEST_WITH(keeps_the_order, start, stop)
 /* The name is free at once, although another capture waits to be written. */
 TEST_WITH(removes_what_is_dropped, start, stop)
 {
-	struct removal *removal = calloc(1, sizeof(*removal)), *unknown = calloc(1, sizeof(*unknown));
+	struct removal *removal = calloc(1, sizeof(*removal)),
+		       *unknown = calloc(1, sizeof(*unknown));
 	struct capture *capture;
 
 	writer_add_capture(writer, fake_capture(1));
