@@ -283,6 +283,7 @@ class Session:
 
     def __init__(self, cpus, output, *args, **popen):
         self.lines = []
+        self.ahead = b""  # read, and not a line yet
         # Tests know the workload's threads, and not every kernel has the tracer timerlat.
         workload = [] if "--workload" in args else ["--workload", "cyclic"]
         self.process = subprocess.Popen(
@@ -299,11 +300,15 @@ class Session:
         return self.process.pid
 
     def read_line(self):
-        line = self.process.stdout.readline()
-        if not line:
-            self.process.wait()
-            raise AssertionError("the session ended with %d: %s" % (
-                self.process.returncode, self.process.stderr.read()))
+        while b"\n" not in self.ahead:
+            # Not buffered by Python: finish() would not see what is in that buffer.
+            more = os.read(self.process.stdout.fileno(), 1 << 16)
+            if not more:
+                self.process.wait()
+                raise AssertionError("the session ended with %d: %s" % (
+                    self.process.returncode, self.process.stderr.read()))
+            self.ahead += more
+        line, _, self.ahead = self.ahead.partition(b"\n")
         self.lines.append(json.loads(line))
         return self.lines[-1]
 
@@ -318,7 +323,7 @@ class Session:
         if signal is not None:
             self.process.send_signal(signal)
         out, self.stderr = self.process.communicate(timeout=timeout)
-        self.lines += parse_lines(out)
+        self.lines += parse_lines(self.ahead.decode() + out)
         return self.process.returncode
 
     def of_type(self, kind):
