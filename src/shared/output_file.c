@@ -59,7 +59,7 @@ const struct temporary temporary_none = { .fd = -1, .place = -1, .work = -1 };
 /* Those of this process. A thread that ends the process takes the lock for good. */
 static pthread_mutex_t living_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct temporary *living;
-static bool has_published;
+static bool has_published, is_held;
 
 static int remove_hidden_folder(const struct temporary *temporary)
 {
@@ -89,15 +89,24 @@ void temporary_release(struct temporary *temporary)
 	temporary_remove(temporary);
 }
 
-bool temporary_abandon_all(void)
+bool temporary_hold_all(void)
 {
 	pthread_mutex_lock(&living_lock);
+	is_held = !has_published;
+	if (has_published)
+		pthread_mutex_unlock(&living_lock);
+	return is_held;
+}
+
+void temporary_abandon_all(void)
+{
+	if (!is_held)
+		pthread_mutex_lock(&living_lock);
 	for (const struct temporary *temporary = living; temporary; temporary = temporary->next) {
 		/* Another thread may still make a file in it. */
 		for (int i = 0; i < ABANDON_TRIES && remove_hidden_folder(temporary); i++)
 			usleep(ABANDON_PAUSE_US);
 	}
-	return has_published;
 }
 
 static bool is_empty_folder(int dirfd)
@@ -220,7 +229,7 @@ int temporary_publish(struct temporary *temporary, const char *path, bool force)
 {
 	int err;
 
-	/* Whoever ends the process must not say that nothing was written. */
+	/* Whoever ends the process must not call it a failure then. */
 	pthread_mutex_lock(&living_lock);
 	err = rename_temporary(temporary, path, force);
 	has_published |= !err;

@@ -37,9 +37,12 @@ int temporary_publish(struct temporary *temporary, const char *path, bool force)
 /* Removes it unless it was published. */
 void temporary_release(struct temporary *temporary);
 
-/* Removes all that is incomplete, and keeps other threads from publishing any: before _exit().
- * Returns whether any was published before. */
-bool temporary_abandon_all(void);
+/* For a thread that ends the process: keeps others from publishing any from now on. False: one was
+ * published before, and they go on. */
+bool temporary_hold_all(void);
+
+/* Removes all that is incomplete, and keeps others from making more: before _exit(). */
+void temporary_abandon_all(void);
 
 /* An output file, published by rename once it is complete. It replaces an existing file only with
  * --force. */

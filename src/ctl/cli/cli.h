@@ -201,8 +201,9 @@ void signals_restore_old(const struct signals_old *saved);
 
 /* Starts a thread that ends the process at once when one of these signals comes, whatever the
  * process is doing or waiting for: what is incomplete is removed, and standard error gets
- * "interrupted" and what is `said`. Call it before other threads are made. Returns 0 or a negative
- * errno. */
+ * "interrupted" and what is `said`: of a command with one output file or folder, that it is not
+ * written, else "". Once that is published, the command ends as without the signal. Call it before
+ * other threads are made. Returns 0 or a negative errno. */
 int signals_end_process(const char *said) _must_check_;
 
 /* Does not return once such a signal has come: for loops that make files. */

@@ -77,9 +77,13 @@ void signals_restore_old(const struct signals_old *saved)
 		sigaction(numbers[i], &saved->old[i], NULL);
 }
 
+/* What a command has left to do when its result is there takes less, if anybody reads its messages.
+ */
+#define GRACE_US 150000
+
 static atomic_bool is_ended;
 
-/* It is never kept waiting by the others, nor by a reader of standard error. */
+/* It is never kept waiting for long by the others, nor by a reader of standard error. */
 static void *wait_for_ending_signal(void *said)
 {
 	struct pollfd err = { .fd = STDERR_FILENO, .events = POLLOUT };
@@ -89,9 +93,14 @@ static void *wait_for_ending_signal(void *said)
 	signals_fill_set(&set);
 	while (sigwait(&set, &number))
 		;
+	if (!temporary_hold_all()) {
+		usleep(GRACE_US);
+		temporary_abandon_all();
+		/* Who says what is not written has one result, and no other exit code. */
+		_exit(*(const char *)said ? EXIT_FINE : EXIT_FAILED);
+	}
 	is_ended = true;
-	if (temporary_abandon_all())
-		said = "";
+	temporary_abandon_all();
 	if (poll(&err, 1, 0) > 0)
 		dprintf(STDERR_FILENO, "%sperf-poke-ctl: interrupted%s\n",
 			isatty(STDERR_FILENO) ? "\r\033[K" : "", (const char *)said);

@@ -261,8 +261,8 @@ int capture_hooks_arm(struct capture_hooks *f, const struct perf_poke *pp, bool 
 	f->journal = journal;
 	if (f->metrics.path)
 		err = metrics_start_writer(&f->metrics);
-	if (!err && (f->worker.known || f->why || f->journal || f->metrics.path ||
-		     f->commands.command))
+	if (!err &&
+	    (f->worker.known || f->why || f->journal || f->metrics.path || f->commands.command))
 		err = errands_start(&f->errands);
 	return err;
 }
