@@ -350,6 +350,15 @@ bool event_format_number(const struct event_format *format, const struct perfdat
 	       read_field_number(field, raw, value);
 }
 
+bool event_format_offset(const struct event_format *format, const char *name, uint64_t *offset)
+{
+	const struct tep_format_field *field = tep_find_any_field(format->event, name);
+
+	/* Checked by fields_are_possible() */
+	*offset = field ? (uint64_t)field->offset : 0;
+	return field;
+}
+
 /* Finds the bytes of an array. The field of a dynamic array has offset and size. */
 static bool find_field_array(const struct tep_format_field *field, const struct perfdata_bytes *raw,
 			     uint64_t *offset, uint64_t *size)

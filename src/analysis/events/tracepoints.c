@@ -7,6 +7,7 @@
 #include "array.h"
 #include "clock.h"
 #include "code/symbols.h"
+#include "events/ring_events.h"
 #include "io.h"
 #include "text.h"
 
@@ -34,6 +35,7 @@ struct tracepoints {
 	struct perfdata_file own;
 	char *kallsyms; /* NULL: none, or already read */
 	struct symbols symbols;
+	struct ring_events *ring; /* of a trace.dat, instead of all of the above but `own` */
 };
 
 void tracepoints_free(struct tracepoints *tracepoints)
@@ -52,6 +54,7 @@ void tracepoints_free(struct tracepoints *tracepoints)
 	perfdata_unmap(&tracepoints->own);
 	free(tracepoints->kallsyms);
 	symbols_release(&tracepoints->symbols);
+	ring_events_free(tracepoints->ring);
 	free(tracepoints);
 }
 
@@ -266,6 +269,8 @@ const char *tracepoints_function(struct tracepoints *tracepoints, uint64_t addre
 {
 	const struct symbols_entry *entry;
 
+	if (tracepoints->ring)
+		return ring_events_function(tracepoints->ring, address);
 	if (tracepoints->kallsyms) {
 		_cleanup_close_ int fd = regular_open(AT_FDCWD, tracepoints->kallsyms);
 
@@ -307,12 +312,37 @@ static int map_folder_data(struct tracepoints *tracepoints, const char *folder)
 	return fd < 0 ? fd : perfdata_map(&tracepoints->own, fd);
 }
 
+int tracepoints_of_trace_dat(struct tracepoints **ret, struct trace_dat *dat)
+{
+	_cleanup_free_ struct tracepoints *tracepoints = calloc(1, sizeof(*tracepoints));
+	int err;
+
+	if (!tracepoints) {
+		trace_dat_free(dat);
+		return -ENOMEM;
+	}
+	err = ring_events_new(&tracepoints->ring, dat);
+	if (err)
+		return err;
+	tracepoints->file = &tracepoints->own;
+	*ret = TAKE_PTR(tracepoints);
+	return 0;
+}
+
 int tracepoints_open(struct tracepoints **ret, const char *folder,
 		     const struct sample_window *window, char **why)
 {
-	struct tracepoints *tracepoints = calloc(1, sizeof(*tracepoints));
-	int err = tracepoints ? map_folder_data(tracepoints, folder) : -ENOMEM;
+	const struct trace_dat_opts opts = { .path = folder,
+					     .begin = window->begin,
+					     .end = window->end };
+	struct tracepoints *tracepoints;
+	struct trace_dat *dat;
+	int err;
 
+	if (has_suffix(folder, "/" TRACE_DAT_NAME))
+		return trace_dat_read(&dat, &opts, why) ?: tracepoints_of_trace_dat(ret, dat);
+	tracepoints = calloc(1, sizeof(*tracepoints));
+	err = tracepoints ? map_folder_data(tracepoints, folder) : -ENOMEM;
 	if (err) {
 		tracepoints_free(tracepoints);
 		*why = strdup(err == -EINVAL ? "it is not a file of perf" : strerror(-err));
@@ -322,8 +352,20 @@ int tracepoints_open(struct tracepoints **ret, const char *folder,
 	return read_tracepoints(tracepoints, window, ret, why);
 }
 
+enum ring_functions tracepoints_functions(const struct tracepoints *tracepoints)
+{
+	return tracepoints->ring ? ring_events_functions(tracepoints->ring) : RING_NO_FUNCTIONS;
+}
+
+bool tracepoints_task(const struct tracepoints *tracepoints, size_t n, int *tid, const char **comm)
+{
+	return tracepoints->ring && ring_events_task(tracepoints->ring, n, tid, comm);
+}
+
 bool tracepoints_have_fields(const struct tracepoints *tracepoints)
 {
+	if (tracepoints->ring)
+		return true;
 	for (size_t i = 0; i < tracepoints->events.nr; i++) {
 		if (tracepoints->kinds[i].format)
 			return true;
@@ -337,6 +379,8 @@ bool tracepoints_next(struct tracepoints *tracepoints, struct tracepoint_event *
 	struct perfdata_sample sample;
 	uint64_t at, tid;
 
+	if (tracepoints->ring)
+		return ring_events_next(tracepoints->ring, event);
 	if (tracepoints->next == tracepoints->nr)
 		return false;
 	at = tracepoints->places[tracepoints->next++].at;

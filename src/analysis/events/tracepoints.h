@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /**
  * @file
- * The events of a perf.data in the order of time: tracepoints, whose fields libtraceevent reads by
- * the formats in the file, and samples of other events.
+ * The events of a perf.data or a trace.dat in the order of time: tracepoints, whose fields
+ * libtraceevent reads by the formats in the file, and samples of other events.
  *
  *	tracepoints_open(&tracepoints, "perf.data", &window, &why);
  *	while (tracepoints_next(tracepoints, &event))
@@ -53,6 +53,9 @@ const char *event_format_name(const struct event_format *format);
 bool event_format_number(const struct event_format *format, const struct perfdata_bytes *raw,
 			 const char *field, uint64_t *value);
 
+/* Where a field begins in the record. False: no such field. */
+bool event_format_offset(const struct event_format *format, const char *field, uint64_t *offset);
+
 /* Whether the CPU is in a field that is a mask. False: no such field, or outside of `raw`. */
 bool event_format_cpu(const struct event_format *format, const struct perfdata_bytes *raw,
 		      const char *field, int cpu, bool *is_set);
@@ -85,6 +88,7 @@ struct tracepoint_event {
 	 * the session; 0: also outside of that. */
 	int32_t perf_tid;
 	uint64_t ip;
+	bool missed;			 /* by a ring, just before it on the CPU */
 	struct perfdata_bytes raw;	 /* the fields */
 	struct perfdata_bytes callchain; /* as in struct perfdata_sample */
 };
@@ -94,7 +98,13 @@ struct tracepoint_event {
 int tracepoints_new(struct tracepoints **ret, const struct perfdata_file *file,
 		    const struct sample_window *window, char **why) _must_check_;
 
-/* For a folder: its file `data`, with function names from its kcore_dir/kallsyms. */
+struct trace_dat;
+
+/* Takes `dat`, on failure, too. Returns 0 or -ENOMEM. */
+int tracepoints_of_trace_dat(struct tracepoints **ret, struct trace_dat *dat) _must_check_;
+
+/* For a folder: its file `data`, with function names from its kcore_dir/kallsyms. Or for a
+ * trace.dat. */
 int tracepoints_open(struct tracepoints **ret, const char *folder,
 		     const struct sample_window *window, char **why) _must_check_;
 void tracepoints_free(struct tracepoints *tracepoints);
@@ -116,6 +126,18 @@ const struct tracepoint_gap *tracepoints_gaps(const struct tracepoints *tracepoi
 /* Whether the recorders write events of this kind to rings of their own, which reach further back
  * than those of the others, and which are never paused. */
 bool tracepoint_is_of_all_cpus(const struct tracepoint_kind *kind);
+
+enum ring_functions {
+	RING_NO_FUNCTIONS,
+	RING_ENTRIES, /* ftrace:function: no ends */
+	RING_CALLS,   /* ftrace:funcgraph_entry and funcgraph_exit */
+};
+
+/* What a trace.dat has of functions. */
+enum ring_functions tracepoints_functions(const struct tracepoints *tracepoints);
+
+/* The nth task whose name a trace.dat knows, beside that in events. False: there are fewer. */
+bool tracepoints_task(const struct tracepoints *tracepoints, size_t n, int *tid, const char **comm);
 
 /* Whether there is a tracepoint in the file whose fields are known. */
 bool tracepoints_have_fields(const struct tracepoints *tracepoints);
@@ -154,7 +176,7 @@ bool tracepoints_frame(const struct perfdata_bytes *callchain, uint64_t *at, uin
 /* The kernel function at an address, of a folder; NULL: unknown. */
 const char *tracepoints_function(struct tracepoints *tracepoints, uint64_t address);
 
-/* The file being read; valid until freed. */
+/* The file being read; valid until freed. Of a trace.dat all zero: it has none of its records. */
 const struct perfdata_file *tracepoints_file(const struct tracepoints *tracepoints);
 
 #endif
