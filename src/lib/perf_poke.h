@@ -135,6 +135,8 @@ enum perf_poke_recorder {
 	PERF_POKE_RECORDER_PT,	   /**< Intel PT: every branch */
 	PERF_POKE_RECORDER_PERF,   /**< the poked perf record of another process: see `targets` */
 	PERF_POKE_RECORDER_NONE,   /**< nothing: a capture has the spike and its stack */
+	PERF_POKE_RECORDER_FTRACE, /**< a tracing instance of the kernel: functions and tracepoints,
+				      written as trace.dat */
 };
 
 /** An event to record: a tracepoint `sys:name`, where name may be a glob, or an event to sample,

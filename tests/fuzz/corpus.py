@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tarfile
 
+import ring
 import symbols
 import tracepoints
 
@@ -600,6 +601,7 @@ def known():
 
 def main():
     for target, inputs in (("unpack", archives()), ("capture", captures()), ("known", known()),
+                           ("ring", ring.inputs()),
                            ("traced", tables()), ("tracepoints",
                                                   tracepoints.inputs()), ("trace", recordings()),
                            ("decode", itertools.chain(flows(),

@@ -285,11 +285,13 @@ int capture_pack_open(struct capture_pack *c, char **why)
 	if (c->dirfd < 0)
 		return explain_unarchived(c, -errno, why);
 	if (facts_have_trace(&c->file.facts)) {
-		c->data = regular_open(c->dirfd, "perf.data/data");
+		const char *data = facts_trace_file(&c->file.facts);
+
+		c->data = regular_open(c->dirfd, data);
 		if (c->data < 0)
-			return failure_explain(why, c->data,
-					       "'%s' is not a capture: %s/perf.data/data: %s",
-					       c->folder, c->folder, regular_strerror(c->data));
+			return failure_explain(why, c->data, "'%s' is not a capture: %s/%s: %s",
+					       c->folder, c->folder, data,
+					       regular_strerror(c->data));
 	}
 	if (!capture_has_file(c, LAYOUT_HOST) && !c->no_binaries && facts_is_pt(&c->file.facts) &&
 	    has_traced_files(c->data))
@@ -327,7 +329,8 @@ int capture_pack_write(struct capture_pack *c, const struct pack_sink *sink, cha
 		err = pack_add_capture(c->pack, c->dirfd, warn_of_skipped, c, why);
 	if (!err && !opened)
 		err = pack_host_of_capture(c, why);
-	if (!err && !opened && !c->no_binaries && c->data >= 0)
+	/* ftrace traces the kernel only. */
+	if (!err && !opened && !c->no_binaries && c->data >= 0 && !facts_is_ftrace(&c->file.facts))
 		err = pack_traced_files(c, why);
 	if (err)
 		err = explain_unarchived(c, err, why);
@@ -383,7 +386,7 @@ int archive_file_name(const char *folder, char **name)
 	err = err ?: add_file_crc(&sum, dirfd, CAPTURE_FILE_NAME);
 	/* A capture of a poked perf has no trace. */
 	if (!err && facts_have_trace(&file.facts))
-		err = add_file_crc(&sum, dirfd, "perf.data/data");
+		err = add_file_crc(&sum, dirfd, facts_trace_file(&file.facts));
 	if (err)
 		return err;
 	host = strfmt("%.127s", file.capture->hostname ?: "unknown");

@@ -57,7 +57,7 @@ bool layout_has_path(const char *path, mode_t mode)
 		return matches_pattern(path, "^(perf\\.data(/kcore_dir)?|buildid(/\\.build-id(/" X
 					     "{2})?)?|" TRACED ")$");
 	return S_ISREG(mode) &&
-	       matches_pattern(path, "^((capture|host)\\.json|ring\\.cpu" D "{1,5}|"
+	       matches_pattern(path, "^((capture|host)\\.json|trace\\.dat|ring\\.cpu" D "{1,5}|"
 				     "perf\\.data/(data|kcore_dir/(kallsyms|modules|kcore))|" TRACED
 				     "/(elf|debug|vdso))$");
 }

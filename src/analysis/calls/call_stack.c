@@ -177,7 +177,8 @@ static void pop_last_frame(struct stack *stack, const struct moment *now, bool u
 	args[nr++] = (struct track_arg){ .type = TRACK_ARG_SPAN,
 					 .key = env->key.span,
 					 .span = { frame.time, now->time } };
-	args[nr++] = (struct track_arg){ .key = env->key.insns, .u64 = insns };
+	if (!env->uncounted)
+		args[nr++] = (struct track_arg){ .key = env->key.insns, .u64 = insns };
 	if (cycles) {
 		args[nr++] = (struct track_arg){ .key = env->key.cycles, .u64 = cycles };
 		args[nr++] = (struct track_arg){ .type = TRACK_ARG_DOUBLE,

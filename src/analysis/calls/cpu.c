@@ -102,6 +102,18 @@ void cpu_irqs_lost(struct cpu *cpu, const struct cpu_names *names, uint64_t sinc
 	memset(cpu->saved, IRQS_UNKNOWN, sizeof(cpu->saved));
 }
 
+void cpu_see_irqs(struct cpu *cpu, const struct cpu_names *names, bool off, uint64_t since,
+		  uint32_t by)
+{
+	enum irqs irqs = off ? IRQS_OFF : IRQS_ON;
+
+	if (cpu->irqs == irqs)
+		return;
+	if (since < cpu->now.at)
+		set_interrupt_state(cpu, names, IRQS_UNKNOWN, since, 0);
+	set_interrupt_state(cpu, names, irqs, cpu->now.at, by);
+}
+
 void cpu_begin_interrupt(struct cpu *cpu, const struct cpu_names *names, uint32_t handler,
 			 bool maskable)
 {

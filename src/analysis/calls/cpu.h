@@ -47,6 +47,7 @@ struct stack_env {
 		uint32_t insns, cycles, ipc, span, before, unfinished;
 	} key;
 	uint32_t untraced; /* name */
+	bool uncounted;	   /* instructions are not known */
 	int err;
 };
 
@@ -178,6 +179,10 @@ void cpu_change_irqs(struct cpu *cpu, const struct cpu_names *names, enum irq_ch
 		     uint32_t by);
 /* The trace does not show the state from `since` on. */
 void cpu_irqs_lost(struct cpu *cpu, const struct cpu_names *names, uint64_t since);
+/* Something at this moment shows the state, which may have changed at any time since. by: as
+ * above. */
+void cpu_see_irqs(struct cpu *cpu, const struct cpu_names *names, bool off, uint64_t since,
+		  uint32_t by);
 /* The CPU itself turns interrupts off. maskable: they were on until now. */
 void cpu_begin_interrupt(struct cpu *cpu, const struct cpu_names *names, uint32_t handler,
 			 bool maskable);

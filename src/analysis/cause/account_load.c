@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cause/account.h"
 
+#include "calls/timeline.h"
 #include "code/symbolizer.h"
+#include "facts/ring_calls.h"
 #include "facts/spans.h"
 #include "facts/user_code.h"
+#include "text.h"
 
 /* With the mappings of `user` open, which names the functions of programs. */
 static int account_follow_thread(struct account *account, struct schedule *schedule,
@@ -15,12 +18,51 @@ static int account_follow_thread(struct account *account, struct schedule *sched
 		.user = user_code_name,
 		.context = user,
 	};
-	int err =
-		schedule_add_comms(schedule, account->spans->names, tracepoints_file(tracepoints));
+	int err = schedule_add_comms(schedule, account->spans->names, tracepoints);
 
 	if (!err)
 		err = late_thread_new(&account->thread, schedule, &account->facts, &namer);
 	account->facts.thread = account->thread;
+	return err;
+}
+
+/* The functions of ftrace, with all that its events tell of other CPUs. */
+static int account_read_calls(struct account *account, struct tracepoints *tracepoints,
+			      uint64_t begin, struct schedule *schedule)
+{
+	const struct facts *facts = &account->facts;
+	_cleanup_(track_spans_freep) struct track_spans *sink = NULL;
+	struct ring_calls_opts opts = { tracepoints, facts, NULL, account->spans->names };
+	_cleanup_(ring_calls_freep) struct ring_calls *calls = NULL;
+	struct tracepoint_event event;
+	uint64_t at = 0, gaps;
+	int err = track_spans_new(&sink, account->spans, facts->spike.cpu);
+	const struct timeline_opts window = {
+		.begin = begin, .end = facts->spike.time_ns, .ops = &track_spans_ops, .sink = sink
+	};
+
+	err = err ?: timeline_new(&opts.timeline, &window, opts.names);
+	if (err)
+		return err;
+	err = ring_calls_new(&calls, &opts);
+	while (!err && tracepoints_next(tracepoints, &event)) {
+		/* Functions tell nothing more; during a switch they are of the task before. */
+		if (!has_prefix(event.kind->name, "ftrace:")) {
+			senders_add_event(account->senders, tracepoints, &event, facts->spike.cpu);
+			err = schedule_add_event(schedule, opts.names, &event);
+		}
+		if (err || event.cpu != facts->spike.cpu)
+			continue;
+		events_spans_note(account->spans, tracepoints, &event);
+		err = ring_calls_add(calls, &event);
+	}
+	err = err ?: ring_calls_finish(calls, &at, &gaps);
+	err = err ?: timeline_finish(opts.timeline, at);
+	timeline_free(opts.timeline);
+	senders_add_names(account->senders, tracepoints);
+	/* Nothing shows what a function without calls does with interrupts. */
+	account->spans->has_irqs_off = false;
+	account->spans->functions = tracepoints_functions(tracepoints);
 	return err;
 }
 
@@ -47,7 +89,9 @@ static int account_load_events(struct account *account, const struct analysis_ho
 	};
 	if (!err && !(account->senders = calloc(1, sizeof(*account->senders))))
 		err = -ENOMEM;
-	if (!err)
+	if (!err && tracepoints_functions(tracepoints))
+		err = account_read_calls(account, tracepoints, begin, &schedule);
+	else if (!err)
 		err = events_spans_read(tracepoints, facts->spike.cpu, begin, facts->spike.time_ns,
 					account->spans, account->senders, &schedule);
 	facts_end_mark(&account->facts, account->spans->arming.due);
@@ -85,7 +129,7 @@ static int account_load_senders(struct account *account, const char *data, const
 		senders_add_event(account->senders, tracepoints, &event, facts->spike.cpu);
 		err = schedule_add_event(&schedule, account->spans->names, &event);
 	}
-	senders_add_names(account->senders, tracepoints_file(tracepoints));
+	senders_add_names(account->senders, tracepoints);
 	return err ?: account_follow_thread(account, &schedule, tracepoints, &user);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What delayed a timer's interrupt, if functions are not recorded: code with interrupts off, or
- * nothing that this CPU executed. */
+/* What delayed a timer's interrupt, if not all that turns them off is recorded: code with
+ * interrupts off, or nothing that this CPU executed. */
 #include "cause/cause.h"
 
 #include <inttypes.h>
@@ -112,7 +112,7 @@ void irq_latency_blame(struct cause *cause, const struct findings *findings,
 		cause->kind = CAUSE_OUTSIDE;
 		cause->steal_ns = certain_steal_time(findings, facts);
 	}
-	if (findings->spans->has_functions || cause->steal_ns ||
+	if (findings->spans->has_irqs_off || cause->steal_ns ||
 	    blame_timer_arming(cause, findings, CAUSE_REARMED_LATE, arming->rearmed))
 		return;
 	/* The last moment at which interrupts are known to have been on */

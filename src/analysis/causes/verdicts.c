@@ -69,6 +69,7 @@ static void write_key_sizes(FILE *file, int dirfd)
 		"perf.data/kcore_dir/kcore",
 		"perf.data/kcore_dir/kallsyms",
 		"perf.data/kcore_dir/modules",
+		"trace.dat",
 		LAYOUT_BUILDID,
 	};
 

@@ -81,13 +81,17 @@ static int read_span_marks(struct load *load)
 static int find_watched_span(struct load *load)
 {
 	struct watched *watched = &load->watched;
-	bool events = load->capture.facts.recorder == PERF_POKE_RECORDER_EVENTS;
+	const struct facts *facts = &load->capture.facts;
+	bool events = !facts_is_pt(facts);
 
 	watched->span = true;
 	watched->by_thread =
 		!strcmp(capture_file_text(&load->capture, "trigger.ends.by"), "thread");
 	read_span_end(&watched->entry, &load->capture, "entry");
 	read_span_end(&watched->exit, &load->capture, "exit");
+	/* Of ftrace either, depending on its tracer. */
+	if (facts_is_ftrace(facts) && watched->entry.nr && watched->exit.nr)
+		events = false;
 	if (events ? !*watched->entry.event || !*watched->exit.event
 		   : !watched->entry.nr || !watched->exit.nr)
 		return failure_explain(load->why, -EXDEV,
@@ -123,7 +127,7 @@ static uint64_t first_decoded_window(const struct load *load)
 	const struct facts *facts = &load->capture.facts;
 	uint64_t period_ns = load->watched.period_ns, nr = load->want->activations + 2;
 
-	if (facts->recorder == PERF_POKE_RECORDER_EVENTS)
+	if (!facts_is_pt(facts))
 		return facts->spike.time_ns;
 	if (period_ns && period_ns < facts->spike.time_ns / nr)
 		return facts->spike.latency_ns + nr * period_ns;

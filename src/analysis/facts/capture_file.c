@@ -173,10 +173,9 @@ static int set_spike_times(struct facts *facts, char **why)
 enum perf_poke_recorder capture_recorder_kind(const char *name)
 {
 	static const char *const names[] = {
-		[PERF_POKE_RECORDER_EVENTS] = "events",
-		[PERF_POKE_RECORDER_PT] = "pt",
-		[PERF_POKE_RECORDER_PERF] = "perf",
-		[PERF_POKE_RECORDER_NONE] = "none",
+		[PERF_POKE_RECORDER_EVENTS] = "events", [PERF_POKE_RECORDER_PT] = "pt",
+		[PERF_POKE_RECORDER_PERF] = "perf",	[PERF_POKE_RECORDER_NONE] = "none",
+		[PERF_POKE_RECORDER_FTRACE] = "ftrace",
 	};
 
 	for (size_t i = 1; i < ARRAY_SIZE(names); i++) {

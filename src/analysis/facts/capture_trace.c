@@ -159,6 +159,15 @@ static int check_perf_data(const char *path, char **why)
 	return err;
 }
 
+static int check_trace_dat(const char *path, char **why)
+{
+	_cleanup_close_ int fd = regular_open(AT_FDCWD, path);
+
+	if (fd == -EINVAL)
+		return say_why(why, fd, "%s is not a regular file", path);
+	return fd < 0 ? say_why(why, fd, "cannot read %s: %s", path, strerror(-fd)) : 0;
+}
+
 int capture_trace_find(const struct analysis_hooks *hooks, const char *folder,
 		       struct capture_file *capture, char **data, char **why)
 {
@@ -167,9 +176,14 @@ int capture_trace_find(const struct analysis_hooks *hooks, const char *folder,
 
 	if (err || !facts_have_trace(&capture->facts))
 		return err;
-	*data = strfmt("%s/perf.data", folder);
-	events = strfmt("%s/perf.data/data", folder);
-	err = *data && events ? check_perf_data(events, why) : -ENOMEM;
+	if (capture->facts.recorder == PERF_POKE_RECORDER_FTRACE) {
+		*data = strfmt("%s/%s", folder, facts_trace_file(&capture->facts));
+		err = *data ? check_trace_dat(*data, why) : -ENOMEM;
+	} else {
+		*data = strfmt("%s/perf.data", folder);
+		events = strfmt("%s/perf.data/data", folder);
+		err = *data && events ? check_perf_data(events, why) : -ENOMEM;
+	}
 	return err ? capture_failure(hooks, folder, err, why) : 0;
 }
 
@@ -348,6 +362,7 @@ void capture_name_frames(struct facts *facts, const struct perf_poke_spike *spik
 static const char *const unchanged_names[UNCHANGED_FILES] = {
 	CAPTURE_FILE_NAME,
 	"perf.data/data",
+	"trace.dat",
 	"perf.data/kcore_dir/kcore",
 	"perf.data/kcore_dir/kallsyms",
 	"perf.data/kcore_dir/modules",

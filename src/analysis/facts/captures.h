@@ -113,7 +113,8 @@ void capture_statistics(struct statistics *statistics, const struct capture_file
 int capture_trace_open(const char *folder, struct capture_file *capture, char **why) _must_check_;
 
 /* The same, and checks that perf.data, whose path is allocated in *data, is complete: perf
- * crashes or hangs on truncated files. *data is NULL if a poked perf has the trace. */
+ * crashes or hangs on truncated files. Of ftrace it is the path of trace.dat. *data is NULL if a
+ * poked perf has the trace. */
 int capture_trace_find(const struct analysis_hooks *hooks, const char *folder,
 		       struct capture_file *capture, char **data, char **why) _must_check_;
 
@@ -144,7 +145,7 @@ void capture_name_frames(struct facts *facts, const struct perf_poke_spike *spik
 			 bool lines);
 
 /* Captures that are changed while they are read. */
-#define UNCHANGED_FILES 5
+#define UNCHANGED_FILES 6
 
 struct unchanged {
 	const struct analysis_hooks *hooks;

@@ -357,6 +357,18 @@ static int read_tracepoint_event(const struct reader *reader)
 	return err;
 }
 
+void events_spans_note(struct spans *spans, struct tracepoints *tracepoints,
+		       const struct tracepoint_event *event)
+{
+	const struct reader reader = { spans, tracepoints, event, 0 };
+
+	if (has_prefix(event->kind->name, "power:cpu_"))
+		read_power_event(&reader);
+	else if (has_prefix(event->kind->name, "timer:hrtimer_start") ||
+		 has_prefix(event->kind->name, "timer:hrtimer_rearm"))
+		read_timer_arming(&reader);
+}
+
 static void forget_ended_spans(struct spans *spans, uint64_t kept_max)
 {
 	for (size_t i = 0; i < LANE_NR; i++) {
@@ -447,6 +459,6 @@ int events_spans_read(struct tracepoints *tracepoints, int cpu, uint64_t begin, 
 		if (cpu < 0 || event.cpu == cpu)
 			err = events_spans_add_event(&to, &event);
 	}
-	senders_add_names(senders, tracepoints_file(tracepoints));
+	senders_add_names(senders, tracepoints);
 	return events_spans_end(&to, end) ?: err;
 }

@@ -202,6 +202,11 @@ static inline bool facts_is_pt(const struct facts *facts)
 	return facts->recorder == PERF_POKE_RECORDER_PT;
 }
 
+static inline bool facts_is_ftrace(const struct facts *facts)
+{
+	return facts->recorder == PERF_POKE_RECORDER_FTRACE;
+}
+
 /* Whether a thread was late, not the interrupt. */
 static inline bool facts_is_thread(const struct facts *facts)
 {
@@ -225,6 +230,12 @@ static inline bool recorder_has_trace(enum perf_poke_recorder recorder)
 static inline bool facts_have_trace(const struct facts *facts)
 {
 	return recorder_has_trace(facts->recorder);
+}
+
+/* The file in a capture that has the trace. */
+static inline const char *facts_trace_file(const struct facts *facts)
+{
+	return facts_is_ftrace(facts) ? "trace.dat" : "perf.data/data";
 }
 
 /* Whether there is a trace that shows times. */

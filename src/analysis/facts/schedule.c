@@ -208,13 +208,29 @@ void schedule_release(struct schedule *schedule)
 	*schedule = (struct schedule){ 0 };
 }
 
-int schedule_add_comms(struct schedule *schedule, struct names *names,
-		       const struct perfdata_file *file)
+static int schedule_append_comm(struct schedule *schedule, const struct schedule_comm *comm)
 {
+	int err = array_grow(&schedule->comms, schedule->nr_comms, sizeof(*comm));
+
+	if (!err)
+		schedule->comms[schedule->nr_comms++] = *comm;
+	return err;
+}
+
+int schedule_add_comms(struct schedule *schedule, struct names *names,
+		       const struct tracepoints *tracepoints)
+{
+	const struct perfdata_file *file = tracepoints_file(tracepoints);
 	struct perfdata_events events = { 0 };
 	struct perfdata_record record;
 	uint64_t at = file->data.offset;
-	int err = perfdata_events_read(&events, file);
+	int err = file->size ? perfdata_events_read(&events, file) : 0, tid;
+	const char *known;
+
+	for (size_t i = 0; !err && tracepoints_task(tracepoints, i, &tid, &known); i++)
+		err = schedule_append_comm(
+			schedule,
+			&(struct schedule_comm){ .tid = tid, .name = names_add(names, known) });
 
 	while (!err && perfdata_next(file, &at, &record)) {
 		struct perfdata_sample sample;
@@ -232,14 +248,12 @@ int schedule_add_comms(struct schedule *schedule, struct names *names,
 		memcpy(&comm, record.bytes,
 		       record.size < sizeof(comm) ? record.size : sizeof(comm));
 		comm.comm[sizeof(comm.comm) - 1] = '\0';
-		err = array_grow(&schedule->comms, schedule->nr_comms, sizeof(*schedule->comms));
-		if (err)
-			break;
-		schedule->comms[schedule->nr_comms++] = (struct schedule_comm){
-			.tid = comm.tid,
-			.name = names_add(names, text_make_printable(comm.comm)),
-			.time = sample.time,
-		};
+		err = schedule_append_comm(
+			schedule, &(struct schedule_comm){
+					  .tid = comm.tid,
+					  .name = names_add(names, text_make_printable(comm.comm)),
+					  .time = sample.time,
+				  });
 	}
 	perfdata_events_release(&events);
 	return err ?: names_error(names);

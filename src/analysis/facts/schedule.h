@@ -81,7 +81,7 @@ void schedule_release(struct schedule *schedule);
 
 /* Adds the names of threads. Returns 0, -EINVAL or -ENOMEM. */
 int schedule_add_comms(struct schedule *schedule, struct names *names,
-		       const struct perfdata_file *file) _must_check_;
+		       const struct tracepoints *tracepoints) _must_check_;
 
 /* Since when switches of the CPU are recorded without a gap, up to that time; UINT64_MAX: they are
  * not at that time. */

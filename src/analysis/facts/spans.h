@@ -88,7 +88,8 @@ struct spans {
 	struct lane lanes[LANE_NR];
 	uint64_t begin, end; /* the known window */
 	bool has_functions;
-	bool has_irqs_off;
+	bool has_irqs_off;	       /* and nothing else turned them off */
+	enum ring_functions functions; /* of ftrace */
 	struct power power;
 	struct arming arming;
 	struct samples samples; /* of the CPU, if recorded */
@@ -165,6 +166,10 @@ int events_spans_read(struct tracepoints *tracepoints, int cpu, uint64_t begin, 
 int events_spans_name_tasks(struct spans *spans, const struct schedule *schedule,
 			    const struct perf_poke_spike *spike) _must_check_;
 
+/* Of an event, only what it tells of idle states, frequencies and the arming of timers. */
+void events_spans_note(struct spans *spans, struct tracepoints *tracepoints,
+		       const struct tracepoint_event *event);
+
 /* The same for one event at a time, for several CPUs in parallel. The caller sets the first three
  * members. */
 struct events_spans {
@@ -180,7 +185,8 @@ int events_spans_add_event(struct events_spans *to,
 			   const struct tracepoint_event *event) _must_check_;
 int events_spans_end(struct events_spans *to, uint64_t end) _must_check_;
 
-/* ---- Spans from the tracks of Intel PT, and tracks from spans ----------------------------------
+/* ---- Spans from the tracks of Intel PT or ftrace, and tracks from spans
+ * ----------------------------------
  */
 
 struct track_spans;

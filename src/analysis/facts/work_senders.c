@@ -34,8 +34,9 @@ static void senders_put_task(struct senders *senders, int tid, const char *comm)
 }
 
 /* The last name of a task counts. */
-void senders_add_names(struct senders *senders, const struct perfdata_file *file)
+void senders_add_names(struct senders *senders, const struct tracepoints *tracepoints)
 {
+	const struct perfdata_file *file = tracepoints_file(tracepoints);
 	struct comm_record {
 		uint8_t header[8];
 		int32_t pid, tid;
@@ -43,7 +44,11 @@ void senders_add_names(struct senders *senders, const struct perfdata_file *file
 	} comm;
 	struct perfdata_record record;
 	uint64_t at = file->data.offset;
+	const char *known;
+	int tid;
 
+	for (size_t i = 0; tracepoints_task(tracepoints, i, &tid, &known); i++)
+		senders_put_task(senders, tid, known);
 	while (perfdata_next(file, &at, &record)) {
 		if (record.type != PERF_RECORD_COMM ||
 		    record.size < sizeof(comm) - sizeof(comm.comm))

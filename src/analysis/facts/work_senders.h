@@ -42,7 +42,7 @@ void senders_add_event(struct senders *senders, struct tracepoints *tracepoints,
 		       const struct tracepoint_event *event, int cpu);
 
 /* Looks up the names of the senders' tasks. */
-void senders_add_names(struct senders *senders, const struct perfdata_file *file);
+void senders_add_names(struct senders *senders, const struct tracepoints *tracepoints);
 
 struct senders_want {
 	uint64_t at;	      /* when it ran */

@@ -254,7 +254,7 @@ static void account_add_tables(json_object *object, const struct account *accoun
 		 times ? account_usages_json(account, findings->budget, findings->nr_budget)
 		       : NULL);
 	json_add(object, "irqs_off",
-		 times && account->spans->has_irqs_off
+		 times && account->spans->has_functions
 			 ? account_usages_json(account, findings->irqs_off, findings->nr_irqs_off)
 			 : NULL);
 	json_add(object, "functions",
@@ -305,6 +305,7 @@ json_object *account_json(const struct account *account, size_t top)
 		      account->facts.recorder == PERF_POKE_RECORDER_PERF   ? "perf"
 		      : account->facts.recorder == PERF_POKE_RECORDER_NONE ? "none"
 		      : facts_is_pt(&account->facts)			   ? "pt"
+		      : facts_is_ftrace(&account->facts)		   ? "ftrace"
 									   : "events");
 	json_add(object, "spike", account_spike_json(account));
 	json_add(object, "cause", account_cause_json(account));

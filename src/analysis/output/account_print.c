@@ -95,6 +95,16 @@ static void account_print_source(FILE *file, const struct account *account)
 			"seen by", account->spans->step_ns ? ", with times every " : "",
 			account->spans->step_ns ? FORMAT_TIME(account->spans->step_ns) : "",
 			account->spans->step_ns < COARSE_NS ? "" : ": shorter ones are chance");
+	else if (account->spans->functions == RING_CALLS)
+		fprintf(file,
+			"  %-12s ftrace: every call of the functions that it traces, and events\n",
+			"seen by");
+	else if (account->spans->functions == RING_ENTRIES)
+		fprintf(file,
+			"  %-12s ftrace without returns: a function goes on until a call shows "
+			"that\n"
+			"  %-12s it has returned, at most that long\n",
+			"seen by", "");
 	else
 		fprintf(file, "  %-12s events: interrupts, softirqs, timers and tasks; %s\n",
 			"seen by",
@@ -406,7 +416,7 @@ void account_print(FILE *file, const struct account *account, size_t top)
 		late_thread_print(file, account->thread, account->spans->names);
 	account_print_analysis(file, account);
 	print_usage_table(file, account, "what the CPU did", findings->budget, findings->nr_budget);
-	if (account->spans->has_irqs_off)
+	if (account->spans->has_functions)
 		print_usage_table(file, account, "interrupts off, by", findings->irqs_off,
 				  findings->nr_irqs_off);
 	if (account->spans->has_functions)

@@ -185,7 +185,10 @@ static json_object *new_page_facts(const struct account *account)
 			      facts_format_task(facts, text, sizeof(text)));
 	}
 	add_page_fact(list, "seen by",
-		      facts_is_pt(facts) ? "Intel PT" : "events (no functions, no interrupts off)");
+		      facts_is_pt(facts)			? "Intel PT"
+		      : account->spans->functions == RING_CALLS ? "ftrace"
+		      : account->spans->has_functions ? "ftrace (functions without returns)"
+						      : "events (no functions, no interrupts off)");
 	snprintf(text, sizeof(text), "%" PRIu64 " events lost, %" PRIu64 " decoding errors",
 		 facts->capture.lost, account->errors);
 	add_page_fact(list, "missing", text);

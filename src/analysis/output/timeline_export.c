@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "code/symbolizer.h"
 #include "cpulist.h"
+#include "facts/ring_calls.h"
 #include "facts/spans.h"
 #include "units.h"
 
@@ -240,6 +241,35 @@ static int write_events_timeline(struct writer *writer, const struct fxt_timelin
 	return err;
 }
 
+/* Functions too, of ftrace. */
+static int write_calls_timeline(struct writer *writer, const struct fxt_timeline_opts *file,
+				struct decoding_result *result)
+{
+	struct timeline_opts opts = { .begin = writer->begin,
+				      .end = writer->end,
+				      .ops = &fxt_timeline_ops };
+	struct ring_calls_opts of = { writer->tracepoints, writer->facts, NULL, writer->names };
+	_cleanup_(ring_calls_freep) struct ring_calls *calls = NULL;
+	struct tracepoint_event event;
+	struct fxt_timeline *sink;
+	int err = fxt_timeline_new(&sink, file, writer->names);
+
+	if (err)
+		return err;
+	opts.sink = sink;
+	err = timeline_new(&writer->timeline, &opts, writer->names);
+	of.timeline = writer->timeline;
+	err = err ?: ring_calls_new(&calls, &of);
+	while (!err && tracepoints_next(writer->tracepoints, &event))
+		err = ring_calls_add(calls, &event);
+	err = err ?: ring_calls_finish(calls, &result->end, &result->gaps);
+	err = err ?: timeline_finish(writer->timeline, result->end);
+	if (!err)
+		result->slices = timeline_slices(writer->timeline);
+	fxt_timeline_free(sink);
+	return err;
+}
+
 /* Interrupts and tasks of each CPU. */
 static int export_events_timeline(const struct timeline_export *export,
 				  const struct fxt_timeline_opts *file,
@@ -266,7 +296,9 @@ static int export_events_timeline(const struct timeline_export *export,
 		err = capture_trace_events(&tracepoints, &writer.user, export->folder, export->data,
 					   export->symfs, &window, why);
 	writer.tracepoints = tracepoints;
-	if (!err)
+	if (!err && tracepoints_functions(tracepoints))
+		err = write_calls_timeline(&writer, file, result);
+	else if (!err)
 		err = write_events_timeline(&writer, file, &result->slices);
 	return err ? capture_failure(export->hooks, export->folder, err, why) : 0;
 }
@@ -320,7 +352,7 @@ int timeline_export(const struct timeline_export *export, const struct fxt_timel
 		    struct decoding_result *result, char **why)
 {
 	*result = (struct decoding_result){ 0 };
-	if (export->facts->recorder == PERF_POKE_RECORDER_EVENTS)
+	if (!facts_is_pt(export->facts))
 		return export_events_timeline(export, file, result, why);
 	return export_trace_timeline(export, file, result, why);
 }

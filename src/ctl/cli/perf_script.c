@@ -231,6 +231,35 @@ static void add_trace_options(struct argv_builder *words, const struct facts *fa
 		argv_builder_add(words, "--xed");
 }
 
+static void add_cpus(struct argv_builder *words, const struct facts *facts,
+		     const struct view_options *options, const char *option)
+{
+	if (!options->cpus && (facts->spike.cpu < 0 || options->all_cpus))
+		return;
+	argv_builder_add(words, "%s", option);
+	if (options->cpus)
+		argv_builder_add(words, "%s", options->cpus);
+	else
+		argv_builder_add(words, "%d", facts->spike.cpu);
+}
+
+int trace_cmd_report_argv(const struct facts *facts, const struct view_options *options,
+			  const char *trace_cmd, const char *data, char ***argv)
+{
+	struct argv_builder words = { 0 };
+
+	argv_builder_add(&words, "%s", trace_cmd);
+	argv_builder_add(&words, "report");
+	argv_builder_add(&words, "-i");
+	argv_builder_add(&words, "%s", data);
+	/* Nanoseconds */
+	argv_builder_add(&words, "-t");
+	add_cpus(&words, facts, options, "--cpu");
+	for (char **word = options->rest; word && *word; word++)
+		argv_builder_add(&words, "%s", *word);
+	return argv_builder_finish(&words, argv);
+}
+
 int perf_script_argv(const struct facts *facts, const struct view_options *options,
 		     const char *perf, const char *data, char ***argv)
 {
@@ -246,13 +275,7 @@ int perf_script_argv(const struct facts *facts, const struct view_options *optio
 	argv_builder_add(&words, "-i");
 	argv_builder_add(&words, "%s", data);
 	argv_builder_add(&words, "--ns");
-	if (options->cpus) {
-		argv_builder_add(&words, "-C");
-		argv_builder_add(&words, "%s", options->cpus);
-	} else if (facts->spike.cpu >= 0 && !options->all_cpus) {
-		argv_builder_add(&words, "-C");
-		argv_builder_add(&words, "%d", facts->spike.cpu);
-	}
+	add_cpus(&words, facts, options, "-C");
 	if (options->symfs) {
 		argv_builder_add(&words, "--symfs");
 		argv_builder_add(&words, "%s", options->symfs);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The installed perf, and its command that shows a capture. */
+/* The installed perf and trace-cmd, and their commands that show a capture. */
 #ifndef CTL_PERF_SCRIPT_H
 #define CTL_PERF_SCRIPT_H
 
@@ -33,6 +33,7 @@ void perf_tool_release(struct perf_tool *perf);
 
 #define VIEW_WINDOW_PT_NS UINT64_C(200000)
 #define VIEW_WINDOW_EVENTS_NS UINT64_C(10000000)
+#define VIEW_WINDOW_FTRACE_NS UINT64_C(1000000)
 
 enum view_insns {
 	VIEW_INSNS_NONE, /* calls and returns */
@@ -55,5 +56,9 @@ struct view_options {
 /* Builds a NULL-terminated argv for argv_free_words(). Returns 0 or -ENOMEM. */
 int perf_script_argv(const struct facts *facts, const struct view_options *options,
 		     const char *perf, const char *data, char ***argv) _must_check_;
+
+/* The same of trace-cmd, which knows no window of time. */
+int trace_cmd_report_argv(const struct facts *facts, const struct view_options *options,
+			  const char *trace_cmd, const char *data, char ***argv) _must_check_;
 
 #endif

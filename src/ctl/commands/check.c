@@ -3,6 +3,7 @@
 
 #include "cli/cli.h"
 #include "commands/commands.h"
+#include "ftrace/trace_dat.h"
 #include "pt/decode.h"
 #include "session/session.h"
 
@@ -35,7 +36,22 @@ static void print_capability(void *ctx, const struct perf_poke_capability *capab
 		fprintf(con->out, "%-20s      %s\n", "", capability->detail);
 }
 
-/* A capability of this program, not of the library, which does not decode. */
+/* Capabilities of this program, not of the library, which does not decode. */
+static void check_libtracecmd(struct console *con)
+{
+	const struct perf_poke_capability capability = {
+		.sz = sizeof(struct perf_poke_capability),
+		.name = "libtracecmd",
+		.purpose = "read captures of ftrace: report, export, causes",
+		.detail = trace_dat_is_built() ? "" : "this program was built without it",
+		.remedy = "rebuild with libtracecmd-dev (Debian) or libtracecmd-devel (Fedora), or "
+			  "install trace-cmd and use script",
+		.have = trace_dat_is_built(),
+	};
+
+	print_capability(con, &capability);
+}
+
 static void check_libipt(struct console *con)
 {
 	const struct perf_poke_capability capability = {
@@ -62,6 +78,7 @@ static enum exit_code run_check(struct console *con, int argc, char **argv)
 	console_use_json(con, args.json);
 	err = perf_poke__check(print_capability, con);
 	check_libipt(con);
+	check_libtracecmd(con);
 	if (err && err != -EOPNOTSUPP) {
 		console_error(con, "check: %s", strerror(-err));
 		return EXIT_FAILED;

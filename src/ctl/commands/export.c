@@ -237,7 +237,7 @@ static int export_capture(struct console *con, const struct export_args *args,
 		return -EXDEV;
 	if (args->html)
 		return export_html_page(con, args, hooks, facts, why);
-	if (facts->recorder == PERF_POKE_RECORDER_EVENTS && args->axis)
+	if (!facts_is_pt(facts) && args->axis)
 		return failure_explain(why, -EXDEV, "--axis %s: '%s' has events, not Intel PT",
 				       axes[args->axis].name, args->capture);
 	return export_fxt_file(con, args,

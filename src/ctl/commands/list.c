@@ -188,9 +188,11 @@ static void list_add_capture(struct list *list, const struct perf_poke_capture *
 	_cleanup_close_ int fd = open(capture->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct list_entry entry = { .capture = capture };
 
-	if (recorder_has_trace(capture_recorder_kind(capture->recorder)) &&
-	    faccessat(fd, "perf.data", F_OK, 0)) {
-		_cleanup_free_ char *why = strfmt("%s: no perf.data in it", capture->path);
+	enum perf_poke_recorder recorder = capture_recorder_kind(capture->recorder);
+	const char *trace = recorder == PERF_POKE_RECORDER_FTRACE ? "trace.dat" : "perf.data";
+
+	if (recorder_has_trace(recorder) && faccessat(fd, trace, F_OK, 0)) {
+		_cleanup_free_ char *why = strfmt("%s: no %s in it", capture->path, trace);
 
 		list_print_unreadable(list, why ?: strerror(ENOMEM));
 	} else if (list_wants_capture(list->args, list->cpus, list->nr_cpus, capture)) {

@@ -46,19 +46,23 @@ struct opening {
 static int check_unpacked_capture(struct opening *o, const char *name)
 {
 	_cleanup_free_ char *path = strfmt("%s/%s", o->temporary.path, name);
-	_cleanup_free_ char *data = strfmt("%s/perf.data/data", name);
 	_cleanup_(capture_file_close) struct capture_file file = { 0 };
-	_cleanup_free_ char *why = NULL;
-	int err = path && data ? capture_file_open(&file, path, &why) : -ENOMEM;
+	_cleanup_free_ char *why = NULL, *data = NULL;
+	int err = path ? capture_file_open(&file, path, &why) : -ENOMEM;
 
 	if (err)
 		return say_why(&o->why, -EINVAL,
 			       "not an archive of a capture: " CAPTURE_FILE_NAME ": %s",
 			       why ?: strerror(-err));
-	if (facts_have_trace(&file.facts) &&
-	    faccessat(o->temporary.fd, data, F_OK, AT_SYMLINK_NOFOLLOW))
-		return say_why(&o->why, -EINVAL, "not an archive of a capture: no perf.data/data");
-	return 0;
+	if (!facts_have_trace(&file.facts))
+		return 0;
+	data = strfmt("%s/%s", name, facts_trace_file(&file.facts));
+	if (!data)
+		return -ENOMEM;
+	return faccessat(o->temporary.fd, data, F_OK, AT_SYMLINK_NOFOLLOW)
+		       ? say_why(&o->why, -EINVAL, "not an archive of a capture: no %s",
+				 facts_trace_file(&file.facts))
+		       : 0;
 }
 
 /* A selftest may have failed before its first capture. */

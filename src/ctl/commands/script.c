@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "commands/commands.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <string.h>
 
@@ -12,7 +13,9 @@ static const struct option_spec options[] = {
 	{ NULL, 0, OPTION_WORD, TARGET(capture), .metavar = "CAPTURE",
 	  .help = FOLDER_CAPTURE_HELP },
 	{ "window", 'w', OPTION_TIME, .min = 1, .max = 8760 * NSEC_PER_HOUR, TARGET(view.window_ns),
-	  .metavar = "TIME", .help = "time before the spike (200us of Intel PT, 10ms of events)" },
+	  .metavar = "TIME",
+	  .help = "time before the spike (200us of Intel PT, 1ms of ftrace,\n"
+		  "10ms of events)" },
 	{ "all", 0, OPTION_FLAG, TARGET(view.all), .help = "show all recorded time" },
 	{ "cpu", 'C', OPTION_CPUS, TARGET(view.cpus), .metavar = "LIST",
 	  .help = "show these CPUs, such as 3 or 2,4-7 (the spike's)" },
@@ -30,10 +33,12 @@ static const struct option_spec options[] = {
 };
 
 static const char notes[] =
-	"Runs perf from PATH, or $PERF_POKE_PERF. Shows events up to the spike, and Intel PT as\n"
-	"calls and returns up to the end of the trace.\n" OPTIONS_TIMES ".\n"
+	"Runs perf from PATH, or $PERF_POKE_PERF, and trace-cmd for captures of ftrace. Shows "
+	"events\n"
+	"up to the spike, and Intel PT as calls and returns up to the end of the "
+	"trace.\n" OPTIONS_TIMES ".\n"
 	"\n"
-	"Exit codes: perf's, 1 the capture is unreadable or there is no perf, 2 usage.\n";
+	"Exit codes: perf's, 1 the capture is unreadable or there is no such program, 2 usage.\n";
 
 int script_parse_args(struct script_args *args, struct console *con, int argc, char **argv)
 {
@@ -122,6 +127,60 @@ static enum exit_code show_perf_script(struct console *con, const struct script_
 	return args->dry_run ? print_shell_words(con, argv) : execute_perf_script(con, argv);
 }
 
+/* Lines of trace-cmd in a window of time. Further lines of an event follow it. */
+struct trace_cmd_lines {
+	FILE *out;
+	uint64_t begin, end;
+	bool shown;
+};
+
+static void show_trace_cmd_line(void *ctx, char *line)
+{
+	struct trace_cmd_lines *lines = ctx;
+	const char *cpu = strstr(line, " [");
+	uint64_t seconds, ns;
+
+	/* Such as `stress-812 [001]  3673.514368789: funcgraph_entry: ...` */
+	if (cpu && sscanf(cpu, " [%*d] %" SCNu64 ".%9" SCNu64 ":", &seconds, &ns) == 2)
+		lines->shown = seconds * NSEC_PER_SEC + ns >= lines->begin &&
+			       seconds * NSEC_PER_SEC + ns <= lines->end;
+	if (lines->shown)
+		fprintf(lines->out, "%s\n", line);
+}
+
+static enum exit_code show_trace_cmd_report(struct console *con, const struct script_args *args,
+					    const struct facts *facts, const char *data)
+{
+	uint64_t window_ns = args->view.window_ns ?: VIEW_WINDOW_FTRACE_NS;
+	struct trace_cmd_lines lines = { .out = con->out, .end = facts->spike.time_ns };
+	_cleanup_(argv_free_words) char **argv = NULL;
+	_cleanup_free_ char *program = NULL;
+	int err = perf_tool_search("trace-cmd", &program);
+
+	if (err == -ENOENT) {
+		console_error(con, "no trace-cmd in PATH: install the package trace-cmd");
+		return EXIT_FAILED;
+	}
+	signal(SIGPIPE, SIG_DFL);
+	err = err ?: trace_cmd_report_argv(facts, &args->view, program, data, &argv);
+	if (!err && args->dry_run)
+		return print_shell_words(con, argv);
+	if (args->view.all)
+		lines.end = UINT64_MAX;
+	else if (lines.end > window_ns)
+		lines.begin = lines.end - window_ns;
+	if (!err && !args->quiet)
+		console_info(con, "%s", program);
+	err = err ?: perf_tool_lines(argv, false, show_trace_cmd_line, &lines);
+	if (!err)
+		return EXIT_FINE;
+	if (err < 0)
+		console_error(con, "%s: %s", program, strerror(-err));
+	else
+		console_error(con, "'%s' cannot be read: trace-cmd ends with status %d", data, err);
+	return EXIT_FAILED;
+}
+
 static enum exit_code run_script(struct console *con, int argc, char **argv)
 {
 	_cleanup_free_ char *folder = NULL, *data = NULL, *why = NULL;
@@ -143,13 +202,15 @@ static enum exit_code run_script(struct console *con, int argc, char **argv)
 		return EXIT_FAILED;
 	}
 	if (args.insns && capture.facts.recorder != PERF_POKE_RECORDER_PT) {
-		console_error(con, "--insns: '%s' has events, not Intel PT", args.capture);
+		console_error(con, "--insns: '%s' has no Intel PT", args.capture);
 		return EXIT_USAGE;
 	}
 	if (args.view.window_ns && capture_trace_need_times(args.capture, &capture.facts, &why)) {
 		console_error(con, "%s", why ?: strerror(ENOMEM));
 		return EXIT_USAGE;
 	}
+	if (facts_is_ftrace(&capture.facts))
+		return show_trace_cmd_report(con, &args, &capture.facts, data);
 	if (capture.facts.no_times && !args.quiet)
 		console_info(con, "the trace has no times: showing all of it, up to the spike");
 	return show_perf_script(con, &args, &capture.facts, data);

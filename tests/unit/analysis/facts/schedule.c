@@ -96,7 +96,7 @@ static void read_all(struct schedule *schedule, struct names *names,
 	assert_int_equal(schedule_add_gaps(schedule, tracepoints), 0);
 	while (tracepoints_next(tracepoints, &event))
 		assert_int_equal(schedule_add_event(schedule, names, &event), 0);
-	assert_int_equal(schedule_add_comms(schedule, names, tracepoints_file(tracepoints)), 0);
+	assert_int_equal(schedule_add_comms(schedule, names, tracepoints), 0);
 }
 
 static const struct thread_known nothing = { .cpu = -1 };

@@ -82,7 +82,7 @@ static void read_again(int cpu, uint64_t begin)
 		if (event.time >= begin)
 			senders_add_event(&senders, tracepoints, &event, cpu);
 	}
-	senders_add_names(&senders, tracepoints_file(tracepoints));
+	senders_add_names(&senders, tracepoints);
 }
 
 static void read_all(const struct made_sample *samples, size_t nr, int cpu, uint64_t begin)
