@@ -226,22 +226,35 @@ static struct ring *rings_of_cpu(struct rings *rings, int cpu)
 	return NULL;
 }
 
-int rings_reopen_cpu(struct rings *rings, int cpu)
+static int ring_open_again(struct rings *rings, struct ring *ring)
 {
 	const struct log none = {};
-	struct ring *ring = rings_of_cpu(rings, cpu);
-	int err;
+	int err = ring_open_events(rings, ring, &none);
 
-	if (!ring)
-		return 0;
-	/* Close first: the limit on locked memory may not allow both. */
-	ring_close_events(ring);
-	err = ring_open_events(rings, ring, &none);
 	if (!err)
 		err = ring_map_memory(rings, ring, &none);
 	if (err)
 		ring_close_events(ring);
 	return err;
+}
+
+int rings_reopen_cpu(struct rings *rings, int cpu)
+{
+	struct ring *ring = rings_of_cpu(rings, cpu), former;
+	int err;
+
+	if (!ring)
+		return 0;
+	/* Unmap first: the limit on locked memory may not allow both. Close last: the kernel waits
+	 * for a grace period when a tracepoint loses its last event, some 30 ms for each. */
+	if (ring->evlist)
+		perf_evlist__munmap(ring->evlist);
+	former = *ring;
+	ring->evlist = NULL;
+	ring->joined = NULL;
+	err = ring_open_again(rings, ring);
+	ring_close_events(&former);
+	return err == -EMFILE ? ring_open_again(rings, ring) : err;
 }
 
 /* Replaces the CPU's id; the old one moves to the former ids. */

@@ -40,7 +40,7 @@ static struct {
 	size_t nr_order;
 	unsigned int filters;
 	int fds[MANY];
-	size_t nr_fds;
+	size_t nr_fds, most_open;
 	uint64_t write_on_malloc; /* bytes */
 	uint64_t last_id;
 	int output_errno, output; /* of SET_OUTPUT */
@@ -67,6 +67,7 @@ long __wrap_syscall(long number, ...)
 		[REFUSED] = EACCES, [NO_FILES] = EMFILE, [OFFLINE] = ENODEV, [BROKEN] = EINVAL
 	};
 	const struct perf_event_attr *attr;
+	size_t nr_open = 0;
 	va_list ap;
 	int fd;
 
@@ -86,6 +87,9 @@ long __wrap_syscall(long number, ...)
 	fd = open("/dev/null", O_RDONLY);
 	assert_true(fd >= 0 && kernel.nr_fds < MANY);
 	kernel.fds[kernel.nr_fds++] = fd;
+	for (size_t i = 0; i < kernel.nr_fds; i++)
+		nr_open += fcntl(kernel.fds[i], F_GETFD) >= 0;
+	kernel.most_open = nr_open > kernel.most_open ? nr_open : kernel.most_open;
 	return fd;
 }
 
@@ -430,6 +434,8 @@ TEST_WITH(opens_again, forget, close_all)
 	write_records(1, 1, 3);
 	kernel.filters = 0;
 	assert_int_equal(rings_reopen_cpu(rings, 2), 0);
+	/* No tracepoint is without an event meanwhile. */
+	assert_int_equal(kernel.most_open, 2 * CPUS + 2);
 	assert_int_equal(kernel.filters, 1);
 	check_ids((uint64_t[]){ 1, 7, 5, 2, 8, 6 }, 6);
 	/* Its records are gone; those of the others are not. */
