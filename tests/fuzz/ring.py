@@ -75,6 +75,9 @@ def inputs():
     yield "good-graph", whole
     yield "good-entries", image(*ENTRIES)
     yield "good-empty", image()
+    yield "good-no-task", image(
+        call(300, "entry", "acme_poll", 0, pid=-1),
+        call(310, "entry", "acme_poll", 0, pid=-1, missed=MISSED))
     yield "bad-cut", whole[:len(whole) // 2]
     yield "bad-endless", image(*GRAPH, end=False)
     yield "bad-size", item(RECORD, (1, 1), bytes(8))[:24] + whole[24:]

@@ -520,8 +520,10 @@ static int ring_advance(struct ring_calls *calls, struct ring_cpu *ring,
 		calls->gaps++;
 		cpu_add_trace_gap(cpu, &calls->cpu_names, since,
 				  calls->cpu_names.lost[LOSS_OF_TRACE]);
-		ring_pop_frames(calls, cpu, 0);
-		stack_restart(&cpu->thread->stack, &cpu->now, false);
+		if (cpu->thread) {
+			ring_pop_frames(calls, cpu, 0);
+			stack_restart(&cpu->thread->stack, &cpu->now, false);
+		}
 		cpu_irqs_lost(cpu, &calls->cpu_names, since);
 	}
 	if (ring->next.is_due && event->tid != ring->next.tid)
