@@ -12,6 +12,7 @@
 /* Bits of common_flags, which the kernel has had since these are there: enum trace_flag_type. */
 #define FLAG_IRQS_OFF 1
 #define FLAG_HARDIRQ 8
+#define FLAG_IRQ (FLAG_HARDIRQ | 16) /* or in a softirq */
 #define FLAG_NMI 64
 /* If nothing is recorded for so long while the kernel runs, interrupts may have been off, or on,
  * meanwhile. */
@@ -488,17 +489,6 @@ static uint32_t ring_interrupt_begun(struct ring_calls *calls, const struct ring
 	return flags & FLAG_HARDIRQ ? calls->unknown.name : 0;
 }
 
-/* An interrupt shows that interrupts were on. When they were enabled, is not known if the CPU was
- * silent before: it may as well be that the interrupt was late. */
-static void ring_see_interrupt(struct ring_calls *calls, struct cpu *cpu, uint64_t since,
-			       bool silent, uint32_t by)
-{
-	if (silent)
-		cpu_irqs_lost(cpu, &calls->cpu_names, since + 1);
-	cpu_change_irqs(cpu, &calls->cpu_names, IRQ_ON, 0);
-	cpu_change_irqs(cpu, &calls->cpu_names, IRQ_OFF, by);
-}
-
 /* Advances the time, and takes what each event tells: its task, and whether interrupts are off. */
 static int ring_advance(struct ring_calls *calls, struct ring_cpu *ring,
 			const struct tracepoint_event *event)
@@ -534,19 +524,24 @@ static int ring_advance(struct ring_calls *calls, struct ring_cpu *ring,
 		err = ring_switch_task(calls, cpu, event->tid, NULL);
 	if (err || !tracepoint_number(event, "common_flags", &flags) || flags & FLAG_NMI)
 		return err;
-	/* In user space, and while it idles, it is silent for other reasons. */
-	silent = ring->any && event->time - since > SILENCE_NS && cpu->thread && cpu->thread->tid &&
-		 cpu->thread->stack.nr;
+	interrupt = ring_interrupt_begun(calls, ring, event, flags);
+	silent = ring->any && event->time - since > SILENCE_NS && cpu->thread;
+	/* In user space, and while it idles, interrupts are on, whatever the last event was. */
+	if (silent && (!cpu->thread->stack.nr || (!cpu->thread->tid && !(ring->flags & FLAG_IRQ))))
+		silent = cpu->irqs == IRQS_OFF;
+	else if (cpu->irqs == IRQS_OFF)
+		silent &= interrupt != 0;
 	if (cpu->thread)
 		ring_assume_interrupt(calls, ring, event, flags);
-	interrupt = ring_interrupt_begun(calls, ring, event, flags);
 	ring->flags = flags;
+	if (silent)
+		cpu_irqs_lost(cpu, &calls->cpu_names, since + 1);
+	/* An interrupt shows that they were on. */
 	if (interrupt && flags & FLAG_IRQS_OFF) {
-		ring_see_interrupt(calls, cpu, since, silent, interrupt);
+		cpu_change_irqs(cpu, &calls->cpu_names, IRQ_ON, 0);
+		cpu_change_irqs(cpu, &calls->cpu_names, IRQ_OFF, interrupt);
 		return 0;
 	}
-	if (silent && cpu->irqs == IRQS_ON)
-		cpu_irqs_lost(cpu, &calls->cpu_names, since + 1);
 	cpu_see_irqs(cpu, &calls->cpu_names, flags & FLAG_IRQS_OFF, since,
 		     innermost_function(calls, cpu));
 	return 0;
