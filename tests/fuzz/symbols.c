@@ -36,13 +36,18 @@ static int read_elf(int fd, struct symbols *symbols)
 {
 	const struct files_wanted wanted = { .name = "/nowhere/fuzz", .id = build_id_of_elf(fd) };
 	_cleanup_(elf_file_close) struct elf_file file = { .debug = -1 };
+	static struct elf_inlined inlined[ELF_INLINED_MAX];
 	struct elf_place places[ELF_PLACES_MAX];
 	int r = elf_file_open(&file, &(struct files_places){}, &wanted, fd);
 
 	r = r ?: elf_file_read_symbols(&file, symbols);
-	for (size_t i = 0; !r && i < symbols->nr && i < 64; i++)
-		must(elf_file_find_places(&file, symbols->entries[i].start, places) <=
-		     ELF_PLACES_MAX);
+	for (size_t i = 0; !r && i < symbols->nr && i < 64; i++) {
+		const struct symbols_entry *entry = &symbols->entries[i];
+
+		must(elf_file_find_places(&file, entry->start, places) <= ELF_PLACES_MAX);
+		must(elf_file_find_inlined(&file, entry->start, entry->end - entry->start,
+					   inlined) <= ELF_INLINED_MAX);
+	}
 	return r;
 }
 

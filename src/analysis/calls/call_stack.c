@@ -14,6 +14,7 @@ int stack_env_new(struct stack_env *env, struct timeline *timeline, struct names
 	env->category.interrupt = names_add(names, "interrupt");
 	env->category.syscall = names_add(names, "syscall");
 	env->category.untraced = names_add(names, "untraced");
+	env->category.inlined = names_add(names, "inlined");
 	env->key.insns = names_add(names, "instructions");
 	env->key.cycles = names_add(names, "cycles");
 	env->key.ipc = names_add(names, "IPC");
@@ -139,15 +140,61 @@ static void begin_slice_on_cpu(struct stack *stack, const struct frame *frame, u
 			    frame_slice_name(stack, frame));
 }
 
+static void begin_inlined_slice(const struct stack *stack, struct track *track, uint64_t at,
+				const struct code_inlined *inlined)
+{
+	if (track)
+		track_begin(track, at, stack->env->category.inlined, inlined->name);
+}
+
+/* The first `kept` of them go on. */
+static void end_inlined_slices(struct track *track, const struct code_chain *chain, uint32_t kept,
+			       uint64_t at)
+{
+	for (uint32_t i = kept; track && chain && i < chain->nr; i++)
+		track_end(track, at, NULL, 0);
+}
+
+void stack_set_chain(struct stack *stack, const struct moment *now, const struct code_chain *chain,
+		     struct names *names)
+{
+	struct frame *top = stack_top(stack);
+	uint32_t kept = 0;
+
+	if (!top || top->chain == chain)
+		return;
+	while (chain && top->chain && kept < chain->nr && kept < top->chain->nr &&
+	       chain->list[kept] == top->chain->list[kept])
+		kept++;
+	end_inlined_slices(stack->track, top->chain, kept, now->at);
+	end_inlined_slices(stack->cpu, top->chain, kept, now->at);
+	for (uint32_t i = kept; chain && i < chain->nr; i++) {
+		struct code_inlined *inlined = chain->list[i];
+
+		if (!inlined->name)
+			inlined->name = names_add(names, inlined->text);
+		begin_inlined_slice(stack, stack->track, now->at, inlined);
+		begin_inlined_slice(stack, stack->cpu, now->at, inlined);
+	}
+	top->chain = chain;
+}
+
 void stack_run_on(struct stack *stack, const struct moment *now, struct track *cpu)
 {
-	for (size_t i = 0; stack->cpu && i < stack->nr; i++)
+	for (size_t i = 0; stack->cpu && i < stack->nr; i++) {
+		end_inlined_slices(stack->cpu, stack->frames[i].chain, 0, now->at);
 		track_end(stack->cpu, now->at, NULL, 0);
+	}
 	stack->cpu = cpu;
 	if (cpu)
 		track_restart(cpu, now->at);
-	for (size_t i = 0; i < stack->nr; i++)
+	for (size_t i = 0; i < stack->nr; i++) {
+		const struct code_chain *chain = stack->frames[i].chain;
+
 		begin_slice_on_cpu(stack, &stack->frames[i], now->at);
+		for (uint32_t j = 0; chain && j < chain->nr; j++)
+			begin_inlined_slice(stack, stack->cpu, now->at, chain->list[j]);
+	}
 }
 
 void stack_push(struct stack *stack, const struct moment *now, const struct symbol *symbol,
@@ -174,6 +221,8 @@ static void pop_last_frame(struct stack *stack, const struct moment *now, bool u
 	struct track_arg args[8];
 	size_t nr = 0;
 
+	end_inlined_slices(stack->track, frame.chain, 0, now->at);
+	end_inlined_slices(stack->cpu, frame.chain, 0, now->at);
 	args[nr++] = (struct track_arg){ .type = TRACK_ARG_SPAN,
 					 .key = env->key.span,
 					 .span = { frame.time, now->time } };

@@ -298,6 +298,7 @@ static bool add_executed_rows(struct calls *calls, struct cpu *cpu)
 		if (!continues)
 			calls_begin_trace(calls, cpu, first);
 		symbol = calls_arrive_at(calls, cpu, first, symbol);
+		stack_set_chain(&cpu->thread->stack, &cpu->now, row->chain, calls->names);
 		count_executed_code(calls, cpu, whole ? item->insns : row->insns,
 				    i ? 0 : item->cycles);
 		calls_change_irqs(calls, cpu, (enum irq_change)row->irqs, symbol);

@@ -5,6 +5,7 @@
 #define DECODE_CPU_H
 
 #include "calls/timeline.h"
+#include "code/code.h"
 #include "code/names.h"
 #include "pt/item.h"
 
@@ -28,9 +29,10 @@ struct counts {
 struct frame {
 	const struct symbol *symbol;
 	enum frame_kind kind;
-	bool before;   /* began before the trace */
-	uint64_t back; /* return address; 0: unknown */
-	uint64_t time; /* ns */
+	bool before;			/* began before the trace */
+	const struct code_chain *chain; /* inlined functions, slices inside this one's; or NULL */
+	uint64_t back;			/* return address; 0: unknown */
+	uint64_t time;			/* ns */
 	struct counts counts;
 	/* Index + 1 of the next outer frame, 0: none, whose return address has the same hash; that
 	 * is an interrupt; that is an interrupt or a system call. */
@@ -41,7 +43,7 @@ struct frame {
 struct stack_env {
 	struct timeline *timeline;
 	struct {
-		uint32_t kernel, user, interrupt, syscall, untraced;
+		uint32_t kernel, user, interrupt, syscall, untraced, inlined;
 	} category;
 	struct {
 		uint32_t insns, cycles, ipc, span, before, unfinished;
@@ -85,6 +87,9 @@ void stack_push(struct stack *stack, const struct moment *now, const struct symb
 void stack_pop(struct stack *stack, const struct moment *now, size_t nr);
 /* Replaces the function of the innermost frame, without a call. */
 void stack_replace(struct stack *stack, const struct moment *now, const struct symbol *symbol);
+/* The innermost frame executes code of these inlined functions; NULL: of none. */
+void stack_set_chain(struct stack *stack, const struct moment *now, const struct code_chain *chain,
+		     struct names *names);
 /* Adds the frame below an empty stack. */
 void stack_uncover(struct stack *stack, const struct moment *now, const struct symbol *symbol);
 

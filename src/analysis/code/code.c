@@ -33,6 +33,9 @@ struct code {
 	struct symbol_table symbols;
 	struct files_places places;
 	struct symbolizer *symbolizer, *own_symbolizer;
+	bool wants_inlined;
+	struct code_inlines **inlines; /* all, to be freed */
+	size_t nr_inlines;
 	struct pt_image_section_cache *cache;
 	struct kcore kcore;
 	struct patches *patches;
@@ -158,6 +161,25 @@ const struct symbol *code_symbol_at(struct code *code, const struct code_section
 		symbol = section ? find_file_symbol(code, section, ip) : code->unknown;
 	pthread_mutex_unlock(&code->lock);
 	return symbol;
+}
+
+struct code_inlines *code_inlines_of(struct code *code, const struct symbol *symbol)
+{
+	struct symbol *asked = (struct symbol *)symbol;
+	struct code_inlines *inlines;
+
+	if (!code->wants_inlined)
+		return NULL;
+	pthread_mutex_lock(&code->lock);
+	if (!asked->asked_inlines && symbol->file != SYMBOL_NO_FILE &&
+	    !array_grow(&code->inlines, code->nr_inlines, sizeof(*code->inlines))) {
+		asked->asked_inlines = true;
+		asked->inlines = code_inlines_new(code->symbolizer, symbol);
+		code->inlines[code->nr_inlines++] = asked->inlines;
+	}
+	inlines = asked->inlines;
+	pthread_mutex_unlock(&code->lock);
+	return inlines;
 }
 
 static int compare_build_ids(const struct build_id *a, const struct build_id *b)
@@ -454,6 +476,7 @@ int code_new(struct code **ret, const struct code_opts *opts, char **why)
 	pthread_mutex_init(&code->lock, NULL);
 	code->sideband = opts->sideband;
 	code->symbolizer = opts->symbolizer;
+	code->wants_inlined = opts->inlined;
 	code->kernel.fd = code->kcore.fd = -1;
 	err = names_new(&code->symbols.texts);
 	err = err ?: open_kernel_code(code, opts->data);
@@ -491,6 +514,9 @@ void code_free(struct code *code)
 	if (!code)
 		return;
 	code_cache_free(code->cache);
+	for (size_t i = 0; i < code->nr_inlines; i++)
+		code_inlines_free(code->inlines[i]);
+	free(code->inlines);
 	tdestroy(code->by_place, free);
 	tdestroy(code->by_name, keep_tree_node);
 	while (code->files) {

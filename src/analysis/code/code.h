@@ -26,6 +26,7 @@ struct code_opts {
 	struct symbolizer
 		*symbolizer; /* of the same folders; must stay valid. NULL: one of its own */
 	const struct sideband *sideband; /* must stay valid */
+	bool inlined;			 /* wanted: functions that are inlined */
 };
 
 /* Returns 0, or a negative errno with *why, for the caller to free. */
@@ -55,10 +56,23 @@ enum code_branch {
 	CODE_VM_ENTRY, /* vmlaunch, vmresume */
 };
 
+/* A function that is inlined in another. */
+struct code_inlined {
+	const char *text;
+	uint32_t name; /* 0: not numbered yet, by the thread that uses symbols */
+};
+
+/* Those at an address, callers first. */
+struct code_chain {
+	uint32_t nr;
+	struct code_inlined *list[];
+};
+
 /* Instructions of one function; only the last one may turn interrupts on or off. */
 struct code_row {
 	uint64_t first, last;
 	const struct symbol *symbol;
+	const struct code_chain *chain; /* inlined there; NULL: none */
 	uint32_t insns;
 	uint8_t irqs; /* enum irq_change */
 };
@@ -67,7 +81,8 @@ struct code_row {
 struct code_block {
 	uint64_t first, last; /* addresses of instructions */
 	const struct code_row *rows;
-	/* Symbol of the block, if it is one row that does not change interrupts; else NULL. */
+	/* Symbol of the block, if it is one row that does not change interrupts, in a function in
+	 * which nothing is inlined; else NULL. */
 	const struct symbol *symbol;
 	uint32_t nr_rows;
 	uint32_t insns;

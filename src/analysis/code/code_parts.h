@@ -94,6 +94,18 @@ const struct code_section *code_find_section(struct code *code, int isid);
 const struct symbol *code_symbol_at(struct code *code, const struct code_section *section,
 				    uint64_t ip, uint64_t time);
 
+/* What is inlined in a function, if that is wanted: read once. NULL: nothing. */
+struct code_inlines *code_inlines_of(struct code *code, const struct symbol *symbol);
+
+/* At an address of the function. NULL: nothing. */
+const struct code_chain *code_chain_at(const struct code_inlines *inlines, uint64_t ip);
+
+struct symbolizer;
+
+/* Of a function that begins at an offset in a file. NULL if nothing is inlined in it. */
+struct code_inlines *code_inlines_new(struct symbolizer *symbolizer, const struct symbol *symbol);
+void code_inlines_free(struct code_inlines *inlines);
+
 /* libipt's cache of sections. code_cache_add() returns the number of a section or a negative
  * errno. */
 int code_cache_new(struct pt_image_section_cache **ret) _must_check_;

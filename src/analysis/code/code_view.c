@@ -343,7 +343,15 @@ static bool is_block_one_row(const struct code_view *view, const struct code_sec
 	return nr > 0 && block->ip + (uint64_t)nr > block->end_ip;
 }
 
-/* Rows end with their function, and where interrupts may change. */
+static const struct code_chain *find_inlined_chain(struct code_view *view,
+						   const struct symbol *symbol, uint64_t ip)
+{
+	const struct code_inlines *inlines = code_inlines_of(view->code, symbol);
+
+	return inlines ? code_chain_at(inlines, ip) : NULL;
+}
+
+/* Rows end with their function, what is inlined in it, and where interrupts may change. */
 static int walk_block_insns(struct code_view *view, const struct code_section *section,
 			    const struct pt_block *block, struct code_block *made)
 {
@@ -355,17 +363,20 @@ static int walk_block_insns(struct code_view *view, const struct code_section *s
 		return -ENODATA;
 	while (next <= block->end_ip && insns_next(view->insns, &insn) && insn.ip == next) {
 		const struct symbol *symbol = row.symbol;
+		const struct code_chain *chain;
 
 		if (!symbol || !symbol_contains(symbol, insn.ip))
 			symbol = code_symbol_at(view->code, section, insn.ip, view->current->time);
 		if (!symbol)
 			return -ENOMEM;
-		if (row.insns && (row.irqs || symbol != row.symbol)) {
+		chain = find_inlined_chain(view, symbol, insn.ip);
+		if (row.insns && (row.irqs || symbol != row.symbol || chain != row.chain)) {
 			if (append_code_row(view, &made->nr_rows, &row))
 				return -ENOMEM;
 			row = (struct code_row){ .first = insn.ip };
 		}
 		row.symbol = symbol;
+		row.chain = chain;
 		row.last = insn.ip;
 		row.irqs = (uint8_t)insn_irq_change(&insn);
 		row.insns++;
@@ -388,6 +399,7 @@ static int make_whole_block(struct code_view *view, const struct pt_block *block
 		.last = block->end_ip,
 		.insns = block->ninsn,
 		.symbol = symbol,
+		.chain = find_inlined_chain(view, symbol, block->ip),
 	};
 
 	if (insns_begin(view->insns, view->current->bytes, block->end_ip, block->mode) ||
@@ -449,7 +461,7 @@ add_block_to_cache(struct code_view *view, const struct pt_block *block, struct 
 
 	if (!symbol || (2 * view->nr_slots > view->mask && grow_block_cache(view)))
 		return NULL;
-	if (!is_block_one_row(view, section, symbol, block))
+	if (code_inlines_of(view->code, symbol) || !is_block_one_row(view, section, symbol, block))
 		err = walk_block_insns(view, section, block, &made);
 	if (err == -ENODATA)
 		err = make_whole_block(view, block, symbol, &made);
@@ -459,7 +471,8 @@ add_block_to_cache(struct code_view *view, const struct pt_block *block, struct 
 		return NULL;
 	memcpy(rows, view->rows, made.nr_rows * sizeof(*rows));
 	made.rows = rows;
-	if (made.nr_rows == 1 && rows->irqs == IRQ_SAME)
+	if (made.nr_rows == 1 && rows->irqs == IRQ_SAME &&
+	    !code_inlines_of(view->code, rows->symbol))
 		made.symbol = rows->symbol;
 	*kept = made;
 	key.block = kept;

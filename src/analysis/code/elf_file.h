@@ -47,6 +47,20 @@ struct elf_place {
 size_t elf_file_find_places(struct elf_file *file, uint64_t offset,
 			    struct elf_place places[ELF_PLACES_MAX]);
 
+/* Code of a function that is inlined in another. */
+struct elf_inlined {
+	uint64_t begin, end; /* file offsets */
+	const char *function;
+	uint32_t number; /* of the function's inlined ones: one may be in pieces */
+	uint32_t depth;
+};
+
+#define ELF_INLINED_MAX 4096
+
+/* Finds what is inlined in the code from an offset on, callers first. Returns their number. */
+size_t elf_file_find_inlined(struct elf_file *file, uint64_t offset, uint64_t size,
+			     struct elf_inlined list[ELF_INLINED_MAX]);
+
 /* Separate symbol files have no valid code offsets: converts by the mapped file. */
 bool elf_file_offset_of(Elf *elf, uint64_t address, uint64_t *offset);
 

@@ -7,6 +7,9 @@
 
 #include "code/elf_file.h"
 
+/* Nesting of lexical blocks. */
+#define BLOCKS_MAX 256
+
 static bool elf_file_address_of(Elf *elf, uint64_t offset, uint64_t *address)
 {
 	GElf_Phdr header;
@@ -118,4 +121,85 @@ size_t elf_file_find_places(struct elf_file *file, uint64_t offset,
 	free(innermost);
 	free(scopes);
 	return found;
+}
+
+struct inlined_list {
+	struct elf_inlined *list;
+	size_t nr;
+	uint32_t number;
+	uint64_t begin, end; /* of the code, as addresses of debug information */
+	uint64_t to_offset;  /* added to these */
+};
+
+static void add_inlined_pieces(struct inlined_list *found, Dwarf_Die *die, uint32_t depth)
+{
+	Dwarf_Addr base, begin, end;
+	ptrdiff_t at = 0;
+
+	while ((at = dwarf_ranges(die, at, &base, &begin, &end)) > 0) {
+		if (begin < found->begin)
+			begin = found->begin;
+		if (end > found->end)
+			end = found->end;
+		if (begin >= end || found->nr == ELF_INLINED_MAX)
+			continue;
+		found->list[found->nr++] = (struct elf_inlined){
+			.begin = begin + found->to_offset,
+			.end = end + found->to_offset,
+			.function = name_of_function(die),
+			.number = found->number,
+			.depth = depth,
+		};
+	}
+	found->number++;
+}
+
+static void add_inlined_below(struct inlined_list *found, Dwarf_Die *parent, uint32_t depth,
+			      uint32_t blocks)
+{
+	Dwarf_Die die;
+	int err = dwarf_child(parent, &die);
+
+	for (; !err && found->nr < ELF_INLINED_MAX; err = dwarf_siblingof(&die, &die)) {
+		int tag = dwarf_tag(&die);
+		bool inlined = tag == DW_TAG_inlined_subroutine;
+
+		if (!inlined && tag != DW_TAG_lexical_block)
+			continue;
+		if (inlined)
+			add_inlined_pieces(found, &die, depth);
+		/* Blocks are as deep as a stranger's file says. */
+		if (depth < ELF_PLACES_MAX && blocks < BLOCKS_MAX)
+			add_inlined_below(found, &die, depth + inlined, blocks + 1);
+	}
+}
+
+size_t elf_file_find_inlined(struct elf_file *file, uint64_t offset, uint64_t size,
+			     struct elf_inlined list[ELF_INLINED_MAX])
+{
+	Dwarf_Die *unit, *innermost = NULL, *scopes = NULL;
+	struct inlined_list found = { .list = list };
+	Dwarf_Addr bias = 0;
+	uint64_t address;
+	int nr;
+
+	if (!file->elf || !elf_file_address_of(file->elf, offset, &address))
+		return 0;
+	unit = find_unit(file, address, &bias);
+	if (!unit)
+		return 0;
+	found.begin = address - bias;
+	found.end = found.begin + size;
+	found.to_offset = offset - found.begin;
+	nr = dwarf_getscopes(unit, found.begin, &innermost);
+	nr = nr > 0 ? dwarf_getscopes_die(&innermost[0], &scopes) : 0;
+	for (int i = 0; i < nr; i++) {
+		if (dwarf_tag(&scopes[i]) != DW_TAG_subprogram)
+			continue;
+		add_inlined_below(&found, &scopes[i], 0, 0);
+		break;
+	}
+	free(innermost);
+	free(scopes);
+	return found.nr;
 }

@@ -50,7 +50,9 @@ struct symbol {
 	bool kernel;
 	bool stubs; /* many, where interrupts of devices begin; with the name of what they jump to
 		     */
-	const char *text; /* NULL: only the number exists */
+	const char *text;	      /* NULL: only the number exists */
+	struct code_inlines *inlines; /* what is inlined in it; NULL: nothing, or not asked */
+	bool asked_inlines;
 	/* Where it begins: see names_set_origin(). */
 	uint32_t file;
 	uint64_t offset;

@@ -50,6 +50,29 @@ void source_places_release(struct source_places *places);
 int symbolizer_find_places(struct symbolizer *symbolizer, uint32_t number, const uint64_t *offsets,
 			   size_t nr, struct source_places *places) _must_check_;
 
+/* Code of a function that is inlined in another, from an offset in the file. */
+struct source_inlined {
+	uint64_t begin, end;
+	uint32_t number; /* pieces of one have the same */
+	uint32_t depth;
+	uint32_t function; /* in `text`; may be empty */
+};
+
+/* Callers first. */
+struct source_inlines {
+	struct source_inlined *list;
+	size_t nr;
+	char *text;
+	size_t text_size;
+};
+
+void source_inlines_release(struct source_inlines *inlines);
+
+/* Finds what is inlined in a function, at an offset and of a size. Without debug information there
+ * is nothing. */
+int symbolizer_find_inlined(struct symbolizer *symbolizer, uint32_t number, uint64_t offset,
+			    uint64_t size, struct source_inlines *inlines) _must_check_;
+
 /* Writes a place such as `request.c:42`; "" if it is unknown. */
 void source_place_format(const struct source_places *places, size_t i, char *text, size_t size);
 

@@ -173,6 +173,7 @@ struct decoding {
 	const char *data;   /* its perf.data */
 	const char *symfs;  /* see struct decode_opts, also for the next */
 	struct symbolizer *symbolizer;
+	bool inlined;
 	const struct facts *facts;
 	const char *doing; /* for hooks->progress */
 	int cpu;	   /* negative: all */

@@ -60,6 +60,7 @@ static int open_traced_code(struct decode *decode, char **why)
 		.buildid_dir = decode->opts.buildid_dir,
 		.symfs = decode->opts.symfs,
 		.symbolizer = decode->opts.symbolizer,
+		.inlined = decode->opts.inlined,
 		.sideband = decode->sideband,
 	};
 	uint64_t switch_to = 0, end;

@@ -28,6 +28,7 @@ struct decode_opts {
 	const char *buildid_dir;       /* folder of files by build ID; NULL: none */
 	const char *symfs;	       /* root of files searched by name; NULL: / */
 	struct symbolizer *symbolizer; /* see struct code_opts */
+	bool inlined;		       /* likewise */
 	int cpu;		       /* negative: all */
 	uint64_t begin, end;	       /* window in ns of perf's clock; end 0: unbounded */
 	uint64_t tail; /* decode only the end of each CPU's trace, at least this many bytes; 0: all

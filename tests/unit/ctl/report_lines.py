@@ -11,6 +11,7 @@ import os
 import pathlib
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -30,6 +31,30 @@ __attribute__((noinline)) int handle_request(volatile int *p) {
 int main(int argc, char **argv) {
     volatile int some[2] = { argc };
     return handle_request(some) + some[1];
+}
+"""
+TRACED = """
+#define INLINE static inline __attribute__((always_inline))
+INLINE int third(volatile int *p) {
+    return p[0] * p[1];
+}
+INLINE int second(volatile int *p) {
+    int sum = third(p);
+    sum += third(p + 2);
+    return sum;
+}
+__attribute__((noinline)) int leaf(volatile int *p) {
+    return p[3];
+}
+__attribute__((noinline)) int first(volatile int *p) {
+    int sum = second(p);
+    sum ^= leaf(p);
+    return sum + third(p + 4);
+}
+volatile int some[8];
+void _start(void) {
+    for (;;)
+        first(some);
 }
 """
 
@@ -114,6 +139,96 @@ def recording(folder):
         "http-equiv", "")
 
 
+def executed(name):
+    """Instructions of a function in order, each with its functions, callers first. A function that
+    is inlined is told by its name and the line that calls it."""
+    rows = re.search(rf"<{name}>:\n(.*?)(\n\n|\Z)", run("objdump", "-d", "traced"), re.S)[1]
+    found = []
+    for row in rows.splitlines():
+        address, text = row.split(":", 1)
+        lines = iter(run("addr2line", "-i", "-f", "-e", "traced", address.strip()).splitlines())
+        chain = [(function, next(lines).rsplit(":", 1)[1].split()[0]) for function in lines]
+        path = [(chain[-1][0], None)]
+        for (function, _), (_, line) in zip(chain[-2::-1], chain[:0:-1]):
+            path.append((function, line))
+        found.append(path)
+        callee = re.search(r"\bcall\s+\w+ <(\w+)>", text)
+        if callee:
+            found += [path + inner for inner in executed(callee[1])]
+        if re.search(r"\bret\b", text):
+            break
+    return found
+
+
+def slices_of(paths):
+    """Begin, end, depth and name of each slice, in instructions."""
+    stack, found = [], []
+    for at, path in enumerate([*paths, []]):
+        same = 0
+        while same < min(len(path), len(stack)) and path[same] == stack[same][0]:
+            same += 1
+        while len(stack) > same:
+            (name, _), begin = stack.pop()
+            found.append((begin, at, len(stack), name))
+        stack += [(one, at) for one in path[same:]]
+    return sorted(found)
+
+
+def inlined_in_trace(folder):
+    """A simulated trace of a program: what is inlined at each instruction is what addr2line says.
+    """
+    pathlib.Path("traced.c").write_text(TRACED)
+    run("gcc", "-O2", "-g", "-static", "-nostdlib", "-no-pie", "-fcf-protection=none", "-o",
+        "traced", "traced.c", "-Wl,--build-id=0x" + "11" * 20)
+    row = next(row.split() for row in run("readelf", "-lW", "traced").splitlines()
+               if row.split()[:1] == ["LOAD"] and " E " in row)
+    offset, address = int(row[1], 16), int(row[2], 16)
+    start = int(re.search(r"^(\w+) T _start$", run("nm", "traced"), re.M)[1], 16)
+    about = {
+        "schema": 1, "spike": {"time_ns": 2000004000, "cpu": 1, "latency_ns": 1000,
+                               "expected_ns": 2000003000}, "history_ns": 4000,
+        "recorder": {"kind": "pt", "clock": {"monotonic_ns": 5, "perf_ns": 5}}
+    }
+    one = made.Recording(clock=made.CLOCK)
+    one.event(one.COMM, struct.pack("<II", 77, 77) + b"traced\0", 0x2000, 1999999980)
+    one.mapped(77, address, 0x1000, f"{folder}/traced".encode(), time=1999999990, pgoff=offset,
+               build_id=b"\x11" * 20)
+    one.event(one.ITRACE_START, struct.pack("<II", 77, 77), time=1999999995, cpu=1, task=(77, 77))
+    one.trace(b"".join(made.segment(2000000000 + i * 1000, 10, start) for i in range(4)), cpu=1,
+              reference=2000000000)
+    pathlib.Path("simulated/perf.data").mkdir(parents=True)
+    pathlib.Path("simulated/perf.data/data").write_bytes(one.whole())
+    pathlib.Path("simulated/capture.json").write_text(json.dumps(about))
+    run(CTL, "export", "--axis", "instructions", "-o", "traced.fxt", "simulated")
+    wanted = slices_of(executed("first"))
+    assert sum(name == "third" for *_, name in wanted) >= 3, wanted
+    trace = fxt.Trace(pathlib.Path("traced.fxt").read_bytes())
+    calls = cut = 0
+    for track, slices in trace.check().items():
+        for first in [one for one in slices if one.name == "first"]:
+            # Each segment of the trace ends in the middle of one.
+            if first.end - first.begin != max(end for _, end, *_ in wanted):
+                cut += 1
+                continue
+            inside = sorted((one.begin - first.begin, one.end - first.begin,
+                             one.depth - first.depth, one.name) for one in slices
+                            if first.begin <= one.begin and one.end <= first.end and
+                            one.depth >= first.depth and one.end > one.begin)
+            assert inside == wanted, (track, inside, wanted)
+            calls += 1
+    print(f"{calls} calls with {len(wanted)} slices each")
+    assert calls > 100 and cut <= 10, (calls, cut)
+    run(CTL, "export", "-o", "timed.fxt", "simulated")
+    timed = fxt.Trace(pathlib.Path("timed.fxt").read_bytes()).check()
+    assert {track: sum(one.name == "third" for one in slices) for track, slices in timed.items()
+            } == {track: sum(one.name == "third" for one in slices)
+                  for track, slices in trace.check().items()}
+    # What a report says does not depend on it.
+    names = {row["name"] for row in json.loads(run(CTL, "report", "--json", "simulated"))[
+        "functions"]}
+    assert names == {"_start", "first", "leaf"}, names
+
+
 def main():
     os.environ.pop("DEBUGINFOD_URLS", None)
     if not shutil.which("gcc") or not shutil.which("strip"):
@@ -122,6 +237,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         stacks(folder)
+        inlined_in_trace(folder)
         if REALPT.is_dir():
             recording(folder)
         os.chdir("/")

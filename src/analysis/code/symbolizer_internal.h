@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the two processes of the symbolizer say to each other. */
+#ifndef DECODE_SYMBOLIZER_INTERNAL_H
+#define DECODE_SYMBOLIZER_INTERNAL_H
+
+#include "code/symbolizer.h"
+
+/* Files whose debug information stays open. */
+#define SYMBOLIZER_FILES_MAX 256
+
+enum request_kind {
+	REQUEST_SYMBOLS,
+	REQUEST_DEBUG,
+	REQUEST_PLACES,
+	REQUEST_INLINED,
+};
+
+/* Followed by the name of the file, or by offsets; of a function, by its offset and size. */
+struct request {
+	uint32_t kind;
+	uint32_t number;
+	uint32_t nr; /* of bytes or offsets */
+	struct build_id id;
+};
+
+/* Followed by entries, then by text. */
+struct reply {
+	int32_t err;
+	uint32_t number;
+	uint32_t nr, text_size;
+};
+
+/* Seconds that a request may take. */
+unsigned int symbolizer_limit_s(void);
+
+int symbolizer_read(int fd, void *data, size_t size);
+int symbolizer_send(int fd, const void *data, size_t size);
+
+/* With a descriptor; -1: none. */
+int symbolizer_send_fd(int socket, const void *data, size_t size, int fd);
+int symbolizer_read_fd(int socket, void *data, size_t size, int *fd);
+
+/* The child. */
+_Noreturn void symbolizer_serve(const struct files_places *places, int socket);
+
+#endif
