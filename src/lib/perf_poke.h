@@ -183,7 +183,8 @@ struct perf_poke_trigger {
 /** A frame of a stack. */
 struct perf_poke_frame {
 	uint64_t address;
-	const char *symbol; /**< kernel function; NULL: unknown, or user space */
+	const char *symbol; /**< kernel function, or code that a process compiled itself, from
+			       its /tmp/perf-PID.map; NULL: unknown, or of a file */
 	const char *file;   /**< the symbol's module, or the file mapped in user space; NULL: the
 			       kernel proper, or unknown */
 	uint64_t offset;    /**< from the symbol, or in the file */

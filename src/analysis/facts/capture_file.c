@@ -62,6 +62,10 @@ static void set_spike_stack(struct spike_stack *stack, const struct perf_poke_fr
 		if (to->function) {
 			COPY(to->name, frame->symbol);
 			COPY(to->module, frame->file ?: "");
+		} else if (frame->symbol) {
+			/* Compiled by the process itself. */
+			text_copy_printable(to->name, sizeof(to->name), frame->symbol);
+			COPY(to->module, "JIT");
 		} else {
 			name_unknown_place(to, frame);
 		}

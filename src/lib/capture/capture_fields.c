@@ -205,6 +205,8 @@ static struct json_object *stack_frame_json(const struct perf_poke_frame *frame)
 	if (frame->user) {
 		json_add_text(json, "file", frame->file);
 		json_add_build_id(json, frame);
+		if (frame->symbol)
+			json_add_text(json, "symbol", frame->symbol);
 	} else {
 		json_add_text(json, "symbol", frame->symbol);
 		json_add_text(json, "module", frame->file);

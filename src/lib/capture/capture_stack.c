@@ -4,12 +4,18 @@
 #include <inttypes.h>
 #include <linux/bpf.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "build_id.h"
 #include "io.h"
 #include "kernel_function.h"
+#include "task.h"
 #include "text.h"
 #include "util.h"
+
+/* Of a perf-PID.map: longer names are cut, and what is behind is not read. */
+#define JIT_LINE_MAX 1024
+#define JIT_MAP_MAX (64u << 20)
 
 static bool capture_symbols_have(const struct capture_symbols *symbols,
 				 struct kallsyms_place *place)
@@ -206,6 +212,80 @@ static void drop_data_frames(struct user_stack *stack, bool mapped)
 		stack_frame_release(&stack->frames[--stack->nr]);
 }
 
+/* Whether the line of a perf-PID.map, such as `7f0012345678 40 LazyCompile:~run app.js:3`, has the
+ * frame. *name is in the line. */
+static bool jit_line_has(const char *line, uint64_t address, uint64_t *start, const char **name)
+{
+	uint64_t size;
+	int at = 0;
+
+	if (sscanf(line, "%" SCNx64 " %" SCNx64 " %n", start, &size, &at) != 2 || !at)
+		return false;
+	*name = line + at;
+	return line[at] && address >= *start && address - *start < size;
+}
+
+/* The last line of an address applies: code is compiled again in the same place. */
+static void user_stack_take_jit_line(struct user_stack *stack, char *line)
+{
+	line[strcspn(line, "\n")] = '\0';
+	for (size_t i = 0; i < stack->nr; i++) {
+		struct perf_poke_frame *frame = &stack->frames[i];
+		const char *name;
+		uint64_t start;
+		char *symbol;
+
+		if (!stack->is_code[i] || frame->build_id_size ||
+		    !jit_line_has(line, frame->address, &start, &name))
+			continue;
+		symbol = strdup(name);
+		if (!symbol)
+			continue;
+		free((char *)frame->symbol);
+		frame->symbol = utf8_repair_text(symbol);
+		if (!frame->file)
+			frame->offset = frame->address - start;
+	}
+}
+
+/* Code that the process compiled itself has no file. Runtimes write its names to a file for perf,
+ * with the PID that they see. It must be the process's own. */
+static void user_stack_name_jit_code(struct user_stack *stack, uint32_t pid)
+{
+	_cleanup_fclose_ FILE *file = NULL;
+	char status[64], path[128], line[JIT_LINE_MAX];
+	struct stat process, map;
+	const char *last;
+	_cleanup_close_ int fd = -1;
+	size_t read = 0;
+
+	if (task_read_status((int)pid, "NSpid", status, sizeof(status)))
+		return;
+	last = strrchr(status, '\t');
+	snprintf(path, sizeof(path), "/proc/%" PRIu32, pid);
+	if (stat(path, &process))
+		return;
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/root/tmp/perf-%.20s.map", pid,
+		 last ? last + 1 : status);
+	fd = regular_open(AT_FDCWD, path);
+	if (fd < 0)
+		return;
+	if (fstat(fd, &map) || map.st_uid != process.st_uid || !(file = fdopen(fd, "r")))
+		return;
+	(void)TAKE_FD(fd);
+	for (; read < JIT_MAP_MAX && fgets(line, sizeof(line), file); read += strlen(line))
+		user_stack_take_jit_line(stack, line);
+}
+
+static bool user_stack_has_jit_code(const struct user_stack *stack)
+{
+	for (size_t i = 0; i < stack->nr; i++) {
+		if (stack->is_code[i] && !stack->frames[i].build_id_size)
+			return true;
+	}
+	return false;
+}
+
 static void add_user_frames(struct perf_poke_frame *frames, const struct trigger_stack *stack,
 			    size_t *nr)
 {
@@ -229,6 +309,8 @@ static void add_user_frames(struct perf_poke_frame *frames, const struct trigger
 	}
 	if (user.nr)
 		drop_data_frames(&user, user_stack_find_mappings(&user, stack->pid));
+	if (user_stack_has_jit_code(&user))
+		user_stack_name_jit_code(&user, stack->pid);
 	*nr += user.nr;
 }
 
@@ -257,8 +339,11 @@ struct perf_poke_frame *capture_stack_user_frame(uint64_t address, uint32_t pid)
 		return NULL;
 	stack.frames->user = true;
 	stack.frames->address = address;
-	if (user_stack_find_mappings(&stack, pid))
+	if (user_stack_find_mappings(&stack, pid)) {
+		if (user_stack_has_jit_code(&stack))
+			user_stack_name_jit_code(&stack, pid);
 		return stack.frames;
+	}
 	free(stack.frames);
 	return NULL;
 }

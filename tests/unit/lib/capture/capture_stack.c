@@ -3,8 +3,10 @@
  */
 #include "capture/capture_internal.h"
 
+#include <inttypes.h>
 #include <linux/bpf.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 #include "helpers.h"
@@ -152,6 +154,40 @@ TEST(takes_unknown_addresses)
 	stack = (struct trigger_stack){};
 	ADD(&stack, NR + 1, NR + 2);
 	check_frames(&stack, "? ? ");
+}
+
+/* As a runtime writes it, for code that it compiled. */
+TEST(names_code_without_a_file)
+{
+	char *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t at = (uint64_t)(uintptr_t)code;
+	struct trigger_stack stack = {
+		.pid = (uint32_t)getpid(),
+		.user = { at + 0x45, at + 0x105, at + 0x205 },
+		.user_size = 3 * sizeof(stack.user[0]),
+	};
+	struct perf_poke_frame *frames;
+	char path[64];
+	size_t nr;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	file = fopen(path, "wxe");
+	assert_non_null(file);
+	fprintf(file, "%" PRIx64 " 40 before\n%" PRIx64 " 10 ~run app.js:3\n", at, at + 0x40);
+	fprintf(file, "nonsense\n%" PRIx64 " 100 old\n%" PRIx64 " 20 new \xff\n", at + 0x100,
+		at + 0x100);
+	fprintf(file, "%" PRIx64 " ffffffffffffffff \n%" PRIx64 "\n", at, at);
+	fclose(file);
+	frames = capture_stack_new(&stack, NULL, &nr);
+	unlink(path);
+	assert_int_equal(nr, 3);
+	assert_string_equal(frames[0].symbol, "~run app.js:3");
+	assert_int_equal(frames[0].offset, 5);
+	assert_string_equal(frames[1].symbol, "new ?");
+	assert_null(frames[2].symbol);
+	capture_stack_free(frames, nr);
+	munmap(code, 4096);
 }
 
 TEST(remembers_symbols)
