@@ -4,12 +4,15 @@
 
 usage: lines.py SYMBOLS_OF REALPT [--no-demangle]
 """
+import http.server
 import os
+import random
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 
 C = """
 #include <stdio.h>
@@ -59,7 +62,8 @@ fn main() {
 
 
 def run(*argv, **more):
-    return subprocess.run(argv, check=True, capture_output=True, text=True, **more).stdout
+    return subprocess.run(argv, check=True, capture_output=True, text=True, errors='replace',
+                          **more).stdout
 
 
 def ours(tool, path, offsets, env=None):
@@ -196,6 +200,62 @@ def split_programs(tool, folder):
     must(first_chain(tool, f'{folder}/bin/part', 'whole') is None, 'a path is not followed')
 
 
+def served_debug(tool, folder):
+    """From a server, if DEBUGINFOD_URLS names one, and never without."""
+    if not any(os.path.exists(f'{place}/libdebuginfod.so.1')
+               for place in ('/usr/lib/x86_64-linux-gnu', '/usr/lib64')):
+        print('there is no libdebuginfod')
+        return
+    asked = []
+    build_id = re.search(r'Build ID: ([0-9a-f]+)', run('readelf', '-n', 'whole'))[1]
+    run('strip', '-o', 'bin/part', 'whole')
+
+    class Server(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.path)
+            found = self.path == f'/buildid/{build_id}/debuginfo'
+            self.send_response(200 if found else 404)
+            self.end_headers()
+            if found:
+                with open(f'{folder}/keep.debug', 'rb') as file:
+                    self.wfile.write(file.read())
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.HTTPServer(('127.0.0.1', 0), Server) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        env = {'HOME': folder, 'DEBUGINFOD_CACHE_PATH': f'{folder}/served'}
+        must(first_chain(tool, f'{folder}/bin/part', 'whole', **env) is None and not asked,
+             'no server is asked without DEBUGINFOD_URLS')
+        env['DEBUGINFOD_URLS'] = f'http://127.0.0.1:{server.server_address[1]}'
+        chain = first_chain(tool, f'{folder}/bin/part', 'whole', **env)
+        must(chain and chain[-1][0] == 'first' and asked, (chain, asked))
+        server.shutdown()
+    print(f'a server was asked for {asked}')
+
+
+def odd_files(tool, folder):
+    """Whatever a file has in its debug information, the symbolizer's user goes on."""
+    with open('whole', 'rb') as file:
+        whole = file.read()
+    chooser, named = random.Random(1), 0
+    _, moved = code_of('whole')
+    start = int(re.search(r'^([0-9a-f]+) T first$', run('nm', 'whole'), re.M)[1], 16)
+    sections = [(int(row[0], 16), int(row[1], 16)) for row in re.findall(
+        r'\.debug_\S+ +PROGBITS +\w+ (\w+) (\w+)', run('readelf', '-SW', 'whole'))]
+    for _ in range(60):
+        data = bytearray(whole)
+        for _ in range(chooser.choice((1, 5, 50))):
+            at, size = chooser.choice(sections)
+            data[at + chooser.randrange(size)] = chooser.choice((0, 1, 0x7f, 0x80, 0xff,
+                                                                 chooser.randrange(256)))
+        with open('odd', 'wb') as file:
+            file.write(data)
+        named += bool(ours(tool, f'{folder}/odd', [start - moved]))
+    print(f'{named} of 60 odd files have lines')
+
+
 def names_of_others(tool, folder, mangled):
     """Of compilers that mangle names: as c++filt has them, without parameters."""
     for name, source, compiler, wanted in (
@@ -236,6 +296,8 @@ def main():
         os.chdir(folder)
         c_program(tool, folder)
         split_programs(tool, folder)
+        served_debug(tool, folder)
+        odd_files(tool, folder)
         names_of_others(tool, folder, '--no-demangle' in sys.argv)
     recorded = [
         f'{root}/{name}' for root, _, files in os.walk(f'{realpt}/sym') for name in files
