@@ -97,13 +97,6 @@ void symbolizer_free(struct symbolizer *symbolizer)
 	free(symbolizer);
 }
 
-void source_places_release(struct source_places *places)
-{
-	free(places->list);
-	free(places->text);
-	*places = (struct source_places){};
-}
-
 /* Reads what follows a reply, with the text terminated. */
 static int read_answer(int fd, const struct reply *reply, size_t size, void **entries, char **text)
 {
@@ -271,13 +264,6 @@ static int check_inlines(const struct source_inlines *inlines, uint64_t offset, 
 			return -EINVAL;
 	}
 	return 0;
-}
-
-void source_inlines_release(struct source_inlines *inlines)
-{
-	free(inlines->list);
-	free(inlines->text);
-	*inlines = (struct source_inlines){};
 }
 
 int symbolizer_find_inlined(struct symbolizer *symbolizer, uint32_t number, uint64_t offset,

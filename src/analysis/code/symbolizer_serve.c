@@ -102,6 +102,20 @@ int symbolizer_read_fd(int socket, void *data, size_t size, int *fd)
 	return symbolizer_read(socket, (char *)data + got, size - (size_t)got);
 }
 
+void source_places_release(struct source_places *places)
+{
+	free(places->list);
+	free(places->text);
+	*places = (struct source_places){};
+}
+
+void source_inlines_release(struct source_inlines *inlines)
+{
+	free(inlines->list);
+	free(inlines->text);
+	*inlines = (struct source_inlines){};
+}
+
 struct server {
 	const struct files_places *places;
 	int socket;
