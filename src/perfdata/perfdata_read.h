@@ -167,6 +167,7 @@ struct perfdata_sample {
 	int32_t pid, tid, cpu;
 	struct perfdata_bytes callchain; /**< 8-byte addresses and PERF_CONTEXT_... marks */
 	struct perfdata_bytes raw, aux;
+	struct perfdata_bytes user_regs; /**< of a 64-bit task, by the bits of sample_regs_user */
 };
 
 /** Reads the kinds of events. Returns 0, -EINVAL: malformed or truncated, or -ENOMEM. */

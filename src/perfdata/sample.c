@@ -293,10 +293,15 @@ static void skip_branches(struct perfdata_cursor *cursor, uint64_t type)
 		take_array_bytes(cursor, nr, sizeof(uint64_t));
 }
 
-static void skip_registers(struct perfdata_cursor *cursor, uint64_t mask)
+/* None of a 32-bit task, nor of a kernel thread. */
+static struct perfdata_bytes take_registers(struct perfdata_cursor *cursor, uint64_t mask)
 {
-	if (perfdata_take_u64(cursor))
-		perfdata_take(cursor, 8 * count_fields(mask));
+	uint64_t abi = perfdata_take_u64(cursor);
+	struct perfdata_bytes registers = { 0 };
+
+	if (abi)
+		registers = perfdata_take(cursor, 8 * count_fields(mask));
+	return abi == PERF_SAMPLE_REGS_ABI_64 ? registers : (struct perfdata_bytes){ 0 };
 }
 
 static void skip_user_stack(struct perfdata_cursor *cursor)
@@ -323,14 +328,14 @@ static void take_sample_lists(struct perfdata_cursor *cursor, struct perfdata_sa
 	if (type & PERF_SAMPLE_BRANCH_STACK)
 		skip_branches(cursor, attr->branch_sample_type);
 	if (type & PERF_SAMPLE_REGS_USER)
-		skip_registers(cursor, attr->sample_regs_user);
+		sample->user_regs = take_registers(cursor, attr->sample_regs_user);
 	if (type & PERF_SAMPLE_STACK_USER)
 		skip_user_stack(cursor);
 	perfdata_take(cursor,
 		      8 * count_fields(type & (PERF_SAMPLE_WEIGHT_TYPE | PERF_SAMPLE_DATA_SRC |
 					       PERF_SAMPLE_TRANSACTION)));
 	if (type & PERF_SAMPLE_REGS_INTR)
-		skip_registers(cursor, attr->sample_regs_intr);
+		take_registers(cursor, attr->sample_regs_intr);
 	perfdata_take(cursor, 8 * count_fields(type & (PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_CGROUP |
 						       PERF_SAMPLE_DATA_PAGE_SIZE |
 						       PERF_SAMPLE_CODE_PAGE_SIZE)));

@@ -44,8 +44,10 @@ def verdict(report):
         return Verdict()
     if kind == "asleep":
         waits = sorted((thread or {}).get("waits") or [], key=lambda wait: -wait["time_ns"])
-        return Verdict("asleep", waits[0].get("place"), waker_of(
-            waits[0])) if waits else Verdict("asleep")
+        if not waits:
+            return Verdict("asleep")
+        place = join(waits[0].get("place"), waits[0].get("object")) or None
+        return Verdict("asleep", place, waker_of(waits[0]))
     if kind in INTERRUPTS:
         sender = cause.get("sender") or {}
         return Verdict("irq", functions(report), sender.get("comm"))

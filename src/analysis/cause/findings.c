@@ -427,13 +427,18 @@ static int find_late_samples(struct findings *findings, const struct facts *fact
 {
 	const struct late_thread *thread = facts->thread;
 	struct samples_want want = { .begin = findings->late_begin, .end = findings->end };
+	int err;
 
 	if (thread && (thread->part == PART_RUNNING || thread->part == PART_RUNNABLE)) {
 		want.stays = &thread->stays;
 		want.state = thread->part == PART_RUNNING ? THREAD_RUNNING : THREAD_RUNNABLE;
 	}
-	return samples_find_mostly(&findings->samples, &findings->spans->samples,
-				   findings->spans->names, &want);
+	err = samples_find_mostly(&findings->samples, &findings->spans->samples,
+				  findings->spans->names, &want);
+	want.clear = true;
+	return err
+		       ?: samples_find_mostly(&findings->sampled, &findings->spans->samples,
+					      findings->spans->names, &want);
 }
 
 int findings_make(struct findings *findings, const struct spans *spans, const struct facts *facts,

@@ -43,6 +43,7 @@ struct findings {
 	struct function *functions; /* by self_ns */
 	size_t nr_functions;
 	struct samples_mostly samples; /* while the timer was late */
+	struct samples_mostly sampled; /* the same, of a clear majority */
 	uint32_t path;		       /* innermost span at the expected expiry, or SPAN_NONE */
 };
 

@@ -44,7 +44,7 @@ void fingerprint_irq_name(char *buf, const char *name);
 #define FINGERPRINT_TASK "task:"
 
 /* Raise it when the rules change; it is hashed too. */
-#define FINGERPRINT_VERSION 3
+#define FINGERPRINT_VERSION 4
 #define FINGERPRINT_FRAMES_MAX 24
 /* `irqs-off/acme_flush:1a2b3c4d` */
 #define FINGERPRINT_ID_SIZE (24 + FINGERPRINT_NAME_SIZE + 10)

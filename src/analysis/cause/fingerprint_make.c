@@ -235,12 +235,12 @@ static bool fingerprint_of_throttled(struct fingerprint *to, const struct late_t
 	return to->nr;
 }
 
-/* The function of the kernel that most samples of the time share, and its callers. */
+/* The function of the kernel that a clear majority of the samples share, and its callers. */
 static void fingerprint_add_sampled(struct fingerprint *to, const struct findings *findings)
 {
-	const struct samples_mostly *mostly = &findings->samples;
+	const struct samples_mostly *mostly = &findings->sampled;
 
-	if (!mostly->kernel || 2 * mostly->nr <= mostly->all)
+	if (!mostly->kernel)
 		return;
 	if (!fingerprint_add_function(to, findings_name(findings, mostly->function)))
 		return;
@@ -394,6 +394,10 @@ static void fingerprint_of_asleep(struct fingerprint *to, const struct cause *ca
 	fingerprint_set_kind(to, "asleep");
 	if (wait->place.token) {
 		snprintf(name, sizeof(name), "[%s]", wait->place.token);
+		fingerprint_add_frame(to, name);
+	}
+	if (wait->place.object) {
+		snprintf(name, sizeof(name), "[%s]", wait->place.object);
 		fingerprint_add_frame(to, name);
 	}
 	/* A lock in the kernel is told apart by who takes it. */

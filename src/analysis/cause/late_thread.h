@@ -26,6 +26,9 @@ struct thread_place {
 	uint32_t kernel[THREAD_FRAMES_MAX], user[THREAD_FRAMES_MAX];
 	size_t nr_kernel, nr_user;
 	uint32_t entry; /* of the kernel, such as `[fsync]`; 0: unknown */
+	/* Of a futex: its address, 0: unknown; and what is built on it, such as `semaphore`. */
+	uint64_t address;
+	const char *object; /* NULL: unknown, such as a mutex */
 };
 
 enum wake_context { WAKE_UNKNOWN, WAKE_TASK, WAKE_TIMER, WAKE_INTERRUPT, WAKE_SOFTIRQ };
@@ -35,6 +38,7 @@ struct thread_waker {
 	int tid, cpu;
 	uint32_t name;	   /* comm of the current task; 0: unknown */
 	uint32_t function; /* handler of the timer or interrupt; 0: unknown */
+	uint32_t user;	   /* a task's function that made the system call; 0: unknown */
 	uint32_t kernel[THREAD_FRAMES_MAX];
 	size_t nr_kernel;
 };
@@ -105,6 +109,15 @@ struct thread_namer {
 	samples_namer *user;
 	void *context;
 };
+
+/* A function of a program, by the mappings of the task of the event; 0: unknown. */
+uint32_t thread_user_function(const struct thread_namer *namer, const struct schedule_event *event,
+			      uint64_t address);
+
+/* Sums the sleeps of a thread by place, longest first. Returns 0 or -ENOMEM. */
+int thread_waits_find(struct thread_wait **waits, size_t *nr, const struct thread_stays *stays,
+		      const struct schedule *schedule,
+		      const struct thread_namer *namer) _must_check_;
 
 /* ID of the late thread; 0: no thread was late, or it is unknown. */
 static inline int late_thread_tid(const struct facts *facts)

@@ -89,10 +89,23 @@ static const struct wait_words {
 	{ "writeback", "waited", " for dirty pages to be written" },
 };
 
-static const struct wait_words *wait_words_of(const char *token)
+static const struct wait_words object_words[] = {
+	{ "barrier", "waited", " at a barrier" },
+	{ "condition", "waited", " on a condition variable" },
+	{ "pi_mutex", "waited", " for a mutex with priority inheritance" },
+	{ "rwlock", "waited", " for a read-write lock" },
+	{ "semaphore", "waited", " on a semaphore" },
+};
+
+static const struct wait_words *wait_words_of(const struct thread_place *place)
 {
 	static const struct wait_words unknown = { NULL, "waited", "" };
+	const char *token = place->token;
 
+	for (size_t i = 0; place->object && i < ARRAY_SIZE(object_words); i++) {
+		if (!strcmp(place->object, object_words[i].token))
+			return &object_words[i];
+	}
 	for (size_t i = 0; token && i < ARRAY_SIZE(wait_words); i++) {
 		if (!strcmp(token, wait_words[i].token))
 			return &wait_words[i];
@@ -152,7 +165,7 @@ static void put_thread_waker(FILE *file, const struct names *names, const struct
 static void put_thread_wait(FILE *file, const struct names *names, const struct thread_wait *wait)
 {
 	const struct thread_place *place = &wait->place;
-	const struct wait_words *words = wait_words_of(place->token);
+	const struct wait_words *words = wait_words_of(place);
 	bool sleeps = place->token && !strcmp(place->token, "sleep");
 
 	fprintf(file, "%s %s%s%s", words->verb, wait->unsure ? "up to " : "",
@@ -307,6 +320,8 @@ void late_thread_print(FILE *file, const struct late_thread *thread, const struc
 		FILE *memory = open_memstream(&text, &size);
 
 		if (memory) {
+			if (thread->waits[i].place.address)
+				fprintf(memory, "0x%" PRIx64 ": ", thread->waits[i].place.address);
 			put_thread_wait(memory, names, &thread->waits[i]);
 			fclose(memory);
 		}
@@ -361,6 +376,7 @@ static json_object *thread_waker_json(const struct thread_waker *waker, const st
 	json_add_int(object, "cpu", waker->cpu);
 	json_add_name(object, "function", name_or_null(names, waker->function));
 	json_add(object, "stack", thread_frames_json(names, waker->kernel, waker->nr_kernel));
+	json_add_name(object, "user", name_or_null(names, waker->user));
 	return object;
 }
 
@@ -368,12 +384,16 @@ static json_object *thread_wait_json(const struct thread_wait *wait, const struc
 {
 	const struct thread_place *place = &wait->place;
 	const char state[] = { wait->state, '\0' };
+	char address[32];
 	json_object *object = json_object_new_object();
 
 	json_add_name(object, "place", place->token);
 	json_add_name(object, "state", state);
 	json_add(object, "functions", thread_frames_json(names, place->kernel, place->nr_kernel));
 	json_add_name(object, "entry", name_or_null(names, place->entry));
+	json_add_name(object, "object", place->object);
+	snprintf(address, sizeof(address), "0x%" PRIx64, place->address);
+	json_add_name(object, "address", place->address ? address : NULL);
 	json_add(object, "user", thread_frames_json(names, place->user, place->nr_user));
 	json_add_u64(object, "time_ns", wait->time_ns);
 	json_add_u64(object, "count", wait->count);

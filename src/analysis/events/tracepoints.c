@@ -398,6 +398,12 @@ bool tracepoints_next(struct tracepoints *tracepoints, struct tracepoint_event *
 		.raw = sample.raw,
 		.callchain = sample.callchain,
 	};
+	if (sample.user_regs.size >= 2 * sizeof(uint64_t)) {
+		memcpy(&event->call_argument, sample.user_regs.data, sizeof(uint64_t));
+		memcpy(&event->call_ip,
+		       sample.user_regs.data + sample.user_regs.size - sizeof(uint64_t),
+		       sizeof(uint64_t));
+	}
 	if (!tracepoint_number(event, "common_pid", &tid) || (int32_t)tid == event->tid)
 		return true;
 	event->tid = (int32_t)tid;

@@ -91,6 +91,9 @@ struct tracepoint_event {
 	bool missed;			 /* by a ring, just before it on the CPU */
 	struct perfdata_bytes raw;	 /* the fields */
 	struct perfdata_bytes callchain; /* as in struct perfdata_sample */
+	/* Of the system call of the task, if it is in one: see RECORDS_USER_REGS of the library; 0:
+	 * unknown. */
+	uint64_t call_argument, call_ip;
 };
 
 /* Finds the records of the window in a first pass. `file` must stay valid. Returns 0, or a negative

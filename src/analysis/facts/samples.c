@@ -8,8 +8,6 @@
 
 /* Limit for untrusted files. */
 #define DEPTH_MAX 256
-/* On all 64-bit architectures, user space has the lower half. */
-#define KERNEL_FIRST (UINT64_C(1) << 63)
 
 static uint32_t name_user_frame(const struct samples *samples, struct names *names,
 				const struct tracepoint_event *event, uint64_t address)
@@ -86,9 +84,14 @@ static void count_sample_frames(struct count *counts, const struct samples *samp
 	}
 }
 
-static bool is_better_count(const struct count *a, const struct count *b, size_t all)
+static bool is_count_most(const struct count *count, size_t all, bool clear)
 {
-	bool most_a = 2 * a->nr > all, most_b = 2 * b->nr > all;
+	return clear ? 3 * count->nr >= 2 * all : 2 * count->nr > all;
+}
+
+static bool is_better_count(const struct count *a, const struct count *b, size_t all, bool clear)
+{
+	bool most_a = is_count_most(a, all, clear), most_b = is_count_most(b, all, clear);
 
 	if (most_a != most_b)
 		return most_a;
@@ -149,9 +152,12 @@ int samples_find_mostly(struct samples_mostly *mostly, const struct samples *sam
 	mostly->few = mostly->all * samples->period_ns < samples_wanted_time(want) / 2 &&
 		      samples->period_ns;
 	for (uint32_t name = 1; name < nr_names && !mostly->few; name++) {
-		if (is_better_count(&counts[name], &counts[mostly->function], mostly->all))
+		if (is_better_count(&counts[name], &counts[mostly->function], mostly->all,
+				    want->clear))
 			mostly->function = name;
 	}
+	if (want->clear && !is_count_most(&counts[mostly->function], mostly->all, true))
+		mostly->function = 0;
 	mostly->nr = counts[mostly->function].nr;
 	if (mostly->function)
 		find_sample_callers(mostly, samples, counts[mostly->function].last);

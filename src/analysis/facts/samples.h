@@ -11,6 +11,9 @@
 #include "events/tracepoints.h"
 #include "facts/schedule.h"
 
+/* On all 64-bit architectures, user space has the lower half. */
+#define KERNEL_FIRST (UINT64_C(1) << 63)
+
 /* Names a user-space address of a sample; 0: unknown. */
 typedef uint32_t samples_namer(void *context, struct names *names,
 			       const struct tracepoint_event *event, uint64_t address);
@@ -61,10 +64,12 @@ struct samples_want {
 	uint64_t begin, end;
 	const struct thread_stays *stays;
 	enum thread_state state;
+	bool clear;
 };
 
-/* The innermost function in more than half of the samples, or else the most frequent one. Returns 0
- * or -ENOMEM. */
+/* The innermost function in more than half of the samples, or else the most frequent one. If it is
+ * to be a clear majority: in two of three, or none: of two functions that take about half each,
+ * now the one has more samples and now the other. Returns 0 or -ENOMEM. */
 int samples_find_mostly(struct samples_mostly *mostly, const struct samples *samples,
 			const struct names *names, const struct samples_want *want) _must_check_;
 

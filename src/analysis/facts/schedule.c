@@ -165,7 +165,13 @@ int schedule_add_event(struct schedule *schedule, struct names *names,
 		{ "sched:sched_migrate_task", SCHEDULE_MIGRATE },
 		{ "timer:hrtimer_start", SCHEDULE_ARM },
 	};
-	struct schedule_event to = { .time = event->time, .cpu = event->cpu, .pid = event->pid };
+	struct schedule_event to = {
+		.time = event->time,
+		.cpu = event->cpu,
+		.pid = event->pid,
+		.call_argument = event->call_argument,
+		.call_ip = event->call_ip,
+	};
 	struct schedule_cpu *cpu = schedule_cpu_of(schedule, event->cpu);
 	size_t row = 0;
 	int err;

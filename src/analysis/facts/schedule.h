@@ -38,6 +38,7 @@ struct schedule_event {
 	uint32_t nr_frames;
 	int pid; /* of that task */
 	uint64_t expires, function;
+	uint64_t call_argument, call_ip; /* of that task, as in struct tracepoint_event */
 };
 
 struct schedule {

@@ -9,6 +9,7 @@
 #ifndef LIB_RECORDER_H
 #define LIB_RECORDER_H
 
+#include <asm/perf_regs.h>
 #include <linux/perf_event.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -193,6 +194,22 @@ void recorder_snapshot_free(const struct recorder *recorder, struct snapshot *sn
  * user space. */
 #define RECORDS_SWITCH "sched:sched_switch"
 #define RECORDS_SWITCH_FRAMES 32
+
+/* Of the task's system call, its first argument and where it was called, with switches and wakeups:
+ * the lowest and the highest bit. */
+#if defined(__x86_64__)
+#define RECORDS_USER_REGS (1ULL << PERF_REG_X86_DI | 1ULL << PERF_REG_X86_IP)
+#elif defined(__aarch64__)
+#define RECORDS_USER_REGS (1ULL << PERF_REG_ARM64_X0 | 1ULL << PERF_REG_ARM64_PC)
+#else
+#define RECORDS_USER_REGS 0ULL
+#endif
+
+static inline void records_add_user_regs(struct perf_event_attr *attr)
+{
+	attr->sample_regs_user = RECORDS_USER_REGS;
+	attr->sample_type |= RECORDS_USER_REGS ? PERF_SAMPLE_REGS_USER : 0;
+}
 
 /* For sample_max_stack: the kernel refuses more than kernel.perf_event_max_stack. */
 uint16_t records_max_stack(uint16_t frames);

@@ -101,6 +101,8 @@ static int senders_add_event(struct senders *senders, size_t row, uint64_t id,
 	event->attr.sample_max_stack =
 		records_max_stack(field ? FRAMES_MAX : RECORDS_SWITCH_FRAMES);
 	event->attr.exclude_callchain_user = !!field;
+	if (rows[row].what != SENDERS_REQUESTS)
+		records_add_user_regs(&event->attr);
 	event->name = rows[row].name;
 	event->filter = field ? filter : NULL;
 	event->optional = true;

@@ -40,13 +40,13 @@ CPUIDLE = "/sys/devices/system/cpu/cpu{}/cpuidle/state{}/disable"
 # The same in all kernels; but 6.1 does not tell what another CPU has called.
 FINGERPRINTS = {
     # A guest cannot rule out its hypervisor.
-    "irqs_off": "irqs-off-or-outside/late_timer_irqs_off:034b53e8",
-    "call": "interrupt/late_timer_called:cbec14c9",
-    "idle": "idle/LAB3:e2fd8e97",
-    "user": "thread/user_loop:1da7dd5f",
-    "preempt_off": "thread/late_timer_preempt_off:6692be9b",
-    "syscall": "thread/late_timer_syscall:4f0d0558",
-    "softirqs": "softirq/late_timer_tasklet:8624861e",
+    "irqs_off": "irqs-off-or-outside/late_timer_irqs_off:45c22c5f",
+    "call": "interrupt/late_timer_called:611a8a20",
+    "idle": "idle/LAB3:cbc69b14",
+    "user": "thread/user_loop:6b1e45f1",
+    "preempt_off": "thread/late_timer_preempt_off:6898783b",
+    "syscall": "thread/late_timer_syscall:baf8fcfc",
+    "softirqs": "softirq/late_timer_tasklet:907c7b32",
 }
 # An idle CPU that polls is sent no interrupt: it looks for calls itself.
 CALLED_UNSEEN = r"call_function_single|flush_smp_call_function_queue"
@@ -56,7 +56,7 @@ IN_USER = r"user_loop \d+ ran for (.*hit user space, in user_loop_spin\(\) \[use
 HAS_SENDERS = os.path.exists("/sys/kernel/tracing/events/csd/csd_queue_cpu")
 HAS_TASKLETS = os.path.exists("/sys/kernel/tracing/events/irq/tasklet_entry")
 if not HAS_TASKLETS:
-    FINGERPRINTS["softirqs"] = "softirq/TASKLET:a736ef30"
+    FINGERPRINTS["softirqs"] = "softirq/TASKLET:ed08647b"
 
 
 # -- What makes it late: each returns a moment in which it was -------------------------------------

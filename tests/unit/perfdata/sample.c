@@ -151,6 +151,8 @@ static void check_tracepoint(const struct perfdata_sample *sample)
 
 static void check_sampled(const struct perfdata_sample *sample)
 {
+	static const uint64_t user_regs[] = { 0x601, 0x602, 0x603 };
+
 	assert_string_equal(sample->kind->name, "cpu-clock");
 	assert_int_equal(sample->tid, 10);
 	assert_int_equal(sample->time, 2000);
@@ -158,6 +160,8 @@ static void check_sampled(const struct perfdata_sample *sample)
 	assert_int_equal(sample->callchain.size, 24);
 	assert_memory_equal(sample->callchain.data, &sampled[14], 24);
 	assert_memory_equal(sample->raw.data, "abcd", sample->raw.size);
+	assert_int_equal(sample->user_regs.size, 24);
+	assert_memory_equal(sample->user_regs.data, user_regs, sizeof(user_regs));
 	assert_int_equal(sample->aux.size, 16);
 	assert_memory_equal(sample->aux.data, &sampled[ARRAY_SIZE(sampled) - 2], 16);
 }

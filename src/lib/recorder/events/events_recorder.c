@@ -86,6 +86,8 @@ static struct perf_event_attr events_attr_of_event(const struct event *event, bo
 		attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
 		attr.sample_max_stack = records_max_stack(RECORDS_SWITCH_FRAMES);
 	}
+	if (event->id && !strcmp(event->name, RECORDS_SWITCH))
+		records_add_user_regs(&attr);
 	events_set_attr(&attr);
 	return attr;
 }

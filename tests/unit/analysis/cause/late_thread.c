@@ -66,6 +66,10 @@ static const char *const functions[] = {
 	"u:pthread_mutex_lock",
 	"u:request",
 	"u:main",
+	"u:__pthread_barrier_wait",
+	"u:sem_post",
+	"u:lll_lock_wake",
+	"futex_lock_pi",
 };
 
 static uint64_t address_of(const char *name)
@@ -268,6 +272,19 @@ static void say_thread(FILE *file, const struct happening *list, size_t nr, uint
 #define NANOSLEEP "__schedule schedule do_nanosleep __x64_sys_nanosleep do_syscall_64 u:request"
 
 #define RUNS SWITCH(90000, 1, 0, "swapper/1", 0, LATE, "victim", NULL)
+/* The waker's system call is in this function. */
+#define WAKES_IN(function_name)                                                                    \
+	{                                                                                          \
+		{ .time = 194000,                                                                  \
+		  .kind = SCHEDULE_WAKING,                                                         \
+		  .cpu = 0,                                                                        \
+		  .tid = LATE,                                                                     \
+		  .other = 33,                                                                     \
+		  .to_cpu = 1,                                                                     \
+		  .pid = LATE,                                                                     \
+		  .call_ip = address_of(function_name) },                                          \
+			NULL, "other", WOKEN_BY_FUTEX                                              \
+	}
 #define IDLES(at, state, frames) SWITCH(at, 1, LATE, "victim", state, 0, "swapper/1", frames)
 #define SEEN(at)                                                                                   \
 	{                                                                                          \
@@ -312,6 +329,20 @@ static void names_sleeps_of_its_own(FILE *file)
 	SAY(0, SPAN, NULL, RUNS, IDLES(101000, 1, NANOSLEEP), WAKE(120000, 0, NULL, LATE, BY_TIMER),
 	    SWITCH(121000, 1, 0, "swapper/1", 0, LATE, "victim", NULL), IDLES(122000, 1, NANOSLEEP),
 	    WAKE(194000, 0, NULL, LATE, BY_TIMER), RESUMES);
+}
+
+/* On what a futex is built, its waker shows; if not, one that is like others. */
+static void names_what_a_futex_is(FILE *file)
+{
+	SAY(0, SPAN, NULL, RUNS, IDLES(101000, 1, FUTEX), WAKES_IN("u:lll_lock_wake"), RESUMES);
+	SAY(0, SPAN, NULL, RUNS, IDLES(101000, 1, FUTEX), WAKES_IN("u:__pthread_barrier_wait"),
+	    RESUMES);
+	SAY(0, SPAN, NULL, RUNS, IDLES(101000, 1, FUTEX), WAKES_IN("u:sem_post"), RESUMES);
+	SAY(0, SPAN, NULL, RUNS,
+	    IDLES(101000, 1, "__schedule schedule futex_lock_pi __x64_sys_futex do_syscall_64"),
+	    WAKES_IN("u:lll_lock_wake"), RESUMES);
+	/* Of a pipe, it says nothing. */
+	SAY(0, SPAN, NULL, RUNS, IDLES(101000, 1, NANOSLEEP), WAKES_IN("u:sem_post"), RESUMES);
 }
 
 /* The wakeup and the switch from the idle task are lost. */
@@ -505,9 +536,9 @@ TEST_IN_FOLDER(prints_what_the_golden_file_has)
 		PART(names_sleeps_of_its_own),	       PART(deduces_that_its_timer_woke_it),
 		PART(names_what_it_waited_for),	       PART(tells_a_timeout_apart),
 		PART(tells_senders_of_a_signal_apart), PART(says_what_is_not_recorded),
-		PART(says_that_events_were_lost),      PART(names_who_ran_instead),
-		PART(names_what_it_executed),	       PART(names_threads_that_took_turns),
-		PART(names_parts_of_a_late_thread),
+		PART(says_that_events_were_lost),      PART(names_what_a_futex_is),
+		PART(names_who_ran_instead),	       PART(names_what_it_executed),
+		PART(names_threads_that_took_turns),   PART(names_parts_of_a_late_thread),
 	};
 
 	open_kernel();

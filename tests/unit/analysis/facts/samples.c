@@ -82,6 +82,28 @@ TEST_WITH(finds_the_innermost_of_most, set_up, tear_down)
 	samples_release(&samples);
 }
 
+/* Of two functions near half, whoever has more by chance: their caller has all. */
+TEST_WITH(takes_a_clear_majority, set_up, tear_down)
+{
+	const struct samples_want want = { .end = 100, .clear = true };
+	struct samples samples = { 0 };
+
+	for (uint64_t at = 10; at < 40; at += 10)
+		add(&samples, at, "copy write entry");
+	add(&samples, 40, "flush write entry");
+	add(&samples, 50, "flush write entry");
+	check(&samples, 0, 50, "3 of 5 samples in copy() < write() < entry()");
+	check_wanted(&samples, &want, "5 of 5 samples in write() < entry()");
+	add(&samples, 60, "flush write entry");
+	add(&samples, 70, "flush write entry");
+	check(&samples, 0, 70, "4 of 7 samples in flush() < write() < entry()");
+	check_wanted(&samples, &want, "7 of 7 samples in write() < entry()");
+	for (uint64_t at = 80; at < 100; at += 5)
+		add(&samples, at, "other");
+	check_wanted(&samples, &want, "");
+	samples_release(&samples);
+}
+
 /* What others executed while a thread did not run is none of its own. */
 TEST_WITH(leaves_out_what_others_executed, set_up, tear_down)
 {

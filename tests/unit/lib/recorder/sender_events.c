@@ -89,6 +89,7 @@ TEST_IN_FOLDER(asks_for_wakeups_of_tasks_of_watched_cpus)
 			    "(target_cpu>=0&&target_cpu<=2)||target_cpu==7");
 	assert_int_equal(asked.events[0].attr.config, 14);
 	assert_true(asked.events[0].attr.exclude_callchain_user);
+	assert_int_equal(asked.events[0].attr.sample_regs_user, RECORDS_USER_REGS);
 	assert_in_range(asked.events[0].attr.sample_max_stack, 1, 24);
 	assert_true(asked.size > few);
 	senders_free(senders);
@@ -110,6 +111,7 @@ TEST_IN_FOLDER(asks_for_switches_of_watched_cpus)
 	assert_string_equal(asked.events[0].name, "sched:sched_switch");
 	assert_null(asked.events[0].filter);
 	assert_false(asked.events[0].needs_filter || asked.events[0].attr.exclude_callchain_user);
+	assert_int_equal(asked.events[0].attr.sample_regs_user, RECORDS_USER_REGS);
 	assert_int_equal(asked.nr_cpus, 2);
 	assert_memory_equal(asked.cpus, cpus, sizeof(cpus));
 	senders_free(senders);

@@ -244,7 +244,8 @@ TEST_WITH(asks_for_events, make_tracefs, remove_folder)
 	assert_false(kernel.events[0].optional);
 	assert_int_equal(kernel.events[0].attr.type, PERF_TYPE_TRACEPOINT);
 	assert_int_equal(kernel.events[0].attr.config, 10);
-	/* Where tasks give up the CPU. */
+	/* Where tasks give up the CPU, and in which system call. */
+	assert_int_equal(kernel.events[0].attr.sample_regs_user, RECORDS_USER_REGS);
 	assert_true(kernel.events[0].attr.sample_type & PERF_SAMPLE_CALLCHAIN);
 	assert_false(kernel.events[0].attr.exclude_callchain_user);
 	assert_in_range(kernel.events[0].attr.sample_max_stack, 1, 32);
@@ -256,7 +257,8 @@ TEST_WITH(asks_for_events, make_tracefs, remove_folder)
 	assert_true(side.event->attr.task);
 	assert_false(side.event->optional);
 	assert_int_equal(side.event->attr.sample_type,
-			 kernel.events[0].attr.sample_type & ~PERF_SAMPLE_CALLCHAIN);
+			 kernel.events[0].attr.sample_type &
+				 ~(PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER));
 	assert_false(side.event->attr.mmap);
 	check_attr(&side.event->attr);
 	recorder->ops->free(recorder);
