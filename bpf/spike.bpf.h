@@ -137,6 +137,8 @@ __u32 armed SEC_ARMING = 0;
 __u32 disarmed SEC_ARMING = 0;
 
 __u64 sequence = 0;
+/* Set by user space: the trace may not be frozen now, because the one before is still read. */
+__u32 pause_held = 0;
 
 #define RAISE_TRIES 8
 
@@ -254,7 +256,7 @@ extern void bpf_local_irq_restore(unsigned long *flags) __ksym;
  * precedes this: what can wait is done later. */
 static __noinline __u64 spike_freeze_trace(void)
 {
-	if (!pause_message[0] || !cpu_is_watched(bpf_get_smp_processor_id()))
+	if (!pause_message[0] || pause_held || !cpu_is_watched(bpf_get_smp_processor_id()))
 		return 0;
 	bpf_trace_printk((const char *)pause_message, sizeof(pause_message));
 	return bpf_ktime_get_ns();

@@ -130,7 +130,8 @@ enum perf_poke_workload {
 /** What records the trace. */
 enum perf_poke_recorder {
 	PERF_POKE_RECORDER_AUTO,   /**< perf if there are targets; else pt if the machine has it and
-				      no other events are named; else events */
+				      no other events are named; ftrace if its tracer is named;
+				      else events */
 	PERF_POKE_RECORDER_EVENTS, /**< tracepoints and samples in overwrite rings */
 	PERF_POKE_RECORDER_PT,	   /**< Intel PT: every branch */
 	PERF_POKE_RECORDER_PERF,   /**< the poked perf record of another process: see `targets` */
@@ -142,6 +143,8 @@ enum perf_poke_recorder {
 /** An event to record: a tracepoint `sys:name`, where name may be a glob, or an event to sample,
  * such as `cpu-clock`, `cycles:pp` or `cpu/event=0x3c/freq=1000/k`. The filter, or NULL, is as in
  * `perf record --filter`; for `intel_pt//` an address filter, whose symbols are resolved at start.
+ * Or a tracer of ftrace: `function_graph/TERM,.../`, `function/TERM,.../` or `nop`, where a term is
+ * `functions=PATTERN` or `notrace=PATTERN`, both repeatable, or, of function_graph, `max-depth=N`.
  */
 struct perf_poke_event {
 	const char *name;
@@ -297,12 +300,15 @@ typedef void (*perf_poke_capture_fn)(void *ctx, const struct perf_poke_capture *
 /** Receives the path of a capture; valid during the call only. */
 typedef void (*perf_poke_path_fn)(void *ctx, const char *path);
 
-/** How the recorder pt freezes the trace at the spike. */
+/** How the recorders pt and ftrace freeze the trace at the spike. */
 enum perf_poke_freeze {
-	PERF_POKE_FREEZE_AUTO,	 /**< the first of these that works */
-	PERF_POKE_FREEZE_PAUSE,	 /**< the kernel pauses the trace at the spike */
-	PERF_POKE_FREEZE_SAMPLE, /**< the kernel copies its newest 60 KiB at the spike */
-	PERF_POKE_FREEZE_SIGNAL, /**< the session stops it after waking up */
+	PERF_POKE_FREEZE_AUTO,	   /**< the first of the recorder's that works */
+	PERF_POKE_FREEZE_PAUSE,	   /**< pt: the kernel pauses the trace at the spike */
+	PERF_POKE_FREEZE_SAMPLE,   /**< pt: the kernel copies its newest 60 KiB at the spike */
+	PERF_POKE_FREEZE_SIGNAL,   /**< pt: the session stops it after waking up */
+	PERF_POKE_FREEZE_SWAP,	   /**< ftrace: the kernel swaps the rings at the spike; the trace
+				      goes on */
+	PERF_POKE_FREEZE_TRACEOFF, /**< ftrace: the kernel stops the trace at the spike */
 };
 
 /** How a signal gets to a target. If one way refuses at a spike, the next one that works on this
@@ -359,14 +365,16 @@ struct perf_poke_opts {
 	/** SCHED_FIFO priority of the workload's threads, 1 to 99; default 95 */
 	int priority;
 	enum perf_poke_recorder recorder;
-	/** events to record: tracepoints and events to sample, or one intel_pt/TERMS/MODIFIERS. The
-	 * recorder has defaults for each kind that is not named */
+	/** events to record: tracepoints and events to sample, or one intel_pt/TERMS/MODIFIERS; for
+	 * the recorder ftrace tracepoints and a tracer, by default the first of function_graph,
+	 * function and nop that the kernel accepts. The recorder has defaults for each kind that is
+	 * not named */
 	const struct perf_poke_event *events;
 	size_t nr_events;
 	/** sizeof() a row of `events`, `triggers` and `targets`, for those that are set */
 	size_t event_sz, trigger_sz, target_sz;
-	/** bytes of ring per CPU, rounded up to a power of two of pages; default 4 MiB (events), 16
-	 * MiB (pt) */
+	/** bytes of ring per CPU, rounded up to a power of two of pages; default 4 MiB (events,
+	 * ftrace), 16 MiB (pt) */
 	uint64_t buffer_size;
 	/** disarm after this many complete captures, other than by pokes; default: no limit */
 	uint64_t max_captures;
@@ -376,9 +384,10 @@ struct perf_poke_opts {
 	/** command line to note in captures, `argc` strings; may be NULL */
 	const char *const *argv;
 	size_t argc;
-	/** recorder pt only, like the next two */
+	/** recorders pt and ftrace */
 	enum perf_poke_freeze freeze;
-	/** capture the traces of all watched CPUs, not only of the spike's CPU */
+	/** recorder pt only, like the next: capture the traces of all watched CPUs, not only of the
+	 * spike's CPU */
 	bool freeze_all;
 	/** do not record context switches */
 	bool no_switch_events;
@@ -422,7 +431,8 @@ struct perf_poke_opts {
 	uint64_t output_owner;
 	/** recorder pt: also write each whole ring to `ring.cpuN`, oldest byte first */
 	bool raw_rings;
-	/** recorder events: also record callchains of tracepoints */
+	/** recorder events: also record callchains of tracepoints; ftrace: of switches and wakeups
+	 */
 	bool call_graph;
 	/** recorder events: do not sample cycles, each 300,000th, the default if the PMU interrupts
 	 * by NMI, no watched CPU is isolated or nohz_full, and `events` names nothing to sample */
@@ -431,6 +441,10 @@ struct perf_poke_opts {
 	int signal;
 	/** accept targets that do not look like perf */
 	bool any_process;
+	/** tracing instances of others, by name, whose trace the kernel stops at each spike, with
+	 * any recorder; "top": the main one. The trigger that does it is removed at the end */
+	const char *const *stop_tracing;
+	size_t nr_stop_tracing;
 };
 
 /** An option of a session by name, as of `perf-poke-ctl start`. Static. */

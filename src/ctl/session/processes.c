@@ -94,23 +94,36 @@ static _Noreturn void hold_until_closed(int pipe_fd, const int *fds, size_t nr)
 	_exit(0);
 }
 
+/* Returns once the child has closed everything else: the kernel removes no tracing instance of
+ * which it has a file open. */
 int tracepoints_hand_over(void)
 {
 	_cleanup_free_ int *fds = NULL;
-	int pipe_fds[2];
+	int pipe_fds[2], closed_fds[2];
 	size_t nr = 0;
 	pid_t pid;
+	char c;
 	int err = find_tracepoint_events(&fds, &nr);
 
 	if (err || !nr)
 		return err ?: -ENOENT;
 	if (pipe2(pipe_fds, O_CLOEXEC))
 		return -errno;
+	if (pipe2(closed_fds, O_CLOEXEC)) {
+		err = -errno;
+		close(pipe_fds[0]);
+		close(pipe_fds[1]);
+		return err;
+	}
 	pid = fork();
 	if (!pid)
 		hold_until_closed(pipe_fds[0], fds, nr);
 	err = pid < 0 ? -errno : pipe_fds[1];
 	close(pipe_fds[0]);
+	close(closed_fds[1]);
+	while (read(closed_fds[0], &c, 1) < 0 && errno == EINTR)
+		;
+	close(closed_fds[0]);
 	if (pid < 0)
 		close(pipe_fds[1]);
 	return err;

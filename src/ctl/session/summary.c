@@ -174,7 +174,9 @@ static void summary_print_history(FILE *file, const struct perf_poke_capture *ca
 
 static int summary_print_capture(FILE *file, size_t number, const struct perf_poke_capture *capture)
 {
-	_cleanup_free_ char *data = strfmt("%s/perf.data", capture->path);
+	const bool is_ftrace = !strcmp(capture->recorder, "ftrace");
+	_cleanup_free_ char *data =
+		strfmt("%s/%s", capture->path, is_ftrace ? "trace.dat" : "perf.data");
 	bool has_trace = strcmp(capture->recorder, "none");
 	_cleanup_free_ char *folder_word = NULL;
 	_cleanup_free_ char *data_word = NULL;
@@ -194,7 +196,9 @@ static int summary_print_capture(FILE *file, size_t number, const struct perf_po
 	    text_shell_word(data, &data_word))
 		return -ENOMEM;
 	fprintf(file, "  %-12s perf-poke-ctl report %s\n", "why", folder_word);
-	if (has_trace)
+	if (is_ftrace)
+		fprintf(file, "  %-12s trace-cmd report %s\n", "open", data_word);
+	else if (has_trace)
 		fprintf(file,
 			"  %-12s perf-poke-ctl script %s\n"
 			"  %-12s perf script -i %s\n",

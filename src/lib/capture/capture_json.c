@@ -103,7 +103,7 @@ struct perf_poke_capture capture_to_public(const struct capture_env *env,
 		.spike = &capture->spike,
 		.wall_ns = clock_wall_ns(time_ns),
 		.recorder = env->recorder->ops->choice.name,
-		.skid_ns = capture->still_ns - time_ns,
+		.skid_ns = (facts->still_ns ?: capture->still_ns) - time_ns,
 		.blind_ns = capture->armed_ns - time_ns,
 		.history_ns = !facts->oldest_ns		   ? UINT64_MAX
 			      : facts->oldest_ns < time_ns ? time_ns - facts->oldest_ns

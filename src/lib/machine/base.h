@@ -145,6 +145,45 @@ int tracefs_event_id(const char *name, uint64_t *id);
 /* That of the tracepoint in bpf_trace_printk(). */
 uint64_t tracefs_printk_id(void);
 
+/* Kernel settings that a session changes and restores. Before a change, the old value is written to
+ * a file that the session keeps locked. If LOCK_EX succeeds, the session is dead, and the owner of
+ * the lock restores the settings. Settings changed by others since are reported and left alone,
+ * even if they have the old value. */
+
+/* Like the settings, /run does not survive a reboot. */
+#define JOURNAL_DIR "/run/perf-poke"
+
+struct journal;
+
+/* Settings are paths, absolute or relative to tracefs. The caller keeps tracefs. */
+int journal_open(struct journal **ret, const char *dir, int tracefs, const struct log *log);
+
+/* Writes `value`, spelled as the kernel shows it, to a file. Also call it if the file has this
+ * value: then changes by others are reported. */
+int journal_set_value(struct journal *journal, const char *name, const char *value);
+/* Sets a word in a file of options, where NO_ before a word means off. */
+int journal_set_option(struct journal *journal, const char *name, const char *word, bool on);
+/* Makes a folder that is removed at the end. */
+int journal_mkdir(struct journal *journal, const char *name);
+
+/* Adds an event trigger of ftrace, as "traceoff if FILTER", to a file of triggers. */
+int journal_add_trigger(struct journal *journal, const char *name, const char *trigger);
+
+/* Sets again what was set and has this prefix: a CPU that comes back has the settings that it has
+ * after boot. Missing files are no failure. */
+int journal_renew(const struct journal *journal, const char *prefix);
+
+/* Restores all settings, the last one first. Failures are left to journal_recover(). So are the
+ * tracers' settings if `busy`: changing them would stop another process's tracer. NULL is
+ * ignored. */
+void journal_close(struct journal *journal, bool busy);
+
+/* In a child of fork(): frees, and restores nothing. NULL is ignored. */
+void journal_abandon(struct journal *journal);
+
+/* Restores settings of dead sessions. Returns the number of sessions, or a negative errno. */
+int journal_recover(const char *dir, int tracefs, bool busy, const struct log *log);
+
 /* TSC, the clock of Intel PT, and its conversion to perf's clock. */
 
 /* 1 on architectures without TSC, which have no Intel PT either. */

@@ -84,6 +84,7 @@ int option_parse_filter(struct perf_poke_opts *opts, const char *value, char **w
 int option_parse_idle_state(struct perf_poke_opts *opts, const char *value, char **why);
 int option_parse_signal(struct perf_poke_opts *opts, const char *value, char **why);
 int option_parse_span(struct perf_poke_opts *opts, const char *value, char **why);
+int option_parse_stop_tracing(struct perf_poke_opts *opts, const char *value, char **why);
 int option_parse_target(struct perf_poke_opts *opts, const char *value, char **why);
 int option_parse_trigger(struct perf_poke_opts *opts, const char *value, char **why);
 
@@ -97,6 +98,7 @@ struct owned_opts {
 	struct perf_poke_event *events;
 	struct perf_poke_trigger *triggers;
 	struct perf_poke_target *targets;
+	const char **stop_tracing;
 	const char *span;   /* NAME=ENTRY..EXIT */
 	size_t last_events; /* index of the first event of the last list */
 };

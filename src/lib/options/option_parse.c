@@ -47,6 +47,7 @@ void perf_poke__opts_release(struct perf_poke_opts *opts)
 	free(owned->events);
 	free(owned->triggers);
 	free(owned->targets);
+	free(owned->stop_tracing);
 	free(owned);
 	opts->owned = NULL;
 }
@@ -328,6 +329,25 @@ int option_parse_target(struct perf_poke_opts *opts, const char *value, char **w
 	opts->targets = owned->targets;
 	opts->nr_targets = nr + 1;
 	opts->target_sz = sizeof(*owned->targets);
+	return 0;
+}
+
+int option_parse_stop_tracing(struct perf_poke_opts *opts, const char *value, char **why)
+{
+	struct owned_opts *owned = opts->owned;
+	size_t nr = owned->stop_tracing ? opts->nr_stop_tracing : 0;
+	char *copy;
+
+	for (size_t i = 0; i < nr; i++) {
+		if (!strcmp(owned->stop_tracing[i], value))
+			return say_why(why, -EINVAL, "given twice");
+	}
+	copy = opts_own_text(opts, value, strlen(value));
+	if (!copy || array_grow(&owned->stop_tracing, nr, sizeof(copy)))
+		return -ENOMEM;
+	owned->stop_tracing[nr] = copy;
+	opts->stop_tracing = owned->stop_tracing;
+	opts->nr_stop_tracing = nr + 1;
 	return 0;
 }
 

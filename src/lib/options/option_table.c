@@ -74,8 +74,8 @@ static const struct option_row option_rows[] = {
 	    "sched:sched_switch or irq:* (a set for timers); events to\n"
 	    "sample, as in perf record: cpu-clock, cycles:pp, r1a8,\n"
 	    "PMU/TERM,.../MODIFIERS with the terms freq and period\n"
-	    "(cycles/freq=10000/ if the PMU interrupts by NMI); or\n"
-	    "intel_pt/TERM,.../MODIFIERS (intel_pt/cyc,noretcomp/k)",
+	    "(cycles/freq=10000/ if the PMU interrupts by NMI);\n"
+	    "intel_pt/TERM,.../MODIFIERS; function_graph/TERM,.../",
 	    NO_AXIS, .repeatable = true },
 	  PARSED(option_parse_events, event_sz) },
 	{ { "filter", 0, "EXPR", "filter of the preceding --event, as in perf record", NO_AXIS,
@@ -86,7 +86,7 @@ static const struct option_row option_rows[] = {
 	  MEMBER(OPTION_FLAG, call_graph) },
 	{ { "no-samples", 0, NULL, "without an --event to sample, do not sample cycles", NO_AXIS },
 	  MEMBER(OPTION_FLAG, no_samples) },
-	{ { "buffer", 0, "SIZE", "ring size of each CPU (events 4M, pt 16M)", NO_AXIS },
+	{ { "buffer", 0, "SIZE", "ring size of each CPU (events and ftrace 4M, pt 16M)", NO_AXIS },
 	  MEMBER(OPTION_SIZE, buffer_size),
 	  .min = 4096,
 	  .max = UINT64_C(2) << 30 },
@@ -111,7 +111,7 @@ static const struct option_row option_rows[] = {
 	{ { "output", 'o', "DIR", "folder for captures, created if missing (perf-poke.data)",
 	    NO_AXIS },
 	  MEMBER(OPTION_STRING, output) },
-	{ { "freeze", 0, "HOW", "Intel PT: how the trace is stopped at the spike (auto)",
+	{ { "freeze", 0, "HOW", "pt, ftrace: how the trace is stopped at the spike (auto)",
 	    PERF_POKE_AXIS_FREEZE },
 	  MEMBER(OPTION_ENUM, freeze) },
 	{ { "freeze-all", 0, NULL, "Intel PT: capture the traces of all watched CPUs", NO_AXIS },
@@ -121,6 +121,9 @@ static const struct option_row option_rows[] = {
 	{ { "perf-pid", 0, "PID", "poke this running perf record at each spike", NO_AXIS,
 	    .repeatable = true },
 	  PARSED(option_parse_target, target_sz) },
+	{ { "stop-tracing", 0, "INSTANCE", "stop this tracing instance, or top, at each spike",
+	    NO_AXIS, .repeatable = true },
+	  PARSED(option_parse_stop_tracing, nr_stop_tracing) },
 	{ { "signal", 0, "NAME|N", "signal of a poke (SIGUSR2)", NO_AXIS },
 	  PARSED(option_parse_signal, signal) },
 	{ { "any-process", 0, NULL, "allow targets other than perf", NO_AXIS },

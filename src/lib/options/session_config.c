@@ -129,7 +129,7 @@ static int config_strings(struct config *config)
 	struct perf_poke_opts *opts = &config->opts;
 	const char **strings[] = { &opts->function, &opts->output, &opts->session, &opts->cgroup,
 				   &opts->task };
-	const char **argv;
+	const char **argv, **instances;
 	int err = 0;
 
 	if (opts->function && !*opts->function)
@@ -154,6 +154,22 @@ static int config_strings(struct config *config)
 		err = config_own_string(config, &argv[i]);
 	}
 	opts->argv = argv;
+	opts->nr_stop_tracing = opts->stop_tracing ? opts->nr_stop_tracing : 0;
+	instances = opts_own_memory(opts, opts->nr_stop_tracing * sizeof(*instances));
+	if (!instances)
+		return -ENOMEM;
+	for (size_t i = 0; i < opts->nr_stop_tracing && !err; i++) {
+		instances[i] = opts->stop_tracing[i];
+		/* A name leads to one folder, and nowhere else. */
+		if (!instances[i] || !*instances[i] || instances[i][0] == '.' ||
+		    strchr(instances[i], '/'))
+			return log_error(&config->log, -EINVAL,
+					 "--stop-tracing '%s': not the name of a tracing instance "
+					 "(top: the main one)",
+					 instances[i] ?: "");
+		err = config_own_string(config, &instances[i]);
+	}
+	opts->stop_tracing = instances;
 	return err;
 }
 

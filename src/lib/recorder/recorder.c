@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "recorder/recorder.h"
 
+#include "recorder/ftrace/ftrace.h"
+#include "recorder/pt/pt.h"
+
 /* The recorder `perf`: the user's perf record holds and writes the trace. It is poked like any
  * target, so this does nothing at a spike. The capture describes the spike. */
 static bool perf_suits_options(const struct recorder_config *config)
@@ -43,10 +46,7 @@ const struct recorder_ops none_recorder = {
 };
 
 static const struct recorder_ops *const rows[] = {
-	&perf_recorder,
-	&pt_recorder,
-	&events_recorder,
-	&none_recorder,
+	&perf_recorder, &pt_recorder, &events_recorder, &ftrace_recorder, &none_recorder,
 };
 
 const struct recorder_ops *recorder_ops_row(size_t i)
@@ -54,22 +54,47 @@ const struct recorder_ops *recorder_ops_row(size_t i)
 	return i < ARRAY_SIZE(rows) ? rows[i] : NULL;
 }
 
-/* The first option given that only Intel PT has, or NULL. */
-static const char *first_aux_option(const struct recorder_config *config)
+const struct recorder_freeze *recorder_freeze_row(size_t i)
 {
-	if (config->opts->freeze == PERF_POKE_FREEZE_PAUSE)
-		return "--freeze pause";
-	if (config->opts->freeze == PERF_POKE_FREEZE_SAMPLE)
-		return "--freeze sample";
-	if (config->opts->freeze_all)
-		return "--freeze-all";
-	return config->opts->no_switch_events ? "--no-switch-events" : NULL;
+	if (i < PT_FREEZES)
+		return &pt_freezes[i];
+	return i - PT_FREEZES < FTRACE_FREEZES ? &ftrace_freezes[i - PT_FREEZES] : NULL;
+}
+
+/* Refuses the first option given that only other recorders have. */
+static int recorder_check_foreign(const struct recorder_ops *ops, const struct perf_poke_opts *opts,
+				  const struct log *log)
+{
+	const struct {
+		bool given;
+		const char *name, *value;
+		const struct recorder_ops *of, *or_of;
+	} options[] = {
+		{ opts->freeze == PERF_POKE_FREEZE_PAUSE, "--freeze ", "pause", &pt_recorder },
+		{ opts->freeze == PERF_POKE_FREEZE_SAMPLE, "--freeze ", "sample", &pt_recorder },
+		{ opts->freeze == PERF_POKE_FREEZE_SWAP, "--freeze ", "swap", &ftrace_recorder },
+		{ opts->freeze == PERF_POKE_FREEZE_TRACEOFF, "--freeze ", "traceoff",
+		  &ftrace_recorder },
+		{ opts->freeze_all, "--freeze-all", "", &pt_recorder },
+		{ opts->no_switch_events, "--no-switch-events", "", &pt_recorder },
+		{ opts->call_graph, "--call-graph", "", &events_recorder, &ftrace_recorder },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+		const struct recorder_ops *of = options[i].of;
+
+		if (options[i].given && ops != of && ops != options[i].or_of)
+			return log_error(log, -EINVAL,
+					 "%s%s: needs --recorder %s%s, not the recorder %s",
+					 options[i].name, options[i].value, of->choice.name,
+					 of == &pt_recorder ? " (Intel PT)" : "", ops->choice.name);
+	}
+	return 0;
 }
 
 int recorder_choose(const struct recorder_ops **ret, enum perf_poke_recorder wanted,
 		    const struct recorder_config *config, const struct log *log)
 {
-	const char *option = first_aux_option(config);
 	const struct recorder_ops *ops = NULL;
 	int err;
 
@@ -79,18 +104,11 @@ int recorder_choose(const struct recorder_ops **ret, enum perf_poke_recorder wan
 			ops = rows[i];
 	}
 	err = ops->check ? ops->check(config, log) : 0;
-	if (err)
-		return err;
-	if (option && !ops->has_aux)
-		return log_error(log, -EINVAL,
-				 "%s: needs --recorder pt (Intel PT), not the recorder %s", option,
-				 ops->choice.name);
-	if (config->opts->call_graph && ops != &events_recorder)
-		return log_error(log, -EINVAL,
-				 "--call-graph: needs --recorder events, not the recorder %s",
-				 ops->choice.name);
-	*ret = ops;
-	return 0;
+	if (!err)
+		err = recorder_check_foreign(ops, config->opts, log);
+	if (!err)
+		*ret = ops;
+	return err;
 }
 
 int recorder_open(struct recorder **ret, const struct recorder_ops *ops,

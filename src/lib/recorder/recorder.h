@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * recorder/: records the trace. The controller opens a recorder, freezes it at a spike, copies its
- * rings and resumes it; the recorder writes the copy as perf.data. Each is a row in recorder.c.
+ * rings and resumes it; the recorder writes the copy as perf.data, or trace.dat. Each is a row in
+ * recorder.c.
  *
  * Recorders share the files of this folder. Each has a folder of its own and includes none of
- * another. May include base/ and src/perfdata.
+ * another, except that ftrace has the tracepoints of events/. May include base/ and src/perfdata.
  */
 #ifndef LIB_RECORDER_H
 #define LIB_RECORDER_H
@@ -92,7 +93,9 @@ struct snapshot_facts {
 	uint64_t oldest_ns; /* first event of the spike's CPU; 0: none */
 	uint64_t events;
 	uint64_t lost;
-	uint64_t size; /* bytes of perf.data */
+	uint64_t size; /* bytes of perf.data, or trace.dat */
+	/* When the trace ended, if that was later than the session could know; 0: it was not. */
+	uint64_t still_ns;
 	/* Intel PT of the spike's CPU: */
 	uint64_t trace_bytes; /* 0: none */
 };
@@ -104,6 +107,11 @@ struct recorder {
 	char pause_message[32];
 	char resume_message[32];
 	const char *freeze; /* name of the way to freeze; NULL: only one */
+	/* `copy_rest` copies the trace of the spike, which ended by itself: until it has returned,
+	 * the trigger must not pause the trace again. */
+	bool reads_late;
+	/* Set by the session before `freeze`: the trigger has printed the pause message. */
+	bool paused;
 };
 
 /* All return 0 or a negative errno. The writer's thread calls `write` and `snapshot_free`. These
@@ -112,8 +120,6 @@ struct recorder {
 struct recorder_ops {
 	struct perf_poke_choice choice;
 	struct probe probe;
-	/* Whether `freeze`, `freeze_all` and `no_switch_events` apply. */
-	bool has_aux;
 	/* Whether it is a candidate for AUTO; NULL: never. */
 	bool (*suits)(const struct recorder_config *config);
 	/* Rejects options before anything is opened, and logs why; may be NULL. */
@@ -123,6 +129,9 @@ struct recorder_ops {
 		    const struct log *log);
 	/* Begins to record, after the last patch of kernel code; NULL: open() begins. */
 	int (*start)(struct recorder *recorder, const struct log *log);
+	/* At the end of the session, before captures are completed: records no more. May be NULL.
+	 */
+	void (*stop)(struct recorder *recorder);
 	/* Stops the traces that `copy` takes: those of the spike's CPUs, or all. May be NULL, along
 	 * with copy, resume, cpu_online and write. */
 	int (*freeze)(struct recorder *recorder, const struct perf_poke_spike *spike);
@@ -145,12 +154,13 @@ struct recorder_ops {
 	void (*free)(struct recorder *recorder);
 };
 
-extern const struct recorder_ops events_recorder, none_recorder, perf_recorder, pt_recorder;
+extern const struct recorder_ops events_recorder, ftrace_recorder, none_recorder, perf_recorder,
+	pt_recorder;
 
 /* In AUTO's order; NULL past the end. */
 const struct recorder_ops *recorder_ops_row(size_t i);
 
-/* A way to freeze the trace of Intel PT. */
+/* A way to freeze the trace. */
 struct recorder_freeze {
 	struct perf_poke_choice choice;
 	struct probe probe;
@@ -158,8 +168,14 @@ struct recorder_freeze {
 
 /* In AUTO's order; NULL past the end. */
 const struct recorder_freeze *recorder_freeze_row(size_t i);
-/* "auto" for AUTO. */
-const char *recorder_freeze_name(enum perf_poke_freeze freeze);
+
+/* Makes the messages for `pause_message` and, unless NULL, `resume_message`. */
+int pause_message_make(char *pause, char *resume, size_t size);
+
+/* The file of triggers of the event of these messages, in a tracing instance, and a trigger in it:
+ * action is traceoff or snapshot. */
+#define PAUSE_MESSAGE_EVENT "events/bpf_trace/bpf_trace_printk/"
+void pause_message_trigger(char *text, size_t size, const char *action, const char *message);
 
 /* Finds the requested row and checks its options; logs errors. */
 int recorder_choose(const struct recorder_ops **ret, enum perf_poke_recorder wanted,

@@ -67,7 +67,7 @@ static int session_open_trigger(struct perf_poke *pp, uint64_t function)
 		.cpus = pp->config.cpus,
 		.nr_cpus = pp->config.nr_cpus,
 		.function = function,
-		.pause_message = pp->recorder->pause_message,
+		.pause_message = pp->message,
 		.resume_message = pp->recorder->resume_message,
 		.stacks = true,
 		.rtla = pp->config.opts.session,
@@ -149,6 +149,17 @@ static bool session_is_forked(const struct perf_poke *pp)
 	return pp->started && pp->pid != getpid();
 }
 
+/* One message stops the recorder's trace and those of others. */
+static int session_stop_tracing(struct perf_poke *pp)
+{
+	int err = 0;
+
+	strcpy(pp->message, pp->recorder->pause_message);
+	if (pp->config.opts.nr_stop_tracing && !pp->message[0])
+		err = pause_message_make(pp->message, NULL, sizeof(pp->message));
+	return err ? err : stop_tracing_open(&pp->stop, &pp->config, pp->message);
+}
+
 static void session_describe_captures(struct perf_poke *pp)
 {
 	pp->symbols = (struct capture_symbols){ 0 };
@@ -200,6 +211,8 @@ int perf_poke__start(struct perf_poke *pp)
 			pp->config.opts.workload == PERF_POKE_WORKLOAD_OSNOISE;
 		err = recorder_open(&pp->recorder, pp->recorder_ops, &pp->config.recording, log);
 	}
+	if (!err)
+		err = session_stop_tracing(pp);
 	if (!err)
 		err = hardware_open(&pp->hardware, pp->config.cpus, pp->config.nr_cpus);
 	if (!err && pp->config.opts.nr_targets)
@@ -289,9 +302,10 @@ static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *s
 {
 	struct capture *capture = calloc(1, sizeof(*capture));
 	uint64_t cooldown_ns = pp->config.opts.cooldown_ns, cooldown_end_ns;
-	uint64_t frozen_ns = seen->frozen_ns;
+	uint64_t frozen_ns = pp->recorder->pause_message[0] ? seen->frozen_ns : 0;
 	int err, resumed;
 
+	pp->recorder->paused = frozen_ns;
 	err = recorder_freeze(pp->recorder, spike);
 	if (capture) {
 		capture->spike = *spike;
@@ -319,10 +333,12 @@ static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *s
 			cooldown_end_ns = UINT64_MAX;
 		trigger_set_quiet(pp->trigger, cooldown_end_ns);
 	}
+	trigger_hold_pause(pp->trigger, pp->recorder->reads_late);
 	session_rearm(pp, spike->cpu);
 	capture->armed_ns = clock_ns(CLOCK_MONOTONIC);
 	statistics_snapshot(pp, spike, &capture->stats);
 	err = recorder_copy_rest(pp->recorder, capture->snapshot);
+	trigger_hold_pause(pp->trigger, false);
 	if (err) {
 		pp->pending--;
 		pp->poked -= spike->poked;
@@ -492,6 +508,8 @@ static int session_stop(struct perf_poke *pp)
 		session_capture_spike(pp);
 	if (pp->trigger)
 		trigger_take_spike(pp->trigger);
+	if (pp->recorder && pp->recorder->ops->stop)
+		pp->recorder->ops->stop(pp->recorder);
 	workload_stop(TAKE_PTR(pp->workload));
 	if (pp->writer)
 		pp->stuck = session_finish_writer(pp);
@@ -502,6 +520,7 @@ static int session_stop(struct perf_poke *pp)
 	poke_finish(pp->poke);
 	if (pp->trigger)
 		trigger_detach(pp->trigger);
+	stop_tracing_close(TAKE_PTR(pp->stop));
 	/* Else the thread may yet use them. */
 	if (!pp->stuck) {
 		poke_free(TAKE_PTR(pp->poke));
@@ -539,6 +558,7 @@ static void session_abandon(struct perf_poke *pp)
 {
 	session_pins_abandon(pp->pins);
 	workload_abandon(pp->workload);
+	stop_tracing_abandon(pp->stop);
 	closep(&pp->output.work);
 	closep(&pp->output.fd);
 }

@@ -42,6 +42,8 @@ struct perf_poke {
 	struct trigger *trigger; /* kept after stop, for its statistics */
 	const struct recorder_ops *recorder_ops;
 	struct recorder *recorder;
+	char message[32]; /* the recorder's pause message, or one for `stop` */
+	struct stop_tracing *stop;
 	struct hardware *hardware;
 	struct poke *poke; /* NULL: no targets */
 	struct workload *workload;
@@ -67,6 +69,14 @@ struct perf_poke {
 
 /* That the values of enums have a row. Logs failures. */
 int choices_check(const struct config *config);
+
+/* The tracing instances of others that are stopped at a spike, by its message. NULL: none. Logs
+ * errors. */
+int stop_tracing_open(struct stop_tracing **ret, const struct config *config, const char *message);
+/* Removes the triggers. NULL is ignored. */
+void stop_tracing_close(struct stop_tracing *stop);
+/* In a child of fork(): frees, and removes nothing. NULL is ignored. */
+void stop_tracing_abandon(struct stop_tracing *stop);
 
 /* Updates the counts that others see. */
 void session_publish_counts(struct perf_poke *pp);

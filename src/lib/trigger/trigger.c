@@ -39,6 +39,11 @@ void trigger_arm(struct trigger *trigger)
 	__atomic_store_n(&trigger->skel->data_arming->armed, 1, __ATOMIC_RELEASE);
 }
 
+void trigger_hold_pause(struct trigger *trigger, bool held)
+{
+	__atomic_store_n(&trigger->skel->bss->pause_held, held, __ATOMIC_RELEASE);
+}
+
 void trigger_set_floor(struct trigger *trigger, enum perf_poke_trigger_kind kind, uint64_t floor_ns)
 {
 	__atomic_store_n(&trigger->skel->data_arming->floor_ns[kind], floor_ns, __ATOMIC_RELAXED);

@@ -123,6 +123,8 @@ int trigger_find_task(int pid, struct poke_target *task);
 int trigger_ring_fd(const struct trigger *trigger);
 
 void trigger_arm(struct trigger *trigger);
+/* While held, spikes are taken but do not print the message that pauses the trace. */
+void trigger_hold_pause(struct trigger *trigger, bool held);
 /* Latencies below the floor, or before that time, are counted but not taken. */
 void trigger_set_floor(struct trigger *trigger, enum perf_poke_trigger_kind kind,
 		       uint64_t floor_ns);

@@ -67,42 +67,6 @@ void cyclic_cpu_online(struct cyclic *cyclic, int cpu);
 /* Ends the threads. NULL is ignored. */
 void cyclic_stop(struct cyclic *cyclic);
 
-/* Kernel settings that a session changes and restores. Before a change, the old value is written to
- * a file that the session keeps locked. If LOCK_EX succeeds, the session is dead, and the owner of
- * the lock restores the settings. Settings changed by others since are reported and left alone,
- * even if they have the old value. */
-
-/* Like the settings, /run does not survive a reboot. */
-#define JOURNAL_DIR "/run/perf-poke"
-
-struct journal;
-
-/* Settings are paths, absolute or relative to tracefs. The caller keeps tracefs. */
-int journal_open(struct journal **ret, const char *dir, int tracefs, const struct log *log);
-
-/* Writes `value`, spelled as the kernel shows it, to a file. Also call it if the file has this
- * value: then changes by others are reported. */
-int journal_set_value(struct journal *journal, const char *name, const char *value);
-/* Sets a word in a file of options, where NO_ before a word means off. */
-int journal_set_option(struct journal *journal, const char *name, const char *word, bool on);
-/* Makes a folder that is removed at the end. */
-int journal_mkdir(struct journal *journal, const char *name);
-
-/* Sets again what was set and has this prefix: a CPU that comes back has the settings that it has
- * after boot. Missing files are no failure. */
-int journal_renew(const struct journal *journal, const char *prefix);
-
-/* Restores all settings, the last one first. Failures are left to journal_recover(). So are the
- * tracers' settings if `busy`: changing them would stop another process's tracer. NULL is
- * ignored. */
-void journal_close(struct journal *journal, bool busy);
-
-/* In a child of fork(): frees, and restores nothing. NULL is ignored. */
-void journal_abandon(struct journal *journal);
-
-/* Restores settings of dead sessions. Returns the number of sessions, or a negative errno. */
-int journal_recover(const char *dir, int tracefs, bool busy, const struct log *log);
-
 /* The workload timerlat: the kernel's tracer, with a thread per CPU that sleeps until a timer
  * expires. Also the workload osnoise, whose threads read the clock continuously. The tracer gets
  * its own tracefs instance if the kernel allows it. A running tracer is used unchanged. */

@@ -14,6 +14,10 @@
 
 int pt_probe_intel_pt(struct probe_detail *detail);
 
+#define PT_FREEZES 3
+extern const struct recorder_freeze pt_freezes[PT_FREEZES];
+const char *pt_freeze_name(enum perf_poke_freeze freeze);
+
 /* Whether perf's records have IDs of all tasks: not in a PID namespace of one's own, where those of
  * other tasks are all 0, and the trace would be of one task. */
 bool pt_sees_tasks(void);

@@ -354,7 +354,7 @@ static int pt_probe_sample(struct probe_detail *detail)
 	return probe_explain_fd(detail, fd);
 }
 
-static const struct recorder_freeze freezes[] = {
+const struct recorder_freeze pt_freezes[PT_FREEZES] = {
 	{ { "pause", PERF_POKE_FREEZE_PAUSE, "the kernel pauses it at the spike (Linux 6.13)" },
 	  { "aux_pause", "needs Linux 6.13 and intel_pt; --freeze sample or signal is used instead",
 	    false, pt_probe_pause } },
@@ -364,16 +364,7 @@ static const struct recorder_freeze freezes[] = {
 	{ { "signal", PERF_POKE_FREEZE_SIGNAL, "perf-poke stops it after waking up" }, { NULL } },
 };
 
-const struct recorder_freeze *recorder_freeze_row(size_t i)
+const char *pt_freeze_name(enum perf_poke_freeze freeze)
 {
-	return i < ARRAY_SIZE(freezes) ? &freezes[i] : NULL;
-}
-
-const char *recorder_freeze_name(enum perf_poke_freeze freeze)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(freezes); i++) {
-		if (freezes[i].choice.value == (int)freeze)
-			return freezes[i].choice.name;
-	}
-	return "auto";
+	return freeze ? pt_freezes[freeze - PERF_POKE_FREEZE_PAUSE].choice.name : "auto";
 }

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "clock.h"
 #include "machine/base.h"
@@ -92,27 +91,15 @@ static int pt_read_config(struct pt_recorder *pt, const struct recorder_config *
 	return 0;
 }
 
-/* A nonce keeps other BPF programs from pausing or resuming the trace. The messages are short and
- * differ in the first character: until the trace is paused, the kernel copies the message and
- * compares it with those of all events, at some 40 instructions per character. */
 static int pt_make_messages(struct recorder *recorder, enum perf_poke_freeze freeze)
 {
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-	unsigned char nonce[6];
-	char text[sizeof(nonce) + 1] = "";
-
 	recorder->pause_message[0] = recorder->resume_message[0] = '\0';
 	if (freeze == PERF_POKE_FREEZE_SIGNAL)
 		return 0;
-	if (getrandom(nonce, sizeof(nonce), 0) != sizeof(nonce))
-		return -errno;
-	for (size_t i = 0; i < sizeof(nonce); i++)
-		text[i] = digits[nonce[i] % strlen(digits)];
-	snprintf(recorder->pause_message, sizeof(recorder->pause_message), "-%s", text);
-	if (freeze == PERF_POKE_FREEZE_PAUSE)
-		snprintf(recorder->resume_message, sizeof(recorder->resume_message), "+%s", text);
-	return 0;
+	return pause_message_make(recorder->pause_message,
+				  freeze == PERF_POKE_FREEZE_PAUSE ? recorder->resume_message
+								   : NULL,
+				  sizeof(recorder->pause_message));
 }
 
 /* Rings that a spike copies: one more for a migrated thread, all for a poke. */
@@ -148,7 +135,7 @@ static int pt_try_freeze(struct pt_recorder *pt, const struct recorder_config *c
 			return -EOPNOTSUPP;
 	}
 	pt->freeze = freeze;
-	pt->base.freeze = recorder_freeze_name(freeze);
+	pt->base.freeze = pt_freeze_name(freeze);
 	return pt_events_open(&pt->events, &events, log);
 }
 
@@ -171,7 +158,7 @@ static int pt_open_events(struct pt_recorder *pt, const struct recorder_config *
 		log_error(log, err,
 			  "freeze %s: not on this kernel (pause needs Linux 6.13, sample "
 			  "5.5): use another, or auto",
-			  recorder_freeze_name(config->opts->freeze));
+			  pt_freeze_name(config->opts->freeze));
 	return err;
 }
 
@@ -429,7 +416,6 @@ const struct recorder_ops pt_recorder = {
 		   "needs an Intel CPU of 2015 or later, and no virtual machine that hides it; "
 		   "--recorder events is used instead",
 		   false, pt_probe_intel_pt },
-	.has_aux = true,
 	.suits = pt_suits_options,
 	.open = pt_recorder_open,
 	.start = pt_start_traces,

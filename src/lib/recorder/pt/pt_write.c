@@ -277,7 +277,7 @@ void pt_describe_recorder(const struct recorder *recorder, struct json_object *j
 	events = senders_ring_events(pt->senders, &nr);
 	rings_describe(events, nr, list);
 	json_add(json, "events", list);
-	json_add_text(json, "freeze", recorder_freeze_name(pt->freeze));
+	json_add_text(json, "freeze", pt_freeze_name(pt->freeze));
 	json_add(json, "config", json_address(pt->config.config));
 	json_add_bool(json, "kcore", !pt->symbols.kcore_error);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "workload/workload.h"
+#include "machine/base.h"
 
 #include <limits.h>
 #include <string.h>
@@ -19,10 +19,11 @@ enum kind {
 	KIND_SET = 's',
 	KIND_OPTION = 'o',
 	KIND_MADE = 'm',
+	KIND_TRIGGER = 't',
 };
 
 /* A line of the file: KIND NAME TAB BEFORE TAB AFTER; for an option, BEFORE and AFTER are words.
- * Settings that need no change have no line. */
+ * Settings that need no change have no line. A trigger has only AFTER, a folder neither. */
 struct entry {
 	enum kind kind;
 	char *name, *before, *after;
@@ -53,6 +54,16 @@ static int setting_write(int tracefs, const char *name, const char *value)
 	if (fd < 0)
 		return -errno;
 	return write(fd, value, strlen(value)) < 0 ? -errno : 0;
+}
+
+/* Opening a file of triggers with O_TRUNC removes them all. */
+static int trigger_write(int tracefs, const char *name, const char *trigger)
+{
+	_cleanup_close_ int fd = openat(tracefs, name, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	return write(fd, trigger, strlen(trigger)) < 0 ? -errno : 0;
 }
 
 static bool text_has_word(const char *text, const char *word)
@@ -166,6 +177,18 @@ int journal_mkdir(struct journal *journal, const char *name)
 	return mkdirat(journal->tracefs, name, 0750) ? -errno : 0;
 }
 
+int journal_add_trigger(struct journal *journal, const char *name, const char *trigger)
+{
+	int err = journal_note(journal, KIND_TRIGGER, name, "", trigger);
+
+	if (err)
+		return err;
+	err = trigger_write(journal->tracefs, name, trigger);
+	if (err)
+		journal_drop_entry(journal);
+	return err;
+}
+
 int journal_renew(const struct journal *journal, const char *prefix)
 {
 	char now[4096];
@@ -207,6 +230,28 @@ static void found_add_setting(struct found *found, const struct entry *entry, co
 			 entry->before);
 }
 
+/* The kernel lists a trigger as ACTION:COUNT if FILTER, and removes one by its action. Another of
+ * this action, which only others can have put there, has another filter. */
+static int trigger_remove(const struct journal *journal, const struct entry *entry)
+{
+	const char *filter = strstr(entry->after, " if ");
+	_cleanup_free_ char *removal =
+		strfmt("!%.*s", (int)strcspn(entry->after, " "), entry->after);
+	char now[4096];
+	int err = read_text_at(journal->tracefs, entry->name, now, sizeof(now));
+
+	if (!removal)
+		return -ENOMEM;
+	if (err == -ENOENT || (!err && (!filter || !strstr(now, filter))))
+		return 0;
+	if (!err)
+		err = trigger_write(journal->tracefs, entry->name, removal);
+	if (err)
+		log_write(&journal->log, PERF_POKE_LOG_WARN, "cannot remove a trigger from %s: %s",
+			  entry->name, strerror(-err));
+	return err;
+}
+
 /* Returns 0 if restored, or left alone because others changed it; else the reason why it cannot be
  * restored now. */
 static int entry_restore(const struct journal *journal, const struct entry *entry, bool busy,
@@ -224,6 +269,8 @@ static int entry_restore(const struct journal *journal, const struct entry *entr
 				  entry->name, strerror(-err));
 		return err;
 	}
+	if (entry->kind == KIND_TRIGGER)
+		return trigger_remove(journal, entry);
 	err = read_text_at(journal->tracefs, entry->name, now, sizeof(now));
 	if (err == -ENOENT)
 		return 0;

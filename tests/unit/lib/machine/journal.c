@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "workload/workload.h"
+#include "machine/base.h"
 
 #include <string.h>
 #include <sys/stat.h>

@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""The recorder ftrace: captures end at the message of the spike, its tracing instance goes with the
+session, or after a kill with the next one; and the tracing instances of others are stopped."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import unittest
+
+import common
+
+TRACING = pathlib.Path("/sys/kernel/tracing")
+INSTANCES = TRACING / "instances"
+FTRACE = ["--recorder", "ftrace", "--threshold", "5ms", "--workload", "cyclic"]
+
+
+def instances():
+    return {folder.name for folder in INSTANCES.iterdir()}
+
+
+def has_row(name):
+    rows = map(json.loads, common.run_ctl("check", "--json").stdout.splitlines())
+    return any(row.get("name") == name and row["have"] for row in rows)
+
+
+class Ftrace(common.HostTest):
+    def setUp(self):
+        super().setUp()
+        self.cpu = common.find_cpus(1)[0]
+        if not INSTANCES.is_dir():
+            self.skipTest("this kernel has no tracing instances")
+        self.before = instances()
+
+    def start(self, *args):
+        return common.run_ctl("start", "--cpu", str(self.cpu), "--output", self.output, *args)
+
+    def background(self, *args):
+        return subprocess.Popen([
+            common.CTL, "start", "--cpu",
+            str(self.cpu), "--output", self.output, "--threshold", "1h", *args
+        ], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def check_capture(self, folder, freeze):
+        told = json.loads((folder / "capture.json").read_text())
+        self.assertEqual(told["recorder"]["kind"], "ftrace")
+        self.assertEqual(told["recorder"]["freeze"], freeze)
+        self.assertIn(told["recorder"]["tracer"], ("function_graph", "function", "nop"))
+        if not shutil.which("trace-cmd"):
+            return
+        report = subprocess.run(["trace-cmd", "report", str(folder / "trace.dat")],
+                                capture_output=True, text=True, check=True)
+        self.assertEqual(report.stderr, "")
+        lines = [line for line in report.stdout.splitlines() if f"[{self.cpu:03}]" in line]
+        # The last event is the message, and behind it the line of this recorder.
+        self.assertIn("perf-poke: spike at", lines[-1])
+        if told["recorder"]["late_freezes"] == 0:
+            self.assertIn(f"bpf_trace_printk:     {told['recorder']['message']}", lines[-2])
+        self.assertTrue(any("hrtimer_expire_entry" in line for line in lines[-20:]))
+        at = re.search(r"spike at (\d+)\.(\d+) ", lines[-1])
+        self.assertEqual(int(at[1]) * 10**9 + int(at[2]), told["spike"]["time_ns"])
+
+    def test_captures(self):
+        ways = [way for way in ("swap", "traceoff") if has_row("ftrace_" + way)]
+        self.assertIn("traceoff", ways)
+        for way in ways:
+            with self.subTest(freeze=way), common.busy(self.cpu), common.late(self.cpu):
+                result = self.start(*FTRACE, "--freeze", way, "--count", "2")
+                self.assertEqual(result.returncode, 0, result.stderr)
+                for name in self.folders():
+                    if not name.startswith("."):
+                        self.check_capture(pathlib.Path(self.output) / name, way)
+            shutil.rmtree(self.output)
+        self.assertEqual(instances(), self.before)
+
+    def test_killed(self):
+        name = f"killed{os.getpid()}"
+        with self.background("--recorder", "ftrace", "--session", name) as session:
+            common.wait_for(lambda: f"perf-poke-{name}" in instances(), "the instance")
+            session.kill()
+        self.assertIn(f"perf-poke-{name}", instances())
+        self.start(*common.NO_SPIKES, "--duration", "100ms")
+        self.assertEqual(instances(), self.before)
+
+    def test_stops_others(self):
+        other = INSTANCES / f"other{os.getpid()}"
+        trigger = other / "events/bpf_trace/bpf_trace_printk/trigger"
+        other.mkdir()
+        try:
+            self.assertEqual((other / "tracing_on").read_text().strip(), "1")
+            with common.busy(self.cpu), common.late(self.cpu):
+                result = self.start("--recorder", "none", "--threshold", "5ms", "--workload",
+                                    "cyclic", "--count", "1", "--stop-tracing", other.name)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual((other / "tracing_on").read_text().strip(), "0")
+            self.assertNotIn("traceoff:", trigger.read_text())
+            # A killed session's trigger goes with the next session.
+            with self.background("--recorder", "none", "--stop-tracing", other.name) as session:
+                common.wait_for(lambda: "traceoff:" in trigger.read_text(), "the trigger")
+                session.send_signal(signal.SIGKILL)
+            self.start(*common.NO_SPIKES, "--duration", "100ms")
+            self.assertNotIn("traceoff:", trigger.read_text())
+        finally:
+            other.rmdir()
+        result = self.start("--recorder", "none", "--stop-tracing", "no-such-instance")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("--stop-tracing 'no-such-instance': no such tracing instance", result.stderr)
+
+    def test_refuses(self):
+        for args, message in (
+            (["--freeze", "signal"], "--freeze signal"),
+            (["-e", "cpu-clock"], "takes tracepoints"),
+            (["-e", "nop,function"], "second tracer"),
+            (["-e", "function_graph/depth=3/"], "max-depth=N"),
+        ):
+            with self.subTest(args=args):
+                result = self.start("--recorder", "ftrace", *args)
+                self.assertNotEqual(result.returncode, 0)
+                self.assertIn(message, result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.TestCase.maxDiff = None
+    common.main()
