@@ -426,8 +426,9 @@ struct perf_poke_opts {
 	/** ignore spikes for this long after one */
 	uint64_t cooldown_ns;
 	/** user ID trusted like root and the caller: may own the folder for captures and its parent
-	 * folders. Other users must not be able to write to them, unless they have the sticky bit.
-	 * Default: none */
+	 * folders, and becomes the owner of captures and of the folder if it is created. Other
+	 * users must not be able to write to them, unless they have the sticky bit. Default: none
+	 */
 	uint64_t output_owner;
 	/** recorder pt: also write each whole ring to `ring.cpuN`, oldest byte first */
 	bool raw_rings;

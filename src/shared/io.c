@@ -228,3 +228,32 @@ struct tree_size tree_size(int dirfd, const char *name)
 	tree_add_entry(&size, dirfd, name, 0);
 	return size;
 }
+
+static int tree_set_owner_below(int dirfd, const char *name, uid_t uid, int depth)
+{
+	_cleanup_closedir_ DIR *dir = NULL;
+	_cleanup_close_ int fd = -1;
+	struct dirent *entry;
+	struct stat st;
+	int err = 0;
+
+	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) ||
+	    fchownat(dirfd, name, uid, (gid_t)-1, AT_SYMLINK_NOFOLLOW))
+		return -errno;
+	if (!S_ISDIR(st.st_mode) || depth == MAX_DEPTH)
+		return 0;
+	fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	err = opendir_at(&dir, fd, ".");
+	while (!err && (entry = readdir(dir))) {
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			err = tree_set_owner_below(fd, entry->d_name, uid, depth + 1);
+	}
+	return err;
+}
+
+int tree_set_owner(int dirfd, const char *name, uid_t uid)
+{
+	return tree_set_owner_below(dirfd, name, uid, 0);
+}

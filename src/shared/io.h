@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* Repeats write() until all bytes are written. */
 int write_all(int fd, const void *data, size_t len);
@@ -60,5 +61,9 @@ struct tree_size {
 
 /* Unreadable folders count as empty. */
 struct tree_size tree_size(int dirfd, const char *name);
+
+/* Makes the user the owner of a file or folder and all below it; groups stay. Nobody else may be
+ * able to change it meanwhile. Returns 0 or a negative errno. */
+int tree_set_owner(int dirfd, const char *name, uid_t uid);
 
 #endif

@@ -5,6 +5,7 @@ import json
 import os
 import platform
 import re
+import signal
 import unittest
 
 import common
@@ -204,7 +205,8 @@ class Contents(CaptureTest):
             enough_ns = common.cpu_time_ns(task.pid) + RUN_NS
             common.wait_for(lambda: common.cpu_time_ns(task.pid) >= enough_ns, "the task's turn")
             self.assertEqual(common.run_ctl("poke", session.name).returncode, 0)
-            self.assertEqual(session.finish(), 0, session.__dict__)
+            session.read_capture()
+            self.assertEqual(session.finish(signal.SIGINT), 0, session.__dict__)
         return self.samples(session.captures[0]["path"])
 
     def test_tasks_are_named(self):

@@ -64,6 +64,21 @@ class Others(OutputTest):
         sudo = {**os.environ, "SUDO_UID": str(NOBODY)}
         self.assertEqual(self.start(env=sudo).returncode, NO_SPIKE)
 
+    def test_captures_of_the_user_of_sudo(self):
+        """The folder and all in it; nobody else can read them."""
+        with common.late(self.cpu):
+            result = common.run_ctl("start", "--cpu", str(self.cpu), "--output", self.output,
+                                    *common.SPIKES, "--count", "2",
+                                    env={**os.environ, "SUDO_UID": str(NOBODY)})
+        self.assertEqual(result.returncode, 0, result.stderr)
+        found = [self.output]
+        for top, folders, files in os.walk(self.output):
+            found += [os.path.join(top, name) for name in folders + files]
+        self.assertGreater(len(found), 6)
+        for path in found:
+            status = os.lstat(path)
+            self.assertEqual((path, status.st_uid, status.st_mode & 0o77), (path, NOBODY, 0))
+
     def test_log_is_no_link(self):
         precious = os.path.join(self.folder, "precious")
         with open(precious, "w") as file:

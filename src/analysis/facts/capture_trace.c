@@ -2,6 +2,7 @@
 #include "facts/captures.h"
 
 #include <inttypes.h>
+#include <pwd.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -105,6 +106,28 @@ int capture_folder_of_poke(const char *folder, uint64_t sequence, char **path)
 	return find_newest_capture(folder, &(struct search){ .poked = sequence }, path);
 }
 
+/* Names the next step for a folder that has no capture, or that is somebody else's. */
+static int explain_folder(const char *folder, int err, char **why)
+{
+	const struct passwd *owner;
+	struct stat st;
+
+	if (stat(folder, &st))
+		return failure_explain(why, err, "'%s': %s", folder, strerror(errno));
+	if (err == -EACCES && st.st_uid != geteuid()) {
+		owner = getpwuid(st.st_uid);
+		return failure_explain(
+			why, err, "'%s' belongs to %s: use sudo, or sudo chown -R \"$USER\" %s",
+			folder, owner ? owner->pw_name : "another user", folder);
+	}
+	if (err == -ENOENT && S_ISDIR(st.st_mode))
+		return failure_explain(
+			why, err, "no capture in '%s' (perf-poke-ctl start takes one)", folder);
+	return failure_explain(why, err,
+			       "'%s' is not a capture: cannot read %s/" CAPTURE_FILE_NAME ": %s",
+			       folder, folder, strerror(-err));
+}
+
 int capture_folder_choose(const char *word, char **path, char **why)
 {
 	int err = find_newest_capture(word ?: FOLDER_DEFAULT, &(struct search){ 0 }, path);
@@ -116,9 +139,9 @@ int capture_folder_choose(const char *word, char **path, char **why)
 	}
 	if (err == -ENOENT)
 		return failure_explain(why, err,
-				       "CAPTURE is required: no capture in " FOLDER_DEFAULT);
-	return err ? failure_explain(why, err, "'%s': %s", word ?: FOLDER_DEFAULT, strerror(-err))
-		   : 0;
+				       "CAPTURE is required: no capture in " FOLDER_DEFAULT
+				       " (perf-poke-ctl start takes one)");
+	return err ? explain_folder(word ?: FOLDER_DEFAULT, err, why) : 0;
 }
 
 int capture_trace_open(const char *folder, struct capture_file *capture, char **why)
@@ -127,11 +150,7 @@ int capture_trace_open(const char *folder, struct capture_file *capture, char **
 
 	if (err && *why)
 		return failure_explain(why, err, "%s/" CAPTURE_FILE_NAME ": %s", folder, *why);
-	if (err)
-		return failure_explain(
-			why, err, "'%s' is not a capture: cannot read %s/" CAPTURE_FILE_NAME ": %s",
-			folder, folder, strerror(-err));
-	return 0;
+	return err ? explain_folder(folder, err, why) : 0;
 }
 
 static int check_perf_data(const char *path, char **why)

@@ -140,6 +140,8 @@ static int output_open_checked(struct output *output, const struct log *log)
 	output->fd = output_open_folder(output);
 	if (output->fd < 0)
 		return output_log_error(output, output->fd, "open", log);
+	if (output->made && output->owner && fchown(output->fd, output->owner, (gid_t)-1))
+		return output_log_error(output, -errno, "give to its owner", log);
 	if (faccessat(output->fd, ".", W_OK | X_OK, AT_EACCESS))
 		return output_log_error(output, -errno, "write to", log);
 	err = output_check_parents(output, log);

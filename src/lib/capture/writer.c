@@ -116,6 +116,8 @@ bool capture_finish(const struct capture_env *env, struct capture *capture)
 		err = fd < 0 ? -errno : capture_json_write(env, capture, fd);
 		if (fd >= 0)
 			capture->size = tree_size(fd, ".");
+		if (!err && env->output->owner)
+			err = tree_set_owner(work, partial, env->output->owner);
 		if (!err)
 			err = capture_publish(env, partial, capture);
 		if (err)

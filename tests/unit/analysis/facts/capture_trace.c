@@ -46,12 +46,15 @@ static void check(const char *word, const char *path, const char *said)
 
 TEST(chooses)
 {
-	const char *none = "CAPTURE is required: no capture in " FOLDER_DEFAULT;
+	const char *none = "CAPTURE is required: no capture in " FOLDER_DEFAULT
+			   " (perf-poke-ctl start takes one)";
 	_cleanup_free_ char *path = NULL;
 
 	check(NULL, NULL, none);
 	put_file(folder->fd, FOLDER_DEFAULT, "");
-	check(NULL, NULL, "'" FOLDER_DEFAULT "': Not a directory");
+	check(NULL, NULL,
+	      "'" FOLDER_DEFAULT "' is not a capture: cannot read " FOLDER_DEFAULT
+	      "/capture.json: Not a directory");
 	assert_int_equal(unlink(FOLDER_DEFAULT), 0);
 	assert_int_equal(mkdir(FOLDER_DEFAULT, 0700), 0);
 	put("broken", "{");

@@ -243,6 +243,27 @@ TEST_WITH(is_for_its_owner_alone, make_output, remove_output)
 	capture_free(&env, capture);
 }
 
+/* Of the user of sudo. */
+TEST_WITH(is_of_the_output_owner, make_output, remove_output)
+{
+	struct capture *capture = fake_capture(1);
+	char path[4200];
+	struct stat st;
+
+	if (geteuid())
+		skip();
+	captures.owner = 65534;
+	write_capture(capture);
+	captures.owner = 0;
+	assert_int_equal(capture->error, 0);
+	assert_int_equal(stat(capture->path, &st), 0);
+	assert_int_equal(st.st_uid, 65534);
+	snprintf(path, sizeof(path), "%s/capture.json", capture->path);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_uid, 65534);
+	capture_free(&env, capture);
+}
+
 #define MANY 200
 
 static struct writer *writer;
