@@ -75,8 +75,11 @@ def check_all():
         equal(offered(command, "--"), options)
 
 
+FREEZES = ["auto", "pause", "sample", "signal", "swap", "traceoff"]
+
+
 def check_values():
-    equal(offered("start", "--freeze", ""), ["auto", "pause", "sample", "signal"])
+    equal(offered("start", "--freeze", ""), FREEZES)
     equal(offered("start", "--freeze", "p"), ["pause"])
     equal(offered("start", "--json", "--recorder", "p"), ["pt", "perf"])
     equal(offered("start", "--output", "x"), [":folders"])
@@ -91,9 +94,9 @@ def check_values():
 
 def check_bash(folder):
     equal(in_bash("st"), ["start", "status", "stop"])
-    equal(in_bash("start", "--freeze", "s"), ["sample", "signal"])
-    equal(in_bash("start", "--freeze", "=", "s"), ["sample", "signal"])
-    equal(in_bash("start", "--freeze", "="), ["auto", "pause", "sample", "signal"])
+    equal(in_bash("start", "--freeze", "s"), ["sample", "signal", "swap"])
+    equal(in_bash("start", "--freeze", "=", "s"), ["sample", "signal", "swap"])
+    equal(in_bash("start", "--freeze", "="), FREEZES)
     equal(in_bash("report", "c", cwd=folder), ["captures"])
     equal(in_bash("open", "c", cwd=folder), ["captures", "c.tar.zst"])
 
