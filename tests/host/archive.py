@@ -349,9 +349,12 @@ class Strangers(common.HostTest):
         self.assert_one_line(result.stderr, "perf-poke-ctl report 'it'\\''s $(id)'")
 
     def test_not_a_capture(self):
-        for path in (self.folder, os.path.join(self.folder, "nothing"), "/dev/null"):
+        nothing = os.path.join(self.folder, "nothing")
+        for path, message in ((self.folder, "no capture in '%s'" % self.folder),
+                              (nothing, "'%s': No such file" % nothing),
+                              ("/dev/null", "'/dev/null' is not a capture")):
             self.assert_fails(ctl("archive", path, "-o", os.path.join(self.folder, "a")), FAILED,
-                              "'%s' is not a capture" % path)
+                              message)
         self.assert_fails(ctl("open", os.path.join(self.folder, "nothing")), FAILED, "nothing",
                           "No such file")
         self.assert_fails(ctl("list", os.path.join(self.folder, "nothing")), FAILED, "nothing",

@@ -184,7 +184,7 @@ class Events(common.HostTest):
         self.assert_fails(report(broken), FAILED, broken, "truncated")
         os.unlink(data)
         self.assert_fails(report(broken), FAILED, broken, "No such file")
-        self.assert_fails(report("/dev"), FAILED, "not a capture")
+        self.assert_fails(report("/dev"), FAILED, "no capture in '/dev'")
 
 
 if __name__ == "__main__":
