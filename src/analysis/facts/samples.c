@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "array.h"
+#include "clock.h"
 
 /* Limit for untrusted files. */
 #define DEPTH_MAX 256
+#define TICK_NS_MAX (10 * NSEC_PER_MSEC) /* CONFIG_HZ=100 */
 
 static uint32_t name_user_frame(const struct samples *samples, struct names *names,
 				const struct tracepoint_event *event, uint64_t address)
@@ -116,17 +118,33 @@ static void find_sample_callers(struct samples_mostly *mostly, const struct samp
 	}
 }
 
-static bool is_sample_wanted(const struct samples_want *want, uint64_t at)
+/* Since when the thread was in its state at that time, which is in the interval. */
+static bool is_sample_wanted(const struct samples_want *want, uint64_t at, uint64_t *since)
 {
+	*since = want->begin;
 	if (at < want->begin || at > want->end)
 		return false;
 	for (size_t i = 0; want->stays && i < want->stays->nr; i++) {
 		const struct thread_stay *stay = &want->stays->list[i];
 
-		if (stay->state == want->state && at >= stay->begin && at < stay->end)
-			return true;
+		if (stay->state != want->state || at < stay->begin || at >= stay->end)
+			continue;
+		*since = stay->begin > want->begin ? stay->begin : want->begin;
+		return true;
 	}
 	return !want->stays;
+}
+
+/* How long a sample stands for, if the one before was then. However much perf throttles a clock, it
+ * samples once a tick; less shows that interrupts were off, which no code of user space can do. */
+static uint64_t sampled_time(const struct samples *samples, const struct sampled *sample,
+			     uint64_t since)
+{
+	uint64_t gap = sample->at - since;
+
+	if (sample->nr_kernel || gap < samples->period_ns)
+		return samples->period_ns;
+	return gap < TICK_NS_MAX ? gap : TICK_NS_MAX;
 }
 
 static uint64_t samples_wanted_time(const struct samples_want *want)
@@ -139,18 +157,22 @@ int samples_find_mostly(struct samples_mostly *mostly, const struct samples *sam
 {
 	uint32_t nr_names = names_count(names);
 	_cleanup_free_ struct count *counts = calloc(nr_names, sizeof(*counts));
+	uint64_t sampled = 0, last = 0, since;
 
 	*mostly = (struct samples_mostly){ 0 };
 	if (!counts)
 		return -ENOMEM;
 	for (size_t i = 0; i < samples->nr; i++) {
-		if (!is_sample_wanted(want, samples->list[i].at))
+		const struct sampled *sample = &samples->list[i];
+
+		if (!is_sample_wanted(want, sample->at, &since))
 			continue;
 		count_sample_frames(counts, samples, i);
+		sampled += sampled_time(samples, sample, last > since ? last : since);
+		last = sample->at;
 		mostly->all++;
 	}
-	mostly->few = mostly->all * samples->period_ns < samples_wanted_time(want) / 2 &&
-		      samples->period_ns;
+	mostly->few = samples->period_ns && sampled < samples_wanted_time(want) / 2;
 	for (uint32_t name = 1; name < nr_names && !mostly->few; name++) {
 		if (is_better_count(&counts[name], &counts[mostly->function], mostly->all,
 				    want->clear))

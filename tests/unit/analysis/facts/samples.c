@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/events/made_tracepoints.h"
+#include "clock.h"
 #include "test.h"
 
 static struct names *names;
@@ -69,6 +70,8 @@ TEST_WITH(finds_the_innermost_of_most, set_up, tear_down)
 	add(&samples, 40, "flush write entry");
 	add(&samples, 50, "other entry");
 	add(&samples, 60, "after");
+	for (size_t i = 0; i < samples.nr; i++)
+		samples.list[i].nr_kernel = samples.list[i].nr;
 	check(&samples, 20, 50, "3 of 4 samples in flush() < write() < entry()");
 	check(&samples, 20, 20, "1 of 1 samples in delay() < flush() < write() < entry()");
 	check(&samples, 21, 29, "");
@@ -79,6 +82,22 @@ TEST_WITH(finds_the_innermost_of_most, set_up, tear_down)
 	check(&samples, 20, 100, "3 of 5 samples in flush() < write() < entry()");
 	check(&samples, 20, 122, "only 5 samples, as with interrupts off");
 	check(&samples, 61, 122, "");
+	samples_release(&samples);
+}
+
+/* Perf throttles a clock to one sample a tick. User space cannot turn interrupts off. */
+TEST_WITH(tells_a_slow_clock_from_interrupts_off, set_up, tear_down)
+{
+	struct samples samples = { .period_ns = 250000 };
+
+	for (uint64_t ms = 4; ms <= 40; ms += 4)
+		add(&samples, ms * NSEC_PER_MSEC, "compute main");
+	check(&samples, 0, 40 * NSEC_PER_MSEC, "10 of 10 samples in compute() < main()");
+	/* Less often than any kernel ticks: the interrupts of others are not known. */
+	check(&samples, 0, 100 * NSEC_PER_MSEC, "only 10 samples, as with interrupts off");
+	for (size_t i = 0; i < samples.nr; i++)
+		samples.list[i].nr_kernel = 1;
+	check(&samples, 0, 40 * NSEC_PER_MSEC, "only 10 samples, as with interrupts off");
 	samples_release(&samples);
 }
 
