@@ -5,9 +5,10 @@ verdict is right, not known or wrong; one wrong fails, and so do less than 90 % 
 
 In the environment: PERF_POKE_CTL, PERF_POKE_LATE_REQUEST, PERF_POKE_LATE (examples/late). With
 --single, each capture is of a session of its own: none lacks the events that were lost while the
-one before was copied.
+one before was copied. A guest is slow: there --take only captures, into a folder which --judge
+judges on the host.
 usage: reasons.py [--count N] [--single] [--short] [--rows NAME,...] [--results FILE] [--keep
-FOLDER] [--cpu N] reasons.py --table RESULTS..."""
+FOLDER] [--take FOLDER | --judge FOLDER] [--cpu N] reasons.py --table RESULTS..."""
 import argparse
 import collections
 import contextlib
@@ -28,6 +29,7 @@ import rows  # pylint: disable=wrong-import-position
 import timehist  # pylint: disable=wrong-import-position
 
 CTL = os.environ.get("PERF_POKE_CTL")
+TAKEN = "taken.jsonl"
 SKIP = 77
 ROW_SECONDS = 60
 # Until there are as many captures without noise as wanted: so many sessions, or captures of a
@@ -205,16 +207,46 @@ def run_row(row, options, folder):
     number = 1 if options.single else options.count
     for _ in range(SESSIONS_MAX * options.count // number):
         captures, short = take(row, words, output, number)
-        found += [look_at(row, capture) for capture in captures]
-        if short or sum(not one["noise"] for one in found) >= options.count:
+        if options.take:
+            found += captures
+            enough = len(found) >= options.count
+        else:
+            found += [look_at(row, capture) for capture in captures]
+            enough = sum(not one["noise"] for one in found) >= options.count
+        if short or enough:
             break
-    if options.keep:
-        for number, one in enumerate(found):
-            if one["verdict"] != judge.RIGHT or one["noise"]:
-                one["kept"] = os.path.join(options.keep,
-                                           "%s-%d" % (re.sub(r"\W+", "-", row.name), number))
-                shutil.copytree(one["path"], one["kept"], dirs_exist_ok=True)
     return found, short
+
+
+def folder_of(parent, row, number):
+    return os.path.join(parent, "%s-%d" % (re.sub(r"\W+", "-", row.name), number))
+
+
+def keep(row, found, options):
+    """Copies the captures that are not right."""
+    for number, one in enumerate(found):
+        if one["verdict"] != judge.RIGHT or one["noise"]:
+            one["kept"] = folder_of(options.keep, row, number)
+            shutil.copytree(one["path"], one["kept"], dirs_exist_ok=True)
+
+
+def keep_taken(row, captures, short, options):
+    """Copies all captures, and notes them for --judge."""
+    for number, capture in enumerate(captures):
+        path = folder_of(options.take, row, number)
+        shutil.copytree(capture["path"], path, dirs_exist_ok=True)
+        with open(os.path.join(options.take, TAKEN), "a") as file:
+            print(json.dumps({"row": row.name, "kernel": os.uname().release, "path": path}),
+                  file=file)
+    print("%-22s took %2d%s" % (row.name, len(captures), "  (%s)" % short if short else ""),
+          flush=True)
+
+
+def taken(row, options):
+    """The captures that --take took of a row."""
+    with open(os.path.join(options.judge, TAKEN)) as file:
+        notes = [note for note in map(json.loads, file) if note["row"] == row.name]
+    return [{**look_at(row, note), "kernel": note["kernel"]} for note in notes]
 
 
 def print_row(row, found, short):
@@ -288,6 +320,8 @@ def main():
     parser.add_argument("--rows", default="")
     parser.add_argument("--results")
     parser.add_argument("--keep")
+    parser.add_argument("--take")
+    parser.add_argument("--judge")
     parser.add_argument("--cpu", type=int)
     parser.add_argument("--table", nargs="+")
     options = parser.parse_args()
@@ -306,12 +340,20 @@ def main():
     for row in rows.ROWS:
         if (names and row.name not in names) or (options.short and not row.short):
             continue
-        reason = missing(row)
+        reason = None if options.judge else missing(row)
         if reason:
             print("%-22s skipped: %s" % (row.name, reason), flush=True)
             continue
         with tempfile.TemporaryDirectory(prefix="perf-poke-reasons-") as folder:
-            found, short = run_row(row, options, folder)
+            found, short = (taken(row, options), None) if options.judge else run_row(
+                row, options, folder)
+            if options.take:
+                keep_taken(row, found, short, options)
+                continue
+            if options.keep:
+                keep(row, found, options)
+        if options.judge and not found:
+            continue
         results += found
         counts = print_row(row, found, short)
         judged_rows += 1
@@ -324,6 +366,8 @@ def main():
             with open(options.results, "a") as file:
                 for one in found:
                     print(json.dumps({"kernel": os.uname().release, **one}), file=file)
+    if options.take:
+        return
     pairs, common, right = confused(results)
     print("%d of %d captures have the fingerprint of their reason" % (common, right))
     for pair in pairs:
