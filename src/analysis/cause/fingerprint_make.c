@@ -352,10 +352,10 @@ static void fingerprint_of_reported(struct fingerprint *to, const struct facts *
  * done. */
 static bool may_wait_for_thread(const char *token)
 {
-	static const char *const others[] = { "aio",	    "disk", "io_uring", "memory",
-					      "page_fault", "rcu",  "sleep",	"timerfd",
-					      "tty",	    "work", "poll",	"writeback",
-					      "socket" };
+	static const char *const others[] = { "aio",	    "disk",	 "io_uring", "memory",
+					      "page_fault", "rcu",	 "sleep",    "timerfd",
+					      "tty",	    "work",	 "poll",     "writeback",
+					      "socket",	    "tcp_socket" };
 
 	for (size_t i = 0; token && i < ARRAY_SIZE(others); i++) {
 		if (!strcmp(token, others[i]))
@@ -374,7 +374,8 @@ static bool is_stopped_anywhere(const char *token)
 /* Whether what was waited for did not happen in time. */
 static bool is_wait_timed_out(const struct thread_wait *wait, const struct names *names)
 {
-	static const char *const tokens[] = { "poll", "signal", "socket" };
+	static const char *const tokens[] = { "poll", "signal", "socket", "tcp_socket",
+					      "unix_socket" };
 
 	for (size_t i = 0; wait->place.token && i < ARRAY_SIZE(tokens); i++) {
 		if (!strcmp(wait->place.token, tokens[i]))

@@ -60,15 +60,21 @@ static void place_find_object(struct thread_place *place, const struct thread_wa
 	}
 }
 
-/* In order of importance: of a stack, the first frame with a token that says more than that the
- * thread waits for a completion. */
+/* A token of a function that others call for several kinds of waits */
+static bool is_token_vague(const char *token)
+{
+	return !token || !strcmp(token, "completion") || !strcmp(token, "socket");
+}
+
+/* In order of importance: of a stack, the first frame with a token that says what kind of wait it
+ * is. */
 static void place_add_kernel(struct thread_place *place, const struct thread_namer *namer,
 			     const char *function)
 {
 	const struct kernel_function *row = kernel_function_find(function, KERNEL_WAITS);
 	char name[FINGERPRINT_NAME_SIZE], entry[FINGERPRINT_NAME_SIZE];
 
-	if (row && (!place->token || !strcmp(place->token, "completion")))
+	if (row && is_token_vague(place->token))
 		place->token = row->token;
 	if (kernel_function_find(function, KERNEL_EXCEPTION) && place->token &&
 	    strcmp(place->token, "futex"))
