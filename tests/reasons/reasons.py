@@ -8,7 +8,7 @@ In the environment: PERF_POKE_CTL, PERF_POKE_LATE_REQUEST, PERF_POKE_LATE (examp
 one before was copied. A guest is slow: there --take only captures, into a folder which --judge
 judges on the host.
 usage: reasons.py [--count N] [--single] [--short] [--rows NAME,...] [--results FILE] [--keep
-FOLDER] [--take FOLDER | --judge FOLDER] [--cpu N] reasons.py --table RESULTS..."""
+FOLDER] [--take FOLDER | --judge FOLDER] [--cpu N] reasons.py --table | --matrix RESULTS..."""
 import argparse
 import collections
 import contextlib
@@ -141,7 +141,7 @@ def take(row, words, output, count):
                                                   "" if ended is None else " all ended: %d" % ended)
 
 
-def noise(row, report, witness):
+def noise(row, report, witness, capture):
     """Whether perf says that something else than what was made took most of the time; if so,
     what."""
     spike, truth = report["spike"], row.truth
@@ -168,6 +168,12 @@ def noise(row, report, witness):
         rivals = witness.rivals(late["tid"], begin_ns, end_ns)
         if 2 * (rivals.total() - rivals[timehist.IDLE]) > end_ns - begin_ns:
             return "by perf others ran for most of it"
+    if truth.part == "irq":
+        vectors = timehist.interrupts(capture, spike["cpu"], begin_ns, end_ns)
+        other = next((name for name, ns in vectors.items()
+                      if 2 * ns > end_ns - begin_ns and not re.search(truth.what, name)), None)
+        if other:
+            return "by perf %s took %.1f ms" % (other, vectors[other] / 1e6)
     steal = (report.get("hardware") or {}).get("steal_ns") or 0
     if part == "running" and 3 * steal > end_ns - begin_ns:
         return "steal %.1f ms" % (steal / 1e6)
@@ -184,7 +190,8 @@ def look_at(row, capture):
     found = {
         "row": row.name, "path": capture["path"], "sentence": report["sentence"],
         "said": said._asdict(), "truth": row.truth._asdict(),
-        "fingerprint": report["fingerprint"]["id"], "noise": noise(row, report, witness),
+        "fingerprint": report["fingerprint"]["id"],
+        "noise": noise(row, report, witness, capture["path"]),
         "verdict": judge.judge(said, row.truth)
     }
     if report.get("thread") and not report["events_lost"]:
@@ -310,6 +317,30 @@ def print_table(paths):
         print("| %s | %s | `%s` | %s |" % (row.name, truth, trigger, " | ".join(cells)))
 
 
+def print_matrix(paths):
+    """The fingerprints of each reason on each kernel: how many captures have each, and which other
+    reasons have it too."""
+    found = [json.loads(line) for path in paths for line in open(path)]
+    right = [one for one in found if one["verdict"] == judge.RIGHT and not one["noise"]]
+    rows_of = collections.defaultdict(set)
+    for one in right:
+        rows_of[one["fingerprint"]].add(one["row"])
+    for row in rows.ROWS:
+        ids = collections.defaultdict(collections.Counter)
+        for one in right:
+            if one["row"] == row.name:
+                ids[one["fingerprint"]][one["kernel"].partition("-")[0]] += 1
+        for mark, kernels in sorted(ids.items(), key=lambda pair: -pair[1].total()):
+            print("%-24s %-36s %s%s" % (row.name, mark, ", ".join(
+                "%s: %d" % pair
+                for pair in sorted(kernels.items())), "".join("; also " + other
+                                                              for other in sorted(rows_of[mark])
+                                                              if other != row.name)))
+    pairs, common, count = confused(found)
+    print("%d of %d captures have the fingerprint of their reason; %d fingerprints of two reasons "
+          "that differ" % (common, count, len(pairs)))
+
+
 def main():
     # What a row has started ends with it.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
@@ -324,9 +355,13 @@ def main():
     parser.add_argument("--judge")
     parser.add_argument("--cpu", type=int)
     parser.add_argument("--table", nargs="+")
+    parser.add_argument("--matrix", nargs="+")
     options = parser.parse_args()
     if options.table:
         print_table(options.table)
+        return
+    if options.matrix:
+        print_matrix(options.matrix)
         return
     names = [name for name in options.rows.split(",") if name]
     unknown = set(names) - {row.name for row in rows.ROWS}

@@ -11,6 +11,7 @@ LINE = re.compile(
     r"\s*(\d+)\.(\d{6}) \[(\d+)\]\s+(?:(<idle>|swapper)\s|(\S.*?)\[(\d+)(?:/\d+)?\]\s)\s*(.*)")
 SWITCH = re.compile(r"([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+(\S)\s+next: (.*?)\[(\d+)(?:/\d+)?\]")
 AWAKENED = re.compile(r"awakened: (.*?)\[(\d+)(?:/\d+)?\]")
+VECTOR = re.compile(r"\s*\[(\d+)\]\s+(\d+)\.(\d{9}):\s+irq_vectors:(\w+)_(entry|exit):")
 IDLE = "<idle>"
 # Preempted (R+) is W to perf before 6.10.
 RUNNABLE = "RW"
@@ -98,6 +99,25 @@ class Timehist:
                     shared = min(part.end_ns, stay.end_ns) - max(part.begin_ns, stay.begin_ns)
                     found[stay.comm] += max(shared, 0)
         return +found
+
+
+def interrupts(capture, cpu, begin_ns, end_ns):
+    """How long each interrupt had the CPU, by `perf script`."""
+    out = subprocess.run([
+        "perf", "script", "--ns", "-F", "cpu,time,event", "-i",
+        os.path.join(capture, "perf.data")
+    ], capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL).stdout
+    found, entries = collections.Counter(), {}
+    for match in filter(None, map(VECTOR.match, out.splitlines())):
+        if int(match[1]) != cpu:
+            continue
+        time_ns = int(match[2]) * 10**9 + int(match[3])
+        if match[5] == "entry":
+            entries[match[4]] = time_ns
+        else:
+            entry_ns = entries.pop(match[4], begin_ns)
+            found[match[4]] += max(0, min(time_ns, end_ns) - max(entry_ns, begin_ns))
+    return found
 
 
 def differences(witness, thread, begin_ns, end_ns):
