@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "build_id.h"
 
-#include <gelf.h>
 #include <link.h>
-#include <string.h>
+#include <stdbool.h>
 #include <sys/auxv.h>
+
+#include "util.h"
 
 /* Limit of a plausible PT_NOTE segment. */
 #define NOTES_MAX (64 << 10)
+/* The kernel starts no program with more: load_elf_phdrs() of fs/binfmt_elf.c. */
+#define SEGMENTS_SIZE_MAX 65536
 #define NOTE_ALIGN(size) (((size_t)(size) + 3) & ~(size_t)3)
 
 struct build_id build_id_of_notes(const uint8_t *notes, size_t len)
@@ -37,28 +40,60 @@ struct build_id build_id_of_notes(const uint8_t *notes, size_t len)
 	return id;
 }
 
+/* A program header of either class. */
+struct segment {
+	uint32_t type;
+	uint64_t offset, size;
+};
+
+static struct segment elf_segment(const uint8_t *table, size_t i, bool is_64)
+{
+	Elf64_Phdr wide;
+	Elf32_Phdr narrow;
+
+	if (is_64) {
+		memcpy(&wide, table + i * sizeof(wide), sizeof(wide));
+		return (struct segment){ wide.p_type, wide.p_offset, wide.p_filesz };
+	}
+	memcpy(&narrow, table + i * sizeof(narrow), sizeof(narrow));
+	return (struct segment){ narrow.p_type, narrow.p_offset, narrow.p_filesz };
+}
+
+/* Not by libelf: a session reads the files of all users' processes, and libelf allocates as many
+ * headers as a file claims to have, gigabytes for a sparse file of some kilobytes. */
 struct build_id build_id_of_elf(int fd)
 {
+	_cleanup_free_ uint8_t *table = NULL, *notes = NULL;
+	union {
+		unsigned char ident[EI_NIDENT];
+		Elf32_Ehdr narrow;
+		Elf64_Ehdr wide;
+	} header = {};
 	struct build_id id = {};
-	size_t nr = 0;
-	Elf *elf;
+	size_t nr, size;
+	uint64_t at;
+	bool is_64;
 
-	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ, NULL);
-	if (!elf || elf_kind(elf) != ELF_K_ELF || elf_getphdrnum(elf, &nr))
-		nr = 0;
+	if (pread(fd, &header, sizeof(header), 0) < (ssize_t)sizeof(header.narrow) ||
+	    memcmp(header.ident, ELFMAG, SELFMAG) != 0 || header.ident[EI_DATA] != ELFDATA2LSB)
+		return id;
+	is_64 = header.ident[EI_CLASS] == ELFCLASS64;
+	at = is_64 ? header.wide.e_phoff : header.narrow.e_phoff;
+	nr = is_64 ? header.wide.e_phnum : header.narrow.e_phnum;
+	size = nr * (is_64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr));
+	if (!size || size > SEGMENTS_SIZE_MAX)
+		return id;
+	table = malloc(size);
+	notes = malloc(NOTES_MAX);
+	if (!table || !notes || pread(fd, table, size, (off_t)at) != (ssize_t)size)
+		return id;
 	for (size_t i = 0; i < nr && !id.size; i++) {
-		const Elf_Data *notes;
-		GElf_Phdr segment;
+		struct segment segment = elf_segment(table, i, is_64);
 
-		if (!gelf_getphdr(elf, i, &segment) || segment.p_type != PT_NOTE ||
-		    segment.p_filesz > NOTES_MAX)
-			continue;
-		notes = elf_getdata_rawchunk(elf, segment.p_offset, segment.p_filesz, ELF_T_BYTE);
-		if (notes)
-			id = build_id_of_notes(notes->d_buf, notes->d_size);
+		if (segment.type == PT_NOTE && segment.size <= NOTES_MAX &&
+		    pread(fd, notes, segment.size, (off_t)segment.offset) == (ssize_t)segment.size)
+			id = build_id_of_notes(notes, segment.size);
 	}
-	elf_end(elf);
 	return id;
 }
 
