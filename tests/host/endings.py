@@ -272,6 +272,44 @@ class Run(EndingTest):
         worst = max(capture["latency_ns"] for capture in taken)
         self.assertEqual([kept["latency_ns"] for kept in lines[-1]["kept"]], [worst])
 
+    @staticmethod
+    def children(pid):
+        return [int(word) for word in common.read(f"/proc/{pid}/task/{pid}/children").split()]
+
+    def test_start_that_hangs(self):
+        """As if its file system did not answer: captures are taken all the same."""
+        with subprocess.Popen([
+                common.CTL, "run", "--cpu",
+                str(self.cpu), "--output", self.output, *common.ANY_TIMER, "--count", "3",
+                "--no-why", "--json", "--", "true"
+        ], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as session:
+            common.wait_for(lambda: self.children(session.pid), "the program's process")
+            program = self.children(session.pid)[0]
+            os.kill(program, signal.SIGSTOP)
+            taken = [json.loads(session.stdout.readline())["type"] for _ in range(4)]
+            os.kill(program, signal.SIGCONT)
+            out, err = session.communicate(timeout=common.PATIENCE)
+            self.assertEqual((session.returncode, err), (0, ""))
+        self.assertEqual(taken, ["armed", "capture", "capture", "capture"])
+        self.assertEqual(json.loads(out)["program_exit_code"], 0)
+
+    def test_signals_that_are_ignored(self):
+        """The second one kills."""
+        with subprocess.Popen([
+                common.CTL, "run", "--cpu",
+                str(self.cpu), "--output", self.output, *common.NO_SPIKES, "--", "sh", "-c",
+                "trap '' TERM; echo ignored; read line"
+        ], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True) as session:
+            self.assertEqual(session.stdout.readline(), "ignored\n")
+            program = self.children(session.pid)[0]
+            session.send_signal(signal.SIGTERM)
+            common.wait_for(lambda: "no sessions" in common.run_ctl("status").stdout, "the end")
+            self.assertIsNone(session.poll())
+            session.send_signal(signal.SIGTERM)
+            self.assertEqual(session.wait(timeout=common.PATIENCE), 128 + signal.SIGKILL)
+            self.assertFalse(os.path.exists(f"/proc/{program}"))
+
     def test_ends_with_us(self):
         with subprocess.Popen([
                 common.CTL, "run", "--cpu",

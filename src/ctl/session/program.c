@@ -53,18 +53,20 @@ int program_create(struct program *program, char **argv)
 
 int program_start(struct program *program)
 {
-	_cleanup_close_ int gate = TAKE_FD(program->gate);
-	ssize_t size;
+	return program->gate < 0 || write(program->gate, "", 1) == 1 ? 0 : -errno;
+}
+
+int program_start_error(struct program *program)
+{
+	struct pollfd ready = { .fd = program->gate, .events = POLLIN };
 	int err;
 
-	if (gate < 0)
-		return 0;
-	if (write(gate, "", 1) != 1)
-		return -errno;
-	do
-		size = read(gate, &err, sizeof(err));
-	while (size < 0 && errno == EINTR);
-	return size == sizeof(err) ? -err : 0;
+	if (program->gate >= 0 && poll(&ready, 1, 0) > 0) {
+		if (read(program->gate, &err, sizeof(err)) == sizeof(err))
+			program->start_error = -err;
+		closep(&program->gate);
+	}
+	return program->start_error;
 }
 
 bool program_has_ended(struct program *program)
@@ -74,23 +76,27 @@ bool program_has_ended(struct program *program)
 	return program->ended;
 }
 
+/* What does not even end by SIGKILL waits for a file system: the next signal gives it up. */
 int program_finish(struct program *program, int signals, bool interrupted)
 {
 	struct pollfd fds[] = {
 		{ .fd = program->pidfd, .events = POLLIN },
 		{ .fd = signals, .events = POLLIN },
 	};
+	int next = SIGTERM;
 
 	if (program->pidfd < 0)
 		return 0;
-	if (interrupted && !program_has_ended(program))
-		pidfd_signal(program->pidfd, SIGTERM);
 	while (!program_has_ended(program)) {
-		if (poll(fds, ARRAY_SIZE(fds), -1) > 0 && fds[1].revents) {
-			signals_drain_fd(signals);
-			pidfd_signal(program->pidfd, interrupted ? SIGKILL : SIGTERM);
-			interrupted = true;
+		if (interrupted && !next)
+			return 128 + SIGKILL;
+		if (interrupted) {
+			pidfd_signal(program->pidfd, next);
+			next = next == SIGTERM ? SIGKILL : 0;
 		}
+		interrupted = poll(fds, ARRAY_SIZE(fds), -1) > 0 && fds[1].revents;
+		if (interrupted)
+			signals_drain_fd(signals);
 	}
 	return WIFSIGNALED(program->status) ? 128 + WTERMSIG(program->status)
 					    : WEXITSTATUS(program->status);
@@ -98,9 +104,8 @@ int program_finish(struct program *program, int signals, bool interrupted)
 
 void program_release(struct program *program)
 {
-	/* One that has not started exits. */
+	if (program->pidfd >= 0 && !program->ended)
+		spawn_kill_process(program->pidfd);
 	closep(&program->gate);
-	if (program->pid > 0 && !program->ended)
-		pid_wait_for_exit(program->pid, NULL);
 	closep(&program->pidfd);
 }

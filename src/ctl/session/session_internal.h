@@ -82,6 +82,7 @@ struct program {
 	pid_t pid;
 	int pidfd; /* -1: none */
 	int gate;
+	int start_error; /* of execvp(), a negative errno */
 	bool ended;
 	int status; /* of waitpid(), once it has ended */
 };
@@ -89,16 +90,20 @@ struct program {
 /* Forks; argv NULL: nothing. Returns 0 or a negative errno. Call program_release() even then. */
 int program_create(struct program *program, char **argv) _must_check_;
 
-/* Returns 0, or the negative errno of execvp(). */
+/* Does not wait: its file system may hang. */
 int program_start(struct program *program) _must_check_;
+
+/* The negative errno of execvp(); 0: it has not failed so far. */
+int program_start_error(struct program *program);
 
 bool program_has_ended(struct program *program);
 
 /* Waits until it has ended; if `interrupted`, after a SIGTERM. A signal of the descriptor sends
- * SIGTERM, the next one SIGKILL. Returns its exit code, or 128 plus its signal. */
+ * SIGTERM, the next one SIGKILL, and one more gives it up. Returns its exit code, or 128 plus its
+ * signal. */
 int program_finish(struct program *program, int signals, bool interrupted);
 
-/* Waits for it. */
+/* Kills one that has not started, or was given up. */
 void program_release(struct program *program);
 
 /* -- results.c: the results of a session, plain data for the summary and JSON */

@@ -273,7 +273,7 @@ enum exit_code session_enter_armed(struct session *s, uint64_t duration_ns)
 	session_print_armed(s, cpus, nr);
 	err = program_start(&s->program);
 	if (err) {
-		console_error(s->con, "'%s': %s", s->program.argv[0], strerror(-err));
+		session_print_failure(s, s->program.argv[0], err);
 		return EXIT_FAILED;
 	}
 	console_notify(s->con, "READY=1");
@@ -375,18 +375,20 @@ void session_watch_events(struct session *s)
 	const uint64_t tick_ns = s->view.top		      ? NSEC_PER_SEC
 				 : console_has_status(s->con) ? TICK_NS
 							      : NOTIFY_TICK_NS;
-	struct pollfd fds[5 + CAPTURE_HOOKS_FDS] = {
+	struct pollfd fds[6 + CAPTURE_HOOKS_FDS] = {
 		{ .fd = perf_poke__fd(s->pp), .events = POLLIN },
 		{ .fd = s->signals, .events = POLLIN },
 		{ .fd = s->targets.child.pidfd, .events = POLLIN },
 		{ .fd = s->con->deaf_fd, .events = POLLIN },
 		{ .fd = s->program.pidfd, .events = POLLIN },
+		{ .fd = s->program.gate, .events = POLLIN },
 	};
 
 	while (clock_ns(CLOCK_MONOTONIC) < session_end_time(s) && !console_is_deaf(s->con)) {
 		int err;
 
-		capture_hooks_fds(&s->hooks, &fds[5]);
+		fds[5].fd = s->program.gate;
+		capture_hooks_fds(&s->hooks, &fds[6]);
 		err = session_wait_events(s, fds, ARRAY_SIZE(fds));
 		if (err < 0 && errno != EINTR) {
 			s->failed = true;
@@ -398,7 +400,7 @@ void session_watch_events(struct session *s)
 			return;
 		if (err > 0 && fds[0].revents && !session_poll_library(s))
 			return;
-		if (program_has_ended(&s->program))
+		if (program_start_error(&s->program) || program_has_ended(&s->program))
 			return;
 		if (err > 0 && fds[2].revents && child_process_has_ended(&s->targets.child))
 			return;
@@ -407,6 +409,20 @@ void session_watch_events(struct session *s)
 			session_print_status(s);
 			s->tick_ns = clock_ns(CLOCK_MONOTONIC) + tick_ns;
 		}
+	}
+}
+
+static void session_wait_program(struct session *s)
+{
+	int code = program_finish(&s->program, s->signals, s->interrupted);
+	int err = program_start_error(&s->program);
+
+	s->results.has_program = !err;
+	if (err) {
+		s->failed = true;
+		console_error(s->con, "'%s': %s", s->program.argv[0], strerror(-err));
+	} else {
+		s->results.program_code = code;
 	}
 }
 
@@ -435,7 +451,7 @@ enum exit_code session_finish(struct session *s)
 	if (session_targets_finish(&s->targets, s->signals, &s->results.perf))
 		s->failed = true;
 	if (s->program.argv)
-		s->results.program_code = program_finish(&s->program, s->signals, s->interrupted);
+		session_wait_program(s);
 	s->errors = s->con->errors;
 	capture_hooks_finish(&s->hooks, s->signals);
 

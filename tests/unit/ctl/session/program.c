@@ -8,7 +8,6 @@
 
 struct ran {
 	struct program program;
-	int err;
 	int code;
 };
 
@@ -21,8 +20,9 @@ static struct ran run_shell(const char *script, bool interrupted)
 	assert_true(signals >= 0);
 	assert_int_equal(program_create(&ran.program, argv), 0);
 	assert_false(program_has_ended(&ran.program));
-	ran.err = program_start(&ran.program);
+	assert_int_equal(program_start(&ran.program), 0);
 	ran.code = program_finish(&ran.program, signals, interrupted);
+	assert_int_equal(program_start_error(&ran.program), 0);
 	program_release(&ran.program);
 	close(signals);
 	return ran;
@@ -66,7 +66,10 @@ TEST(reports_what_cannot_run)
 	struct program program;
 
 	assert_int_equal(program_create(&program, argv), 0);
-	assert_int_equal(program_start(&program), -ENOENT);
+	assert_int_equal(program_start(&program), 0);
+	program_finish(&program, -1, false);
+	assert_int_equal(program_start_error(&program), -ENOENT);
+	assert_int_equal(program_start_error(&program), -ENOENT);
 	program_release(&program);
 }
 
