@@ -54,10 +54,13 @@ const char *regular_strerror(int err)
 }
 
 #define MARKER_SIZE 128
-/* Limits the descriptors that tree_size() has open at once. */
+/* Of folders in folders, and so of descriptors that are open at once, which a program has 1024 of.
+ */
 #define MAX_DEPTH 16
 
-static int tree_remove_all_but(int dirfd, const char *prefix, const char *except)
+static int tree_remove_below(int dirfd, const char *name, int depth);
+
+static int tree_remove_all_but(int dirfd, const char *prefix, const char *except, int depth)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
 	struct dirent *entry;
@@ -73,7 +76,7 @@ static int tree_remove_all_but(int dirfd, const char *prefix, const char *except
 		    !strcmp(entry->d_name, except) ||
 		    strncmp(entry->d_name, prefix, strlen(prefix)))
 			continue;
-		err = tree_remove(dirfd, entry->d_name);
+		err = tree_remove_below(dirfd, entry->d_name, depth);
 		if (err && !ret)
 			ret = err;
 	}
@@ -82,10 +85,10 @@ static int tree_remove_all_but(int dirfd, const char *prefix, const char *except
 
 int tree_remove_entries(int dirfd, const char *prefix)
 {
-	return tree_remove_all_but(dirfd, prefix, "");
+	return tree_remove_all_but(dirfd, prefix, "", 0);
 }
 
-int tree_remove(int dirfd, const char *name)
+static int tree_remove_below(int dirfd, const char *name, int depth)
 {
 	_cleanup_close_ int fd = -1;
 	int err;
@@ -94,13 +97,20 @@ int tree_remove(int dirfd, const char *name)
 		return 0;
 	if (errno != EISDIR && errno != EPERM)
 		return -errno;
+	if (depth > MAX_DEPTH)
+		return -ENOTEMPTY;
 	fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	err = tree_remove_entries(fd, "");
+	err = tree_remove_all_but(fd, "", "", depth + 1);
 	if (!unlinkat(dirfd, name, AT_REMOVEDIR))
 		return 0;
 	return err ? err : -errno;
+}
+
+int tree_remove(int dirfd, const char *name)
+{
+	return tree_remove_below(dirfd, name, 0);
 }
 
 bool tree_is_removed(int fd)
@@ -108,6 +118,19 @@ bool tree_is_removed(int fd)
 	struct stat st;
 
 	return fstat(fd, &st) || !st.st_nlink;
+}
+
+bool tree_is_empty(int fd)
+{
+	_cleanup_closedir_ DIR *dir = NULL;
+	size_t nr = 0;
+
+	if (opendir_at(&dir, fd, "."))
+		return false;
+	while (readdir(dir))
+		nr++;
+	/* Itself and its parent. */
+	return nr <= 2;
 }
 
 /* With LOCK_EX held, nobody else can remove the folder or reuse its name. */
@@ -149,7 +172,7 @@ void tree_remove_leftovers(int dirfd, const char *prefix, bool marked)
 int tree_remove_marked(int dirfd, const char *name, int fd)
 {
 	/* The marker last: what is interrupted here is removed by the next one. */
-	int err = tree_remove_all_but(fd, "", TREE_MARKER);
+	int err = tree_remove_all_but(fd, "", TREE_MARKER, 0);
 
 	if (!err)
 		unlinkat(fd, TREE_MARKER, 0);

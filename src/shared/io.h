@@ -23,7 +23,8 @@ const char *regular_strerror(int err);
 
 /* Recursive operations on folders. Symbolic links are not followed. */
 
-/* Removes a file or a folder. Continues after a failure. Returns 0 or the first negative errno. */
+/* Removes a file or a folder. Continues after a failure. Folders that are nested more deeply than a
+ * capture's stay, whoever made them. Returns 0 or the first negative errno. */
 int tree_remove(int dirfd, const char *name);
 
 /* The same for all entries with this prefix. */
@@ -31,6 +32,8 @@ int tree_remove_entries(int dirfd, const char *prefix);
 
 /* Whether the open folder has been unlinked. */
 bool tree_is_removed(int fd);
+
+bool tree_is_empty(int fd);
 
 /* Removes folders with this prefix, unless locked by flock(2). An empty prefix excludes hidden
  * folders. marked: only those of tree_mark_own(), because anybody may have renamed a folder. */

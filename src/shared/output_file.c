@@ -49,6 +49,7 @@ int output_file_publish(struct output_file *file)
  * locked: nobody else can put something in its place, make a sweep remove what is theirs, or keep
  * others waiting. */
 #define PREFIX ".partial-perf-poke-"
+#define TEMPLATE PREFIX "XXXXXX"
 #define CONTENT "content"
 #define SCRATCH "scratch"
 #define ABANDON_TRIES 50
@@ -109,36 +110,21 @@ void temporary_abandon_all(void)
 	}
 }
 
-static bool is_empty_folder(int dirfd)
-{
-	_cleanup_closedir_ DIR *dir = NULL;
-	size_t nr = 0;
-
-	if (opendir_at(&dir, dirfd, "."))
-		return false;
-	while (readdir(dir))
-		nr++;
-	/* Itself and its parent. */
-	return nr <= 2;
-}
-
-static int make_hidden_folder(struct temporary *temporary, const char *beside)
+/* Opens the folder, and makes the template of a path in it. */
+static int open_place(struct temporary *temporary, const char *beside, char **path)
 {
 	const char *end = beside + strlen(beside);
 	_cleanup_free_ char *folder = NULL;
-	_cleanup_free_ char *path = NULL;
 	const char *slash;
-	struct stat st;
 	int length;
 
-	*temporary = temporary_none;
 	while (end > beside && end[-1] == '/')
 		end--;
 	slash = memrchr(beside, '/', (size_t)(end - beside));
 	length = slash ? (int)(slash - beside) + 1 : 0;
 	folder = strfmt("%.*s.", length, beside);
-	path = strfmt("%.*s" PREFIX "XXXXXX", length, beside);
-	if (!folder || !path)
+	*path = strfmt("%.*s" TEMPLATE, length, beside);
+	if (!folder || !*path)
 		return -ENOMEM;
 	/* A folder without read permission is not swept. */
 	temporary->place = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -146,15 +132,23 @@ static int make_hidden_folder(struct temporary *temporary, const char *beside)
 		tree_remove_leftovers(temporary->place, PREFIX, true);
 	else
 		temporary->place = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (temporary->place < 0 || !mkdtemp(path))
+	return temporary->place < 0 ? -errno : 0;
+}
+
+static int make_hidden_folder(struct temporary *temporary, char *path)
+{
+	struct stat st;
+
+	if (!mkdtemp(path))
 		return -errno;
-	snprintf(temporary->name, sizeof(temporary->name), "%s", path + length);
+	snprintf(temporary->name, sizeof(temporary->name), "%s",
+		 path + strlen(path) - strlen(TEMPLATE));
 	temporary->work = openat(temporary->place, temporary->name,
 				 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (temporary->work < 0 || fstat(temporary->work, &st))
 		return -errno;
 	/* The owner of the place has put another one there. */
-	if (st.st_uid != geteuid() || !is_empty_folder(temporary->work)) {
+	if (st.st_uid != geteuid() || !tree_is_empty(temporary->work)) {
 		closep(&temporary->work);
 		return -EPERM;
 	}
@@ -169,11 +163,16 @@ static int make_hidden_folder(struct temporary *temporary, const char *beside)
 
 static int make_temporary(struct temporary *temporary, const char *beside, bool is_folder)
 {
+	_cleanup_free_ char *path = NULL;
 	int err;
 
+	*temporary = temporary_none;
+	err = open_place(temporary, beside, &path);
+	if (err)
+		return err;
 	/* Whoever ends the process finds all or nothing. */
 	pthread_mutex_lock(&living_lock);
-	err = make_hidden_folder(temporary, beside);
+	err = make_hidden_folder(temporary, path);
 	temporary->is_folder = is_folder;
 	if (!err && is_folder && mkdirat(temporary->work, CONTENT, 0700))
 		err = -errno;

@@ -91,6 +91,14 @@ static int output_open_folder(const struct output *output)
 	return fd < 0 ? -errno : fd;
 }
 
+/* Whoever may change the parent could have put another folder in its place. */
+static bool output_is_new(const struct output *output)
+{
+	struct stat st;
+
+	return !fstat(output->fd, &st) && st.st_uid == geteuid() && tree_is_empty(output->fd);
+}
+
 /* -EAGAIN: the name is taken, or another session swept the folder before it was locked. */
 static int output_try_work(struct output *output)
 {
@@ -140,6 +148,7 @@ static int output_open_checked(struct output *output, const struct log *log)
 	output->fd = output_open_folder(output);
 	if (output->fd < 0)
 		return output_log_error(output, output->fd, "open", log);
+	output->made = output->made && output_is_new(output);
 	if (output->made && output->owner && fchown(output->fd, output->owner, (gid_t)-1))
 		return output_log_error(output, -errno, "give to its owner", log);
 	if (faccessat(output->fd, ".", W_OK | X_OK, AT_EACCESS))

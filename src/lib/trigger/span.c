@@ -351,7 +351,7 @@ static int file_offset_of_address(Elf *elf, uint64_t address, uint64_t *offset)
 
 int elf_function_find(const char *file, const char *name, uint64_t *offset)
 {
-	_cleanup_close_ int fd = open(file, O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int fd = open(file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	struct search search = { .name = name };
 	int err = -ENOEXEC;
 	Elf *elf;

@@ -58,6 +58,20 @@ TEST_IN_FOLDER(removes_many)
 	assert_false(exists("gone"));
 }
 
+/* As the owner of a capture can make it: the descriptors of a session are limited. */
+TEST_IN_FOLDER(does_not_remove_any_depth)
+{
+	char path[512] = "gone/deep";
+
+	put_file(folder->fd, "gone/file", "");
+	for (int i = 0; i < 100; i++)
+		strcat(path, "/in");
+	put_file(folder->fd, path, "");
+	assert_int_equal(tree_remove(folder->fd, "gone"), -ENOTEMPTY);
+	assert_true(exists(path));
+	assert_false(exists("gone/file"));
+}
+
 TEST_IN_FOLDER(does_not_follow_links)
 {
 	put_file(folder->fd, "kept/file", "");

@@ -16,6 +16,21 @@
 static const struct log silent;
 static char path[4096];
 
+int __real_mkdir(const char *name, mode_t mode);
+int __wrap_mkdir(const char *name, mode_t mode);
+
+/* A folder that somebody renames to the name of the new one. */
+static char other[4096];
+
+int __wrap_mkdir(const char *name, mode_t mode)
+{
+	int err = __real_mkdir(name, mode);
+
+	if (!err && other[0] && !strcmp(name, path))
+		assert_int_equal(rmdir(path) ?: rename(other, path), 0);
+	return err;
+}
+
 static int setup(void **state)
 {
 	struct folder *folder;
@@ -250,4 +265,22 @@ TEST_WITH(keeps_its_numbers, setup, remove_folder)
 	assert_true(has(output.work_name));
 	output_close(&output);
 	assert_int_equal(access(path, F_OK), -1);
+}
+
+TEST_WITH(of_others_is_not_given_away, setup, remove_folder)
+{
+	struct folder *folder = *state;
+	struct output output;
+	struct stat st;
+
+	if (geteuid())
+		skip();
+	put_file(folder->fd, "other/precious", "");
+	snprintf(other, sizeof(other), "%s/other", folder->path);
+	assert_int_equal(output_open(&output, path, STRANGER, &silent), 0);
+	other[0] = '\0';
+	assert_int_equal(fstat(output.fd, &st), 0);
+	assert_int_equal(st.st_uid, 0);
+	output_close(&output);
+	assert_true(has("precious"));
 }
