@@ -23,7 +23,8 @@ enum kind {
 };
 
 /* A line of the file: KIND NAME TAB BEFORE TAB AFTER; for an option, BEFORE and AFTER are words.
- * Settings that need no change have no line. A trigger has only AFTER, a folder neither. */
+ * Settings that need no change have no line. A trigger has only AFTER. A folder that was made has
+ * two lines: BEFORE is empty, and then its inode, or 0 if it could not be made. */
 struct entry {
 	enum kind kind;
 	char *name, *before, *after;
@@ -92,10 +93,27 @@ static void journal_free_entry(struct entry *entry)
 	free(entry->after);
 }
 
+static void journal_drop_entry(struct journal *journal)
+{
+	journal_free_entry(&journal->entries[--journal->nr]);
+}
+
+/* The second line of a folder replaces the first one. */
+static bool journal_has_begun_folder(const struct journal *journal, enum kind kind,
+				     const char *name)
+{
+	const struct entry *last = journal->nr ? &journal->entries[journal->nr - 1] : NULL;
+
+	return kind == KIND_MADE && last && last->kind == KIND_MADE && !strcmp(last->name, name);
+}
+
 static int journal_add_entry(struct journal *journal, enum kind kind, const char *name,
 			     const char *before, const char *after)
 {
 	struct entry entry = { kind, strdup(name), strdup(before), strdup(after) };
+
+	if (journal_has_begun_folder(journal, kind, name))
+		journal_drop_entry(journal);
 
 	if (!entry.name || !entry.before || !entry.after ||
 	    array_grow(&journal->entries, journal->nr, sizeof(entry))) {
@@ -104,11 +122,6 @@ static int journal_add_entry(struct journal *journal, enum kind kind, const char
 	}
 	journal->entries[journal->nr++] = entry;
 	return 0;
-}
-
-static void journal_drop_entry(struct journal *journal)
-{
-	journal_free_entry(&journal->entries[--journal->nr]);
 }
 
 static int journal_note(struct journal *journal, enum kind kind, const char *name,
@@ -164,17 +177,33 @@ int journal_set_option(struct journal *journal, const char *name, const char *wo
 	return journal_write(journal, KIND_OPTION, name, on ? off : word, on ? word : off);
 }
 
-int journal_mkdir(struct journal *journal, const char *name)
+/* The inode of a folder as text; "0": there is none. */
+static void folder_format_inode(int tracefs, const char *name, char text[24])
 {
 	struct stat st;
-	int err;
 
-	if (!fstatat(journal->tracefs, name, &st, 0))
+	snprintf(text, 24, "%ju",
+		 fstatat(tracefs, name, &st, 0) ? (uintmax_t)0 : (uintmax_t)st.st_ino);
+}
+
+int journal_mkdir(struct journal *journal, const char *name)
+{
+	char inode[24];
+	int err, noted;
+
+	folder_format_inode(journal->tracefs, name, inode);
+	if (strcmp(inode, "0") != 0)
 		return -EEXIST;
 	err = journal_note(journal, KIND_MADE, name, "", "");
 	if (err)
 		return err;
-	return mkdirat(journal->tracefs, name, 0750) ? -errno : 0;
+	err = mkdirat(journal->tracefs, name, 0750) ? -errno : 0;
+	if (!err)
+		folder_format_inode(journal->tracefs, name, inode);
+	noted = journal_note(journal, KIND_MADE, name, inode, "");
+	if (noted && !err)
+		unlinkat(journal->tracefs, name, AT_REMOVEDIR);
+	return err ?: noted;
 }
 
 int journal_add_trigger(struct journal *journal, const char *name, const char *trigger)
@@ -252,6 +281,22 @@ static int trigger_remove(const struct journal *journal, const struct entry *ent
 	return err;
 }
 
+/* Others may have removed it, and made one of the same name. */
+static int folder_remove(const struct journal *journal, const struct entry *entry)
+{
+	char inode[24];
+	int err;
+
+	folder_format_inode(journal->tracefs, entry->name, inode);
+	if (!strcmp(inode, "0") || (entry->before[0] && strcmp(inode, entry->before) != 0))
+		return 0;
+	err = unlinkat(journal->tracefs, entry->name, AT_REMOVEDIR) ? -errno : 0;
+	if (err)
+		log_write(&journal->log, PERF_POKE_LOG_WARN, "cannot remove %s: %s", entry->name,
+			  strerror(-err));
+	return err;
+}
+
 /* Returns 0 if restored, or left alone because others changed it; else the reason why it cannot be
  * restored now. */
 static int entry_restore(const struct journal *journal, const struct entry *entry, bool busy,
@@ -260,15 +305,8 @@ static int entry_restore(const struct journal *journal, const struct entry *entr
 	char now[4096];
 	int err;
 
-	if (entry->kind == KIND_MADE) {
-		err = unlinkat(journal->tracefs, entry->name, AT_REMOVEDIR) ? -errno : 0;
-		if (err == -ENOENT)
-			return 0;
-		if (err)
-			log_write(&journal->log, PERF_POKE_LOG_WARN, "cannot remove %s: %s",
-				  entry->name, strerror(-err));
-		return err;
-	}
+	if (entry->kind == KIND_MADE)
+		return folder_remove(journal, entry);
 	if (entry->kind == KIND_TRIGGER)
 		return trigger_remove(journal, entry);
 	err = read_text_at(journal->tracefs, entry->name, now, sizeof(now));

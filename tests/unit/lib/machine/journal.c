@@ -264,6 +264,32 @@ TEST_WITH(is_careful, setup, remove_folder)
 	assert_string_equal(load_text("osnoise/cpus"), "0-3\n");
 }
 
+/* Of the same name, and not of this session. */
+TEST_WITH(leaves_folders_of_others, setup, remove_folder)
+{
+	for (int killed = 0; killed < 2; killed++) {
+		struct journal *journal = begin();
+
+		assert_int_equal(mkdirat(folder->fd, "theirs", 0700), 0);
+		assert_int_equal(unlinkat(folder->fd, "made", AT_REMOVEDIR), 0);
+		assert_int_equal(renameat(folder->fd, "theirs", folder->fd, "made"), 0);
+		if (killed) {
+			journal_abandon(journal);
+			assert_int_equal(journal_recover(dir, folder->fd, false, &journal_log), 1);
+		} else {
+			journal_close(journal, false);
+		}
+		assert_true(exists("made"));
+		assert_int_equal(unlinkat(folder->fd, "made", AT_REMOVEDIR), 0);
+	}
+	/* One that could not be made. */
+	put_file(folder->fd, "run/settings-5", "mtheirs\t\t\nmtheirs\t0\t\n");
+	assert_int_equal(fchmodat(folder->fd, "run", 0700, 0), 0);
+	assert_int_equal(mkdirat(folder->fd, "theirs", 0700), 0);
+	assert_int_equal(journal_recover(dir, folder->fd, false, &journal_log), 1);
+	assert_true(exists("theirs"));
+}
+
 /* The kernel would fail with EBUSY; here the file is /dev/full. */
 TEST_WITH(keeps_what_cannot_be_put_back, setup, remove_folder)
 {
