@@ -137,10 +137,23 @@ def layout_problems(tree, paths):
         yield f"{pathlib.Path(path).relative_to(tree)}: not laid out: run clang-format -i on it"
 
 
+def thread_problems(tree):
+    """What tests/run runs with the thread sanitizer exists."""
+    names = re.search(r"^threads=\((.*)\)$", (tree / "tests/run").read_text(), re.M)[1].split()
+    files = {
+        str(path.relative_to(tree / "tests/unit")).replace("/", "-").removesuffix(".c")
+        for path in (tree / "tests/unit").rglob("*.c")
+    }
+    return [f"tests/run: there is no test {name}" for name in names if name not in files]
+
+
 def main():
     tree = pathlib.Path(sys.argv[1]).resolve()
     paths = sorted(path for path in files_of(tree) if is_marked(path))
-    found = [*problems(tree, paths), *doc_problems(tree), *layout_problems(tree, paths)]
+    found = [
+        *problems(tree, paths), *doc_problems(tree), *layout_problems(tree, paths),
+        *thread_problems(tree)
+    ]
     print("\n".join(found) if found else f"{len(paths)} files are fine")
     return 1 if found or not paths else 0
 
