@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The process that runs libdw, and how it is spoken to. */
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -309,6 +310,27 @@ static int serve_request(struct server *server)
 	return err;
 }
 
+/* A request may take minutes, and the reader may be killed meanwhile. PR_SET_PDEATHSIG would mean
+ * the thread that has started this process. */
+static void server_end_without_reader(int number)
+{
+	struct pollfd reader = { .fd = CHILD_SOCKET };
+
+	if (poll(&reader, 1, 0) > 0 && reader.revents & POLLHUP)
+		_exit(0);
+}
+
+static void server_watch_reader(void)
+{
+	const struct sigaction look = { .sa_handler = server_end_without_reader,
+					.sa_flags = SA_RESTART };
+
+	sigaction(SIGIO, &look, NULL);
+	fcntl(CHILD_SOCKET, F_SETOWN, getpid());
+	fcntl(CHILD_SOCKET, F_SETFL, O_ASYNC);
+	server_end_without_reader(SIGIO);
+}
+
 /* Keeps neither the files nor the signals of the reader: whoever waits for the end of its output
  * must not wait for this process. */
 _Noreturn void symbolizer_serve(const struct files_places *places, int socket)
@@ -329,6 +351,7 @@ _Noreturn void symbolizer_serve(const struct files_places *places, int socket)
 	if (socket != CHILD_SOCKET)
 		dup2(socket, CHILD_SOCKET);
 	close_range(CHILD_SOCKET + 1, ~0U, 0);
+	server_watch_reader();
 	server.places = places;
 	server.socket = CHILD_SOCKET;
 	while (!serve_request(&server))

@@ -9,10 +9,12 @@ import os
 import random
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 C = """
 #include <stdio.h>
@@ -233,6 +235,38 @@ def served_debug(tool, folder):
         must(chain and chain[-1][0] == 'first' and asked, (chain, asked))
         server.shutdown()
     print(f'a server was asked for {asked}')
+    reader_is_killed(tool, folder)
+
+
+def gone(pid):
+    try:
+        with open(f'/proc/{pid}/stat') as file:
+            return file.read().rpartition(')')[2].split()[0] == 'Z'
+    except OSError:
+        return True
+
+
+def reader_is_killed(tool, folder):
+    """While a server of debug information does not answer: no process is left."""
+    with socket.create_server(('127.0.0.1', 0)) as server:
+        env = os.environ | {
+            'HOME': folder, 'DEBUGINFOD_CACHE_PATH': f'{folder}/hung',
+            'DEBUGINFOD_URLS': f'http://127.0.0.1:{server.getsockname()[1]}'
+        }
+        reader = subprocess.Popen([tool, 'lines', f'{folder}/bin/part'], env=env,
+                                  stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        reader.stdin.write(b'0\n')
+        reader.stdin.close()
+        server.settimeout(30)
+        with server.accept()[0]:
+            with open(f'/proc/{reader.pid}/task/{reader.pid}/children') as file:
+                child = int(file.read())
+            reader.kill()
+            reader.wait()
+            end = time.monotonic() + 20
+            while not gone(child) and time.monotonic() < end:
+                time.sleep(0.01)
+            must(gone(child), 'it ends with its reader')
 
 
 def odd_files(tool, folder):
