@@ -328,25 +328,24 @@ static int collect_capture(const struct collecting *c, const char *path)
 
 	if (err)
 		return count_unreadable(c, path, why ?: hooks_error_text(c->hooks, err));
+	/* Beyond the limit of memory is this one, not the next. */
 	err = verdict_load_capture(&verdict, c->hooks, path, &why);
 	if (err && why)
 		hooks_show_message(c->hooks, PERF_POKE_LOG_ERROR, "%s", why);
-	if (err)
-		c->causes->unreadable++;
-	else if (!verdict.fingerprint.kind[0])
-		c->causes->without++;
-	else
-		err = causes_add_sighting(c->causes,
-					  &(struct sighting){
-						  .path = c->archive ?: path,
-						  .host = file.capture->hostname ?: "",
-						  .sentence = verdict_sentence(&verdict),
-						  .wall_ns = file.capture->wall_ns,
-						  .latency_ns = file.capture->spike->latency_ns,
-						  .cpu = file.capture->spike->cpu,
-					  },
-					  &verdict.fingerprint);
-	return err == -ENOMEM ? err : 0;
+	c->causes->unreadable += !!err;
+	c->causes->without += !err && !verdict.fingerprint.kind[0];
+	if (err || !verdict.fingerprint.kind[0])
+		return 0;
+	return causes_add_sighting(c->causes,
+				   &(struct sighting){
+					   .path = c->archive ?: path,
+					   .host = file.capture->hostname ?: "",
+					   .sentence = verdict_sentence(&verdict),
+					   .wall_ns = file.capture->wall_ns,
+					   .latency_ns = file.capture->spike->latency_ns,
+					   .cpu = file.capture->spike->cpu,
+				   },
+				   &verdict.fingerprint);
 }
 
 static int collect_from_archive(struct collecting *c, int fd, const char *path);

@@ -222,7 +222,8 @@ int trace_dat_read(struct trace_dat **ret, const struct trace_dat_opts *opts, ch
 		err = image < 0 ? -errno : run_trace_dat_child(opts, file, image, &text);
 	}
 	err = err ?: map_trace_dat_image(ret, image);
-	if (err && why) {
+	/* Of a lack of memory the caller knows the limit. */
+	if (err && why && err != -ENOMEM) {
 		free(*why);
 		*why = text ? TAKE_PTR(text)
 			    : strdup(err == -EINVAL ? "it is damaged" : strerror(-err));

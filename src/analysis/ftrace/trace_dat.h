@@ -72,7 +72,8 @@ struct trace_dat_opts {
 };
 
 /* Returns 0, or a negative errno with *why (may be NULL), to be freed: -EINTR if stopped, -EINVAL
- * if damaged, -ENOTSUP if built without libtracecmd. */
+ * if damaged, -ENOTSUP if built without libtracecmd. -ENOMEM has no *why: the process that reads
+ * has half of the limit of this one, and the image has the same. */
 int trace_dat_read(struct trace_dat **ret, const struct trace_dat_opts *opts,
 		   char **why) _must_check_;
 void trace_dat_free(struct trace_dat *dat);

@@ -7,6 +7,7 @@
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -20,6 +21,8 @@
 #define SEEN_ROOM (1 << 20)
 #define IMAGE_MAX (UINT64_C(2) << 30)
 #define BUFFER (1 << 20)
+/* libtracecmd unpacks some pages at a time. */
+#define ROOM (16 << 20)
 /* A file of 16 MiB takes half a second. */
 #define TIME_MAX_S 60
 #define CHILD_FILE 3
@@ -115,11 +118,11 @@ static void dumper_set_limits(void)
 	const struct rlimit none = { 0, 0 };
 	struct rlimit limit;
 
-	/* The reader's bound on its memory is that of the image, too. */
-	if (getrlimit(RLIMIT_DATA, &limit) || limit.rlim_cur > IMAGE_MAX)
+	/* This process and the image share what the reader may use. */
+	if (getrlimit(RLIMIT_DATA, &limit) || limit.rlim_cur / 2 > IMAGE_MAX)
 		limit.rlim_cur = limit.rlim_max = IMAGE_MAX;
 	else
-		limit.rlim_max = limit.rlim_cur;
+		limit.rlim_cur = limit.rlim_max = limit.rlim_cur / 2;
 	setrlimit(RLIMIT_FSIZE, &limit);
 	setrlimit(RLIMIT_DATA, &limit);
 	setrlimit(RLIMIT_CORE, &none);
@@ -283,16 +286,31 @@ static void dumper_put_names(struct dumper *dumper)
 	}
 }
 
+/* Whether libtracecmd has run out of memory: then it has left out records, and says nothing. */
+static bool dumper_lacks_memory(void)
+{
+	void *room = mmap(NULL, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return room == MAP_FAILED || munmap(room, ROOM);
+}
+
+static int dumper_read_ring(struct dumper *dumper, struct tracecmd_input *input)
+{
+	if (tracecmd_iterate_events(input, NULL, 0, dumper_take_record, dumper))
+		return ferror(dumper->image) ? TRACE_DAT_TOO_BIG : TRACE_DAT_NOT_ONE;
+	return dumper_lacks_memory() ? TRACE_DAT_TOO_BIG : 0;
+}
+
 static int dumper_read_rings(struct dumper *dumper, struct tracecmd_input *input)
 {
-	int err = tracecmd_iterate_events(input, NULL, 0, dumper_take_record, dumper);
+	int err = dumper_read_ring(dumper, input);
 
 	for (int i = 0; !err && i < tracecmd_buffer_instances(input); i++) {
 		struct tracecmd_input *ring = tracecmd_buffer_instance_handle(input, i);
 
 		if (!ring)
 			continue;
-		err = tracecmd_iterate_events(ring, NULL, 0, dumper_take_record, dumper);
+		err = dumper_read_ring(dumper, ring);
 		tracecmd_close(ring);
 	}
 	return err;
@@ -301,14 +319,16 @@ static int dumper_read_rings(struct dumper *dumper, struct tracecmd_input *input
 static int dumper_run(struct dumper *dumper, struct tracecmd_input *input)
 {
 	struct trace_dat_head last = { .item = TRACE_DAT_END };
+	int err;
 
 	dumper->tep = tracecmd_get_tep(input);
 	if (tep_is_file_bigendian(dumper->tep) != (BYTE_ORDER == BIG_ENDIAN))
 		return TRACE_DAT_NOT_ONE;
 	if (seen_new(&dumper->addresses) || seen_new(&dumper->tasks) || seen_new(&dumper->types))
 		return TRACE_DAT_TOO_BIG;
-	if (dumper_read_rings(dumper, input))
-		return ferror(dumper->image) ? TRACE_DAT_TOO_BIG : TRACE_DAT_NOT_ONE;
+	err = dumper_read_rings(dumper, input);
+	if (err)
+		return err;
 	for (size_t i = 0; i < SEEN_ROOM; i++) {
 		uint64_t type = dumper->types.keys[i];
 		const struct tep_event *event =

@@ -133,6 +133,10 @@ class Budget(ReaderTest):
             said, used = self.ctl(*words, "--max-size", "256M", code=1)
             self.assertIn("too much memory", said)
             self.assertLess(used, 400)
+        told = subprocess.run([CTL, "causes", "--json", "--max-size", "256M", "."], cwd=self.folder,
+                              env=self.env, capture_output=True, text=True, check=False)
+        types = [json.loads(line)["type"] for line in told.stdout.splitlines()]
+        self.assertEqual(types, ["error", "cause", "summary"])
         said, used = self.ctl("export", "capture", "-o", "a.fxt", "--max-size", "256M", code=1)
         self.assertIn("too much memory", said)
 
