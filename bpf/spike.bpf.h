@@ -291,7 +291,17 @@ static __always_inline struct trigger_spike *spike_reserve_record(struct trigger
 	return NULL;
 }
 
-/* Disarms the session for a spike. False: the spike is only counted. */
+/*
+ * Disarms the session for a spike. False: the spike is only counted.
+ *
+ * The floor and the quiet time are read before the compare-and-swap, and the controller may change
+ * them and arm in between. No spike is lost or taken twice by that: the swap alone decides who owns
+ * the capture, once for each arming, and each owner submits one record or gives back. The spike
+ * came before the change, and an old value means one of these:
+ * - A floor that was lower: one more capture, which --keep-worst removes.
+ * - A floor that was higher, until --max-disk removed captures: the spike counts as one below it.
+ * - A quiet time that ended earlier: one capture within the cooldown.
+ */
 static __always_inline bool spike_claim(struct trigger_cpu *cpu, __u32 kind, __u64 latency_ns,
 					__u64 now)
 {
