@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "session/session_internal.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <spawn.h>
@@ -355,13 +356,36 @@ struct known_removal {
 	struct errand errand;
 	struct capture_hooks *hooks;
 	char *path;
+	uint64_t time_ns;
 };
+
+int capture_folder_remove(const char *path, uint64_t time_ns)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	const struct perf_poke_capture *capture;
+	char held[32];
+	bool is_this;
+	int err;
+
+	if (fd < 0)
+		return -errno;
+	snprintf(held, sizeof(held), "/proc/self/fd/%d", fd);
+	err = perf_poke__capture_open(&capture, held);
+	if (err)
+		return err;
+	is_this = capture->spike->time_ns == time_ns;
+	perf_poke__capture_close(capture);
+	if (!is_this)
+		return -ESTALE;
+	err = tree_remove_entries(fd, "");
+	return rmdir(path) ? err ?: -errno : 0;
+}
 
 static int known_removal_run(struct errand *errand)
 {
 	const struct known_removal *removal = errand->ctx;
 
-	return tree_remove(AT_FDCWD, removal->path);
+	return capture_folder_remove(removal->path, removal->time_ns);
 }
 
 static void known_removal_finish(struct errand *errand)
@@ -381,9 +405,10 @@ static void known_removal_finish(struct errand *errand)
 }
 
 /* Begins to remove a capture with a known cause. Returns whether it stays. */
-static bool remove_known_capture(struct capture_hooks *f, const char *path,
+static bool remove_known_capture(struct capture_hooks *f, const struct perf_poke_capture *capture,
 				 enum cause_verdict verdict, const char *why)
 {
+	const char *path = capture->path;
 	struct known_removal *removal;
 
 	if (verdict == CAUSE_VERDICT_NEW) {
@@ -405,6 +430,7 @@ static bool remove_known_capture(struct capture_hooks *f, const char *path,
 		return false;
 	}
 	removal->hooks = f;
+	removal->time_ns = capture->spike->time_ns;
 	removal->errand = (struct errand){
 		.run = known_removal_run,
 		.done = known_removal_finish,
@@ -438,7 +464,7 @@ static void handle_cause_worker(struct capture_hooks *f)
 	}
 	if (capture && cause && f->why)
 		print_capture_sentence(f, capture, cause);
-	if (capture && (!f->worker.known || remove_known_capture(f, path, verdict, why)))
+	if (capture && (!f->worker.known || remove_known_capture(f, capture, verdict, why)))
 		run_capture_hooks(f, capture, cause);
 	if (err && err != -EAGAIN)
 		capture_hooks_fail(f, "capture", err);

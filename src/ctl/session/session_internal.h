@@ -461,6 +461,10 @@ struct capture_hooks {
 
 #define CAPTURE_HOOKS_FDS (2 + HOOK_COMMANDS_MAX)
 
+/* Removes a capture, known by the time of its spike: the folder is perhaps a user's, who may have
+ * put another one in its place. Returns 0 or a negative errno. */
+int capture_folder_remove(const char *path, uint64_t time_ns) _must_check_;
+
 void capture_hooks_init(struct capture_hooks *hooks, struct console *con, struct results *results,
 			const struct capture_hooks_opts *opts);
 

@@ -51,3 +51,35 @@ TEST(kills_after_a_minute)
 
 	assert_non_null(strstr(text, "--on-capture: killed after 60 s for 'a'"));
 }
+
+#define TIME_NS 7881842767
+
+static const char capture_json[] =
+	"{\"schema\":1,\"version\":\"0.1.0\",\"spike\":{\"sequence\":1,\"cpu\":1,"
+	"\"latency_ns\":29841094,\"time_ns\":7881842767,\"expected_ns\":7851933892,"
+	"\"actual_ns\":7881774986,\"wall_time\":\"2026-11-21T07:01:43.881833Z\","
+	"\"function\":\"hrtimer_wakeup\",\"pid\":24,\"tid\":24,\"comm\":\"kworker/1:0\","
+	"\"idle\":false,\"poked\":false},\"history_ns\":90562087,\"recorder\":{\"kind\":\"none\"},"
+	"\"statistics\":{},\"kernel\":{},\"machine\":{}}";
+
+/* The folder's owner has renamed another one to its name. */
+TEST(removes_only_the_capture_itself)
+{
+	char folder[] = "/tmp/perf-poke-test-XXXXXX", file[64], link[64];
+	FILE *json;
+
+	assert_non_null(mkdtemp(folder));
+	snprintf(file, sizeof(file), "%s/capture.json", folder);
+	snprintf(link, sizeof(link), "%s-link", folder);
+	assert_int_equal(capture_folder_remove(folder, TIME_NS), -ENOENT);
+	json = fopen(file, "w");
+	assert_non_null(json);
+	assert_true(fputs(capture_json, json) >= 0 && !fclose(json));
+	assert_int_equal(capture_folder_remove(folder, TIME_NS - 1), -ESTALE);
+	assert_int_equal(symlink(folder, link), 0);
+	assert_int_equal(capture_folder_remove(link, TIME_NS), -ENOTDIR);
+	assert_int_equal(unlink(link), 0);
+	assert_int_equal(access(file, F_OK), 0);
+	assert_int_equal(capture_folder_remove(folder, TIME_NS), 0);
+	assert_int_equal(access(folder, F_OK), -1);
+}
