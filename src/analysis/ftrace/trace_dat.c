@@ -187,7 +187,7 @@ static int run_trace_dat_child(const struct trace_dat_opts *opts, int file, int 
 		return -EINTR;
 	if (ended < 0)
 		return -errno;
-	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
 		return say_why(why, -EINVAL, "it is damaged: libtracecmd does not come to an end");
 	if (WIFSIGNALED(status))
 		return say_why(why, -EINVAL, "it is damaged: libtracecmd ended with signal %d",

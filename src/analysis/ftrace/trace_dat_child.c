@@ -23,7 +23,7 @@
 #define BUFFER (1 << 20)
 /* libtracecmd unpacks some pages at a time. */
 #define ROOM (16 << 20)
-/* A file of 16 MiB takes half a second. */
+/* Of CPU time. A file of 16 MiB takes half a second. */
 #define TIME_MAX_S 60
 #define CHILD_FILE 3
 #define CHILD_IMAGE 4
@@ -115,7 +115,7 @@ static void dumper_leave_reader(int file, int image)
 
 static void dumper_set_limits(void)
 {
-	const struct rlimit none = { 0, 0 };
+	const struct rlimit none = { 0, 0 }, time = { TIME_MAX_S, TIME_MAX_S + 1 };
 	struct rlimit limit;
 
 	/* This process and the image share what the reader may use. */
@@ -127,7 +127,7 @@ static void dumper_set_limits(void)
 	setrlimit(RLIMIT_DATA, &limit);
 	setrlimit(RLIMIT_CORE, &none);
 	signal(SIGXFSZ, SIG_IGN);
-	alarm(TIME_MAX_S);
+	setrlimit(RLIMIT_CPU, &time);
 }
 
 static void dumper_put(struct dumper *dumper, const struct trace_dat_head *head, const char *name,
