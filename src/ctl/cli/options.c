@@ -14,7 +14,7 @@ struct parser {
 	char **argv;
 	void *target;
 	char **error;
-	uint64_t seen; /* bitmap of the rows that have a value */
+	bool *seen; /* of each row: whether it has a value */
 };
 
 const struct perf_poke_choice *options_get_choice(const struct option_spec *spec, size_t i)
@@ -112,15 +112,15 @@ static void format_option_name(char name[64], const struct option_spec *spec, in
 static int parser_read_option(struct parser *p, int found)
 {
 	const struct option_spec *spec = parser_find_spec(p, found);
-	uint64_t bit = UINT64_C(1) << (spec - p->specs);
+	bool *seen = &p->seen[spec - p->specs];
 	_cleanup_free_ char *why = NULL;
 	char name[64];
 	int err;
 
 	format_option_name(name, spec, found);
-	if (!spec->repeatable && p->seen & bit)
+	if (!spec->repeatable && *seen)
 		return say_why(p->error, -EINVAL, "%s: given twice", name);
-	p->seen |= bit;
+	*seen = true;
 	if (spec->kind == OPTION_FLAG) {
 		*(bool *)((char *)p->target + spec->offset) = true;
 		return 0;
@@ -188,10 +188,10 @@ static int parser_explain_option(struct parser *p, bool is_missing)
 static const struct option_spec *parser_take_unnamed(struct parser *p, enum option_kind kind)
 {
 	for (size_t i = 0; i < p->nr; i++) {
-		if (p->specs[i].kind != kind || p->seen & UINT64_C(1) << i)
+		if (p->specs[i].kind != kind || p->seen[i])
 			continue;
 		if (!p->specs[i].repeatable)
-			p->seen |= UINT64_C(1) << i;
+			p->seen[i] = true;
 		return &p->specs[i];
 	}
 	return NULL;
@@ -227,7 +227,7 @@ static int parser_check_required(const struct parser *p)
 	for (size_t i = 0; i < p->nr; i++) {
 		const struct option_spec *spec = &p->specs[i];
 
-		if (!spec->required || p->seen & UINT64_C(1) << i)
+		if (!spec->required || p->seen[i])
 			continue;
 		if (!spec->name)
 			return say_why(p->error, -EINVAL, "%s is required", spec->metavar);
@@ -269,10 +269,12 @@ int options_parse_argv(const struct option_spec *specs, size_t nr, int argc, cha
 	};
 	_cleanup_free_ struct option *names = calloc(nr + 2, sizeof(*names));
 	_cleanup_free_ char *letters = malloc(sizeof("-:h") + 2 * nr);
+	_cleanup_free_ bool *seen = calloc(nr + 1, sizeof(*seen));
 	int err = 0;
 
-	if (!names || !letters)
+	if (!names || !letters || !seen)
 		return -ENOMEM;
+	p.seen = seen;
 	parser_describe_options(&p, names, letters);
 	/* 0 makes glibc reinitialise getopt. */
 	optind = 0;

@@ -351,3 +351,22 @@ TEST(helps_and_tells_its_version)
 	assert_int_equal(o.code, 0);
 	assert_string_equal(o.out, version);
 }
+
+/* More than an integer has bits. */
+TEST(takes_any_number_of_options)
+{
+	struct option_spec many[70] = {};
+	char names[ARRAY_SIZE(many)][8];
+	bool flags[ARRAY_SIZE(many)] = {};
+	char *argv[] = { (char *)"command", (char *)"--o5", (char *)"--o69" };
+	_cleanup_free_ char *error = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(many); i++) {
+		snprintf(names[i], sizeof(names[i]), "o%zu", i);
+		many[i] = (struct option_spec){ names[i], 0, OPTION_FLAG, .offset = i };
+	}
+	assert_int_equal(
+		options_parse_argv(many, ARRAY_SIZE(many), ARRAY_SIZE(argv), argv, flags, &error),
+		0);
+	assert_true(flags[5] && flags[69] && !flags[6]);
+}
