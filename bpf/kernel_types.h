@@ -102,6 +102,7 @@ struct signal_set {
 struct task_struct {
 	struct thread_info thread_info;
 	void *mm;
+	unsigned int __state, flags;
 	unsigned int in_execve : 1;
 	__s32 pid, tgid;
 	char comm[16];
@@ -112,6 +113,23 @@ struct task_struct {
 	struct task_struct *group_leader;
 	struct sighand_struct *sighand;
 	struct signal_set blocked;
+};
+
+/* Before Linux 5.14. */
+struct task_struct___old {
+	long state;
+};
+
+struct irqaction {
+	const char *name;
+};
+
+struct timer_list {
+	void *function;
+};
+
+struct work_struct {
+	void *func;
 };
 
 struct file_operations {

@@ -2,6 +2,7 @@
 /* The trigger: measures the latency of each hrtimer that expires on a watched CPU, and keeps
  * statistics. After arming, the first latency at or over the threshold freezes the trace, pokes the
  * targets, and notifies the controller. */
+#include "interruption.bpf.h"
 #include "latency.bpf.h"
 #include "reported.bpf.h"
 #include "span.bpf.h"

@@ -192,6 +192,54 @@ struct trigger_noise_parts {
 	struct trigger_noise_part parts[TRIGGER_NOISE_PARTS];
 };
 
+/* -- The ledger of the trigger interruption: what took a CPU from a thread */
+
+enum ledger_kind {
+	LEDGER_VECTOR,	/* number: of x86's vector */
+	LEDGER_IRQ,	/* of the interrupt, as in /proc/interrupts */
+	LEDGER_SOFTIRQ, /* of the softirq */
+	LEDGER_NMI,	/* 0 */
+	LEDGER_FAULT,	/* 0 */
+	LEDGER_THREAD,	/* TID */
+	LEDGER_HRTIMER, /* address of the function, as the next two */
+	LEDGER_TIMER,
+	LEDGER_WORK,
+	LEDGER_TICK, /* bits of what needs the tick */
+	LEDGER_KINDS,
+};
+
+struct ledger_key {
+	__u32 cpu;
+	__u32 kind; /* enum ledger_kind */
+	__u64 number;
+};
+
+/* Vectors of x86 that other CPUs send: arch/x86/include/asm/irq_vectors.h. */
+#define LEDGER_CALL_SINGLE 0xfb
+#define LEDGER_CALL 0xfc
+#define LEDGER_RESCHEDULE 0xfd
+#define LEDGER_FRAMES 16
+#define LEDGER_CPUS_MAX 64 /* whose senders are looked for */
+
+/* Who sent an interrupt to another CPU. */
+struct ledger_sender {
+	__u64 time_ns;	/* 0: unknown */
+	__u64 callback; /* what the other CPU was to run; 0: unknown */
+	__u32 cpu, pid, tid;
+	__s32 size; /* of `frames` in bytes, or a negative errno */
+	char comm[16];
+	__u64 frames[LEDGER_FRAMES];
+};
+
+/* Only its CPU writes it. */
+struct ledger_source {
+	__u64 count, sum_ns, max_ns;
+	__u64 last_ns;		     /* when the newest one ended */
+	__u64 began_ns;		     /* when the one that is not over began; 0: none */
+	char name[16];		     /* of an interrupt's handler, or of a thread */
+	struct ledger_sender sender; /* of the newest one */
+};
+
 /* Kinds of records. */
 enum trigger_what {
 	TRIGGER_SPIKE, /* a spike while the session was armed */
@@ -230,6 +278,7 @@ struct trigger_spike {
 	struct trigger_task late;	  /* the thread that was late */
 	__u32 overrun;			  /* 1: not over yet: see spike.bpf.h */
 	__u32 padding;
+	struct ledger_key source;	/* of PERF_POKE_TRIGGER_INTERRUPTION */
 	char label[TRIGGER_LABEL_SIZE]; /* of the reporter, the marker or the event */
 };
 
@@ -270,7 +319,7 @@ struct trigger_session {
 #ifndef __bpf__
 static_assert(offsetof(struct trigger_cpu, buckets) == TRIGGER_CACHE_LINE, "one line");
 static_assert(sizeof(struct trigger_cpu) % TRIGGER_CACHE_LINE == 0, "CPUs share no line");
-static_assert(sizeof(struct trigger_spike) == 184 + TRIGGER_LABEL_SIZE, "no hidden padding");
+static_assert(sizeof(struct trigger_spike) == 200 + TRIGGER_LABEL_SIZE, "no hidden padding");
 static_assert(sizeof(struct trigger_latencies) == 88, "no hidden padding");
 static_assert(sizeof(struct trigger_build_id) == 32, "as the kernel's");
 static_assert(sizeof(struct trigger_stack) ==

@@ -172,6 +172,9 @@ enum perf_poke_trigger_kind {
 				     "NAME=ENTRY..EXIT", as for --span of the command line */
 	PERF_POKE_TRIGGER_NOISE,  /**< a noise of the tracer osnoise: time in which its thread did
 				     not run, at least 1 us */
+	/** something else has had the CPU of a thread of user space, or of `task`: an interrupt, a
+	 * softirq, an NMI or another thread; see perf_poke__sources() */
+	PERF_POKE_TRIGGER_INTERRUPTION,
 };
 
 /** A latency of at least this is a spike. */
@@ -238,7 +241,8 @@ struct perf_poke_spike {
 	int rt_priority; /**< as in sched_setscheduler(); 0: not real-time */
 	int nice;
 	char label[64]; /**< label of perf_poke__report(), the marker, or the name of the event; for
-			   a noise its largest part, such as "thread kworker/3:1:77"; "": none */
+			   a noise its largest part, and for an interruption its source, such as
+			   "thread kworker/3:1:77"; "": none */
 	uint64_t noise_most_ns; /**< for a noise: time of its largest part */
 	/** for a late thread: the stack of the thread that had the CPU at the timer's interrupt or
 	 * at the wakeup, unless it is `stack`; see there. If the interrupt hit user space in time,
@@ -754,6 +758,51 @@ int perf_poke__percentile(const struct perf_poke *pp, enum perf_poke_trigger_kin
 int perf_poke__histogram(const struct perf_poke *pp, enum perf_poke_trigger_kind kind, int cpu,
 			 void (*fn)(void *ctx, const struct perf_poke_bucket *bucket), void *ctx);
 
+/** What took a watched CPU from a thread, or what did so inside of an interrupt, a softirq or a
+ * kernel thread. */
+struct perf_poke_source {
+	size_t sz; /**< size of this struct as the library knows it */
+	int cpu;
+	/** "vector", "irq", "softirq", "nmi", "fault", "thread"; of these: "hrtimer", "timer" and
+	 * "work", with the name of a function; "tick": what kept the tick from being stopped */
+	const char *kind;
+	char name[64];	 /**< such as "local_timer", or the handler of an irq; "": unknown */
+	uint64_t number; /**< of a vector, irq or softirq; a TID; else 0 or an address */
+	uint64_t count;
+	/** from entry to exit, with what interrupted it; of a thread, its stays on the CPU; 0: not
+	 * measured */
+	uint64_t sum_ns, max_ns;
+	uint64_t last_ns; /**< when the newest one ended */
+	/** who sent the newest one, for a vector: -1 unknown */
+	int sender_cpu;
+	int sender_pid, sender_tid;
+	char sender_comm[16];
+	char sender_callback[64]; /**< what it wanted to be run there; "": unknown */
+	char sender_stack[256];	  /**< its functions, innermost first: "a < b < c" */
+};
+
+/** Receives one source; valid during the call only. */
+typedef void (*perf_poke_source_fn)(void *ctx, const struct perf_poke_source *source);
+
+/**
+ * What took the watched CPUs from threads since the session began, even after perf_poke__stop():
+ * with PERF_POKE_TRIGGER_INTERRUPTION. By CPU; what took most time comes first.
+ *
+ * @param pp  session
+ * @param functions  also hrtimer, timer, work and the senders' stacks. Their names are read from
+ *   the kernel's symbols, which takes some 50 ms
+ * @param fn  called for each
+ * @param ctx  passed to fn
+ *
+ * Returns: the number of sources, or
+ * - -ENOTCONN: never started
+ * - -ENXIO: the trigger is not watched
+ * - -ENOMEM
+ * Since: 0.1
+ */
+int perf_poke__sources(const struct perf_poke *pp, bool functions, perf_poke_source_fn fn,
+		       void *ctx);
+
 /**
  * The watched CPUs, in rising order.
  *
@@ -840,6 +889,9 @@ struct perf_poke_session {
 	/** its latencies; PERF_POKE_TRIGGER_IRQ is the first */
 	const struct perf_poke_session_kind *const *kinds;
 	size_t nr_kinds;
+	/** of PERF_POKE_TRIGGER_INTERRUPTION: see perf_poke__sources() */
+	const struct perf_poke_source *const *sources;
+	size_t nr_sources;
 };
 
 /** Called once for each session. */

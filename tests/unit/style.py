@@ -25,7 +25,7 @@ LICENCES = (
 MARKED = re.compile(r".*\.(c|h|py|sh|map)|meson\.build|meson_options\.txt")
 LINES_MAX = 600
 # The public header is one, and mostly documentation.
-HEADER_LINES_MAX = 1100
+HEADER_LINES_MAX = 1150
 
 # What clang-format does not lay out, and documentation.
 WIDTH_MAX = 100

@@ -78,7 +78,10 @@ int account_finish(struct account *account)
 	if (!err && facts_have_times(&account->facts) && !account->facts.spike.poked &&
 	    !facts_is_reported(&account->facts))
 		err = analysis_make(&account->analysis, &account->findings, &account->facts);
-	if (!err && account->thread) {
+	/* The trigger has seen what took the CPU. */
+	if (facts_are_of_noise(&account->facts))
+		account->blamed.thread = NULL;
+	if (!err && account->blamed.thread) {
 		limit_facts_to_part(&account->blamed, account->thread);
 		err = findings_make(&of_part, account->spans, &account->blamed, account->window_ns);
 		findings = &of_part;

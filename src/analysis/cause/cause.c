@@ -471,8 +471,8 @@ static void blame_rival_threads(struct cause *cause, const struct findings *find
 
 bool cause_is_elsewhere(const struct facts *facts)
 {
-	return facts_is_reported(facts) && facts->spike.kind != PERF_POKE_TRIGGER_NOISE &&
-	       !facts->thread && !facts->by_cpu;
+	return facts_is_reported(facts) && !facts_are_of_noise(facts) && !facts->thread &&
+	       !facts->by_cpu;
 }
 
 int cause_find(struct cause *cause, const struct findings *findings, const struct facts *facts)

@@ -378,7 +378,7 @@ char *cause_sentence(const struct cause *cause, const struct findings *findings,
 	} else {
 		facts_put_late(file, whole);
 		put_late_part(file, facts, whole);
-		if (facts->spike.kind == PERF_POKE_TRIGGER_NOISE && !facts_is_pt(facts))
+		if (facts_are_of_noise(facts) && !facts_is_pt(facts))
 			; /* The noise itself is all that is known. */
 		else if (!facts_have_trace(facts))
 			put_by_spike_stack(file, facts);

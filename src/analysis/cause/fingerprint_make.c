@@ -342,8 +342,9 @@ static void fingerprint_of_reported(struct fingerprint *to, const struct facts *
 {
 	char name[FINGERPRINT_NAME_SIZE];
 
-	fingerprint_set_kind(to,
-			     facts->spike.kind == PERF_POKE_TRIGGER_NOISE ? "noise" : "reported");
+	fingerprint_set_kind(to, facts->spike.kind == PERF_POKE_TRIGGER_NOISE ? "noise"
+				 : facts_are_of_noise(facts)		      ? "interruption"
+									      : "reported");
 	fingerprint_task_name(name, facts->spike.label[0] ? facts->spike.label : facts->spike.comm);
 	fingerprint_add_frame(to, name);
 }
@@ -473,8 +474,7 @@ void fingerprint_make(struct fingerprint *fingerprint, const struct cause *cause
 	*fingerprint = (struct fingerprint){ 0 };
 	if (cause->kind == CAUSE_POKED)
 		return;
-	if (facts->spike.kind == PERF_POKE_TRIGGER_NOISE ||
-	    (facts_is_reported(facts) && !facts->spike.latency_ns))
+	if (facts_are_of_noise(facts) || (facts_is_reported(facts) && !facts->spike.latency_ns))
 		fingerprint_of_reported(fingerprint, facts);
 	else if (!fingerprint_of_throttled(fingerprint, facts->thread))
 		make_causes[cause->kind](fingerprint, cause, findings, facts);

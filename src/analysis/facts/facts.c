@@ -49,10 +49,21 @@ static void facts_put_noise(FILE *file, const struct facts *facts)
 		fputs("; ", file);
 }
 
+/* Such as `poller 123 lost its CPU for 83us: softirq net_rx`. */
+static void facts_put_interruption(FILE *file, const struct facts *facts)
+{
+	const struct perf_poke_spike *spike = &facts->spike;
+
+	fprintf(file, "%s %d lost CPU %d for %s: %s", spike->late_comm, spike->late_tid, spike->cpu,
+		FORMAT_TIME(spike->latency_ns), spike->label);
+}
+
 void facts_put_late(FILE *file, const struct facts *facts)
 {
 	if (facts->spike.kind == PERF_POKE_TRIGGER_NOISE)
 		facts_put_noise(file, facts);
+	else if (facts->spike.kind == PERF_POKE_TRIGGER_INTERRUPTION)
+		facts_put_interruption(file, facts);
 	else
 		fprintf(file, facts_is_reported(facts) ? "%s %s late: " : "%s latency %s: ",
 			facts_late_label(facts), FORMAT_TIME(facts->spike.latency_ns));

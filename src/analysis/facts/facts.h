@@ -221,6 +221,14 @@ static inline bool facts_is_reported(const struct facts *facts)
 	       facts->spike.kind != PERF_POKE_TRIGGER_WAKEUP;
 }
 
+/* The trigger itself tells what took the CPU: of a noise its largest part, or the source of an
+ * interruption. */
+static inline bool facts_are_of_noise(const struct facts *facts)
+{
+	return facts->spike.kind == PERF_POKE_TRIGGER_NOISE ||
+	       facts->spike.kind == PERF_POKE_TRIGGER_INTERRUPTION;
+}
+
 /* The poked perf has its own trace. */
 static inline bool recorder_has_trace(enum perf_poke_recorder recorder)
 {

@@ -296,6 +296,7 @@ enum exit_code {
 	EXIT_USAGE = 2,
 	EXIT_NO_SPIKE = 3,
 	EXIT_NEW_CAUSE = 4,
+	EXIT_INTERRUPTED = 5, /* of --trigger interruption */
 };
 
 struct command {

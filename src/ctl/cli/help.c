@@ -71,7 +71,7 @@ static void options_print_choices(FILE *file, const struct option_spec *spec)
 			fprintf(file, "%*s  %s=%s: %s\n", HELP_COLUMN, "", choice->name,
 				choice->argument, choice->help);
 		else
-			fprintf(file, "%*s  %-11s%s\n", HELP_COLUMN, "", choice->name,
+			fprintf(file, "%*s  %-13s%s\n", HELP_COLUMN, "", choice->name,
 				choice->help);
 	}
 }

@@ -172,6 +172,7 @@ void status_print_session(FILE *file, const struct perf_poke_session *session)
 	print_session_path(file, "output", session->output);
 	print_session_path(file, "last", session->last_capture);
 	print_status_table(file, session);
+	sources_print(file, session->sources, session->nr_sources);
 }
 
 struct showing {

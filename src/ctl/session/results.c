@@ -150,7 +150,7 @@ int results_collect(struct results *results, const struct perf_poke *pp)
 		else if (err == -ENXIO)
 			err = 0;
 	}
-	return err;
+	return err ? err : sources_collect(&results->sources, pp, true);
 }
 
 static void results_release_rows(struct result_row *rows, size_t nr)
@@ -171,6 +171,7 @@ void results_release(struct results *results)
 	free(results->captures);
 	free(results->numbers);
 	perf_files_release(&results->perf.data);
+	sources_release(&results->sources);
 }
 
 const char *kind_display_name(enum perf_poke_trigger_kind kind)

@@ -112,6 +112,11 @@ void placement_release(void);
 #define KINDS_MAX 16
 
 const char *kind_display_name(enum perf_poke_trigger_kind kind);
+
+/* What took CPUs from threads, by CPU: nothing if there is none. */
+void sources_print(FILE *file, const struct perf_poke_source *const *rows, size_t nr);
+json_object *json_new_sources(const struct perf_poke_source *const *rows, size_t nr);
+
 /* Whether it has a threshold that makes spikes. */
 bool kind_has_threshold_ns(enum perf_poke_trigger_kind kind);
 

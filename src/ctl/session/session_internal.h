@@ -134,6 +134,14 @@ struct result_kind {
 	struct result_row all;
 };
 
+/* What took the watched CPUs from threads. All zero: none. */
+struct sources {
+	struct perf_poke_source *list;
+	const struct perf_poke_source **rows;
+	size_t nr;
+	bool failed;
+};
+
 struct results {
 	struct result_kind kinds[KINDS_MAX]; /* irq is always watched */
 	size_t nr_rows;
@@ -148,6 +156,7 @@ struct results {
 	size_t nr_known, nr_new, nr_unjudged; /* captures by their causes */
 	uint64_t elapsed_ns;
 	struct result_perf perf;
+	struct sources sources;
 	bool has_program; /* of `run` */
 	int program_code; /* its exit code */
 };
@@ -167,6 +176,13 @@ size_t results_capture_number(const struct results *results, size_t i);
 int results_collect(struct results *results, const struct perf_poke *pp);
 
 void results_release(struct results *results);
+
+/* -- sources.c */
+
+/* None without the trigger interruption. functions: see perf_poke__sources(). Returns 0 or a
+ * negative errno. */
+int sources_collect(struct sources *sources, const struct perf_poke *pp, bool functions);
+void sources_release(struct sources *sources);
 
 /* -- child.c: the targets of a session */
 

@@ -201,6 +201,9 @@ json_object *json_summary_line(const struct results *results)
 		json_add(triggers, kind_display_name(kind), one);
 	}
 	json_add(object, "triggers", triggers);
+	if (results->kinds[PERF_POKE_TRIGGER_INTERRUPTION].rows)
+		json_add(object, "sources",
+			 json_new_sources(results->sources.rows, results->sources.nr));
 	json_add_u64(object, "missed", results->kinds[PERF_POKE_TRIGGER_IRQ].all.stats.missed);
 	json_add_u64(object, "captures", results_count_taken(results));
 	json_add(object, "kept", json_new_kept_captures(results));
@@ -295,6 +298,9 @@ json_object *json_session_line(const struct perf_poke_session *session)
 		json_add(triggers, kind_display_name(kind->kind), one);
 	}
 	json_add(object, "triggers", triggers);
+	if (session->nr_sources)
+		json_add(object, "sources",
+			 json_new_sources(session->sources, session->nr_sources));
 	json_add_u64(object, "captures", session->captures);
 	json_add_u64(object, "failed", session->failed);
 	json_add_u64(object, "pending", session->pending);

@@ -426,6 +426,16 @@ static void session_wait_program(struct session *s)
 	}
 }
 
+/* Whether the CPUs were never taken for the threshold, all the time that was asked for. */
+static enum exit_code session_judge_interruptions(const struct session *s)
+{
+	const struct result_kind *kind = &s->results.kinds[PERF_POKE_TRIGGER_INTERRUPTION];
+
+	if (kind->all.stats.spikes)
+		return EXIT_INTERRUPTED;
+	return clock_ns(CLOCK_MONOTONIC) >= s->end_ns ? EXIT_FINE : EXIT_NO_SPIKE;
+}
+
 enum exit_code session_finish(struct session *s)
 {
 	_cleanup_close_ int closed_later = -1;
@@ -476,6 +486,8 @@ enum exit_code session_finish(struct session *s)
 		return EXIT_FAILED;
 	if (s->results.nr_new)
 		return EXIT_NEW_CAUSE;
+	if (s->results.kinds[PERF_POKE_TRIGGER_INTERRUPTION].rows)
+		return session_judge_interruptions(s);
 	return results_count_taken(&s->results) ? EXIT_FINE : EXIT_NO_SPIKE;
 }
 

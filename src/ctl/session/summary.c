@@ -127,8 +127,12 @@ static void summary_print_spike(FILE *file, const struct perf_poke_spike *spike)
 		fprintf(file, "  %-12s poked\n", "reason");
 		return;
 	}
-	task_format_name(task, sizeof(task), spike->idle, CLEAN(spike->comm), spike->pid,
-			 spike->tid);
+	if (spike->kind == PERF_POKE_TRIGGER_INTERRUPTION)
+		task_format_name(task, sizeof(task), false, CLEAN(spike->late_comm),
+				 spike->late_pid, spike->late_tid);
+	else
+		task_format_name(task, sizeof(task), spike->idle, CLEAN(spike->comm), spike->pid,
+				 spike->tid);
 	fprintf(file, "  %-12s %s on CPU %d%s", "latency", FORMAT_TIME(spike->latency_ns),
 		spike->cpu, format_ran_cpu(ran, sizeof(ran), spike));
 	if (spike->kind)
@@ -145,7 +149,10 @@ static void summary_print_spike(FILE *file, const struct perf_poke_spike *spike)
 		fprintf(file, "  %-12s %s\n", "label", CLEAN_TO(80, spike->label));
 	if (spike->kind >= PERF_POKE_TRIGGER_WAKEUP) {
 		fprintf(file, "  %-12s %s\n",
-			spike->kind == PERF_POKE_TRIGGER_WAKEUP ? "ran instead" : "late", task);
+			spike->kind == PERF_POKE_TRIGGER_WAKEUP		? "ran instead"
+			: spike->kind == PERF_POKE_TRIGGER_INTERRUPTION ? "interrupted"
+									: "late",
+			task);
 		return;
 	}
 	if (spike->function_name)
@@ -232,6 +239,7 @@ int summary_print(FILE *file, const struct results *results)
 	if (all->nr_buckets)
 		fputc('\n', file);
 	histogram_print(file, all->buckets, all->nr_buckets);
+	sources_print(file, results->sources.rows, results->sources.nr);
 	summary_print_notes(file, &all->stats, &results->kinds[PERF_POKE_TRIGGER_SPAN].all.stats);
 	for (size_t i = 0; i < results->nr_captures; i++) {
 		err = summary_print_capture(file, results_capture_number(results, i),
@@ -390,11 +398,19 @@ int top_print_table(FILE *file, const struct top_table *table)
 int top_print_session(FILE *file, const struct perf_poke *pp, const struct top_state *state)
 {
 	struct top_table table = { .cell = top_session_cell, .ctx = pp };
+	struct sources sources = { 0 };
+	int err;
 
 	table.cpus = perf_poke__cpus(pp, &table.nr);
 	fprintf(file, "%s, %zu captures", FORMAT_TIME(state->elapsed_ns), state->captures);
 	if (state->skid_ns)
 		fprintf(file, ", skid of the last %s", FORMAT_TIME(state->skid_ns));
 	fputc('\n', file);
-	return top_print_table(file, &table);
+	err = top_print_table(file, &table);
+	if (!err)
+		err = sources_collect(&sources, pp, false);
+	if (!err)
+		sources_print(file, sources.rows, sources.nr);
+	sources_release(&sources);
+	return err;
 }

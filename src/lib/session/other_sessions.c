@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "machine/base.h"
 #include "session/pins.h"
+#include "trigger/ledger.h"
 #include "trigger/trigger.h"
 
 /* After the types that it needs. */
@@ -39,6 +40,9 @@ struct view {
 	int target_list[POKE_TARGETS];
 	size_t nr_targets;
 	uint64_t pokes, merged;
+	struct perf_poke_source *sources;
+	const struct perf_poke_source **source_rows;
+	size_t nr_sources;
 };
 
 static void mapping_release(struct mapping *mapping)
@@ -57,6 +61,8 @@ static void session_view_release(struct view *view)
 	free(view->cpu_stats);
 	free(view->cpu_rows);
 	free(view->cpu_p99_ns);
+	free(view->sources);
+	free(view->source_rows);
 }
 
 static int session_open_pin(int dirfd, const char *name)
@@ -168,6 +174,28 @@ static void view_read_targets(struct view *view)
 	}
 }
 
+/* Of sessions that watch interruptions. */
+static int view_read_sources(struct view *view, int dirfd)
+{
+	_cleanup_close_ int fd = session_open_pin(dirfd, TRIGGER_PIN_LEDGER);
+	struct bpf_map_info info = {};
+	__u32 size = sizeof(info);
+	int err;
+
+	if (fd < 0)
+		return 0;
+	if (bpf_obj_get_info_by_fd(fd, &info, &size) || info.type != BPF_MAP_TYPE_HASH ||
+	    info.value_size != sizeof(struct ledger_source))
+		return -EINVAL;
+	err = ledger_read(fd, true, &view->sources, &view->nr_sources);
+	view->source_rows = calloc(view->nr_sources + 1, sizeof(*view->source_rows));
+	if (err || !view->source_rows)
+		return -ENOMEM;
+	for (size_t i = 0; i < view->nr_sources; i++)
+		view->source_rows[i] = &view->sources[i];
+	return 0;
+}
+
 static int session_view_open(struct view *view, int dirfd)
 {
 	const struct {
@@ -201,7 +229,7 @@ static int session_view_open(struct view *view, int dirfd)
 		if (table)
 			view_add_kind(view, kind, table);
 	}
-	return 0;
+	return view_read_sources(view, dirfd);
 }
 
 /* seen: a copy, since the session keeps writing. */
@@ -234,6 +262,8 @@ static void session_describe(const char *name, bool alive, const struct view *vi
 		.nr_targets = view->nr_targets,
 		.pokes = view->pokes,
 		.merged = view->merged,
+		.sources = view->source_rows,
+		.nr_sources = view->nr_sources,
 	};
 
 	if (seen->armed_ns)

@@ -359,6 +359,8 @@ static int session_capture_spike(struct perf_poke *pp)
 	if (ret <= 0)
 		return ret;
 	spike = spike_from_record(&pp->config, &seen);
+	if (spike.kind == PERF_POKE_TRIGGER_INTERRUPTION)
+		trigger_name_source(pp->trigger, &seen, spike.label, sizeof(spike.label));
 	return session_capture(pp, &spike, &seen);
 }
 

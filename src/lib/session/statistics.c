@@ -89,6 +89,23 @@ int perf_poke__histogram(const struct perf_poke *pp, enum perf_poke_trigger_kind
 	return nr;
 }
 
+int perf_poke__sources(const struct perf_poke *pp, bool functions, perf_poke_source_fn fn,
+		       void *ctx)
+{
+	_cleanup_free_ struct perf_poke_source *sources = NULL;
+	size_t nr;
+	int err;
+
+	if (!pp->trigger)
+		return -ENOTCONN;
+	if (!pp->config.thresholds[PERF_POKE_TRIGGER_INTERRUPTION])
+		return -ENXIO;
+	err = trigger_read_sources(pp->trigger, functions, &sources, &nr);
+	for (size_t i = 0; i < nr && !err; i++)
+		fn(ctx, &sources[i]);
+	return err ? err : (int)nr;
+}
+
 int perf_poke__percentile(const struct perf_poke *pp, enum perf_poke_trigger_kind kind, int cpu,
 			  double percent, uint64_t *latency_ns)
 {

@@ -94,6 +94,13 @@ static const struct trigger_row rows[] = {
 		.check_kernel = noise_check_kernel,
 		.load = noise_load_programs,
 	},
+	[PERF_POKE_TRIGGER_INTERRUPTION] = {
+		.choice = { "interruption", PERF_POKE_TRIGGER_INTERRUPTION,
+			    "something else has had the CPU of a thread" },
+		.check_kernel = interruption_check_kernel,
+		.load = interruption_load_programs,
+		.attach = interruption_attach_programs,
+	},
 };
 
 static_assert(ARRAY_SIZE(rows) <= TRIGGER_KINDS, "room for each kind");

@@ -163,10 +163,11 @@ int threads_load_programs(struct trigger *trigger, const struct trigger_config *
 
 int wakeup_check_task(struct config *config)
 {
-	if (!config->thresholds[PERF_POKE_TRIGGER_WAKEUP] == !config->opts.task)
+	if (!config->thresholds[PERF_POKE_TRIGGER_WAKEUP] == !config->opts.task ||
+	    config->thresholds[PERF_POKE_TRIGGER_INTERRUPTION])
 		return 0;
 	return log_error(&config->log, -EINVAL,
-			 config->opts.task ? "--task '%s': needs --trigger wakeup"
+			 config->opts.task ? "--task '%s': needs --trigger wakeup or interruption"
 					   : "trigger wakeup: needs --task TASK%s",
 			 config->opts.task ? config->opts.task : "");
 }

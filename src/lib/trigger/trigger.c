@@ -137,6 +137,8 @@ int trigger_pin(const struct trigger *trigger, const char *folder)
 		{ bpf_program__fd(skel->progs.trigger_poke), TRIGGER_PIN_POKE },
 		{ bpf_program__fd(skel->progs.trigger_stop), TRIGGER_PIN_STOP },
 		{ trigger_reporter(trigger).prog_fd, TRIGGER_PIN_REPORT },
+		{ trigger->nr_ledger_links ? bpf_map__fd(skel->maps.ledger) : -ENOENT,
+		  TRIGGER_PIN_LEDGER },
 		{ bpf_map__fd(skel->maps.cpus), TRIGGER_PIN_CPUS },
 		{ bpf_map__fd(skel->maps.cpus_more), TRIGGER_PIN_CPUS_MORE },
 		{ bpf_map__fd(skel->maps.data_arming), TRIGGER_PIN_ARMING },
@@ -259,6 +261,7 @@ void trigger_detach(struct trigger *trigger)
 	/* The entry is detached some time before the exit. */
 	if (trigger->skel)
 		trigger->skel->bss->span_counting = 0;
+	interruption_detach(trigger);
 	ring_buffer__free(trigger->ring);
 	trigger->ring = NULL;
 	trigger_bpf__destroy(trigger->skel);
@@ -280,6 +283,7 @@ void trigger_free(struct trigger *trigger)
 	munmap(trigger->noise_parts, trigger->noise_parts_size);
 	munmap(trigger->targets, trigger->targets_size);
 	munmap(trigger->session, trigger->session_size);
+	free(trigger->sources);
 	free(trigger);
 }
 

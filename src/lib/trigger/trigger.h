@@ -68,6 +68,7 @@ int triggers_check_kernel(const struct config *config);
 #define TRIGGER_PIN_POKE "poke"
 #define TRIGGER_PIN_STOP "stop"
 #define TRIGGER_PIN_REPORT "report" /* only if reports are watched */
+#define TRIGGER_PIN_LEDGER "ledger" /* only if interruptions are watched */
 
 /* What the triggers thread, user and wakeup watch. */
 struct trigger_threads {
@@ -173,6 +174,12 @@ volatile struct poke_target *trigger_targets(const struct trigger *trigger);
  */
 struct trigger_cpu *trigger_find_cpu(const struct trigger *trigger, int cpu,
 				     enum perf_poke_trigger_kind kind);
+/* What took CPUs from threads: see ledger_read(). Final values once detached. */
+int trigger_read_sources(const struct trigger *trigger, bool functions,
+			 struct perf_poke_source **sources, size_t *nr);
+/* What an interruption was: `softirq net_rx`, or `thread kworker/3:1:77`. */
+void trigger_name_source(const struct trigger *trigger, const struct trigger_spike *spike,
+			 char *label, size_t size);
 /* For spans. */
 void trigger_add_unpaired(const struct trigger *trigger, struct perf_poke_stats *stats);
 /* The latencies of the spike's activation so far. False if those of this spike are gone. Any

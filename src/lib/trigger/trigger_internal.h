@@ -10,6 +10,9 @@
 #include "bpf/marker_text.h"
 #include "bpf/trigger.skel.h"
 
+/* Programs of the trigger interruption that are attached. */
+#define LEDGER_LINKS 32
+
 /* Created by kinds.c, used by trigger.c. */
 struct trigger {
 	struct trigger_bpf *skel;
@@ -32,6 +35,10 @@ struct trigger {
 	struct trigger_spike spike;	 /* at most one each time it is armed */
 	bool have_spike;
 	bool stop_asked;
+	struct bpf_link *ledger_links[LEDGER_LINKS];
+	size_t nr_ledger_links;
+	struct perf_poke_source *sources; /* final values, once detached */
+	size_t nr_sources;
 };
 
 /* Runs a program on this CPU. Returns its result, or a negative errno. */
@@ -52,6 +59,13 @@ int event_load_program(struct trigger *trigger, const struct trigger_config *con
 /* -ENOENT: no such tracepoint. */
 int event_attach_program(struct trigger *trigger, const struct trigger_config *config,
 			 const struct log *log);
+
+int interruption_check_kernel(const struct log *log);
+int interruption_load_programs(struct trigger *trigger, const struct trigger_config *config,
+			       const struct log *log);
+int interruption_attach_programs(struct trigger *trigger, const struct trigger_config *config,
+				 const struct log *log);
+void interruption_detach(struct trigger *trigger);
 
 int marker_check_text(struct config *config);
 int marker_load_programs(struct trigger *trigger, const struct trigger_config *config,

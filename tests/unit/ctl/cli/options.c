@@ -246,7 +246,7 @@ TEST(helps)
 	assert_non_null(strstr(text, "      --size SIZE           a size\n"
 				     "                            of two lines\n"));
 	assert_non_null(strstr(text, "      --choice NAME         a choice\n"
-				     "                              two        the larger\n"));
+				     "                              two          the larger\n"));
 	assert_non_null(strstr(text, "  -h, --help                print this help\n"));
 }
 

@@ -138,5 +138,5 @@ TEST(refuses)
 	REFUSES("trigger 99: unknown", NULL, { 99 });
 	REFUSES("trigger -1: unknown", NULL, { -1 });
 	REFUSES("trigger wakeup: needs --task TASK", NULL, { WAKEUP, 5 });
-	REFUSES("--task 'me': needs --trigger wakeup", "me", { IRQ });
+	REFUSES("--task 'me': needs --trigger wakeup or interruption", "me", { IRQ });
 }
