@@ -393,13 +393,16 @@ static void known_removal_finish(struct errand *errand)
 	struct known_removal *removal = errand->ctx;
 	struct capture_hooks *f = removal->hooks;
 
-	if (errand->err)
-		console_warn(f->con, "cannot remove '%s': %s", removal->path,
-			     strerror(-errand->err));
-	results_remove_capture(f->results, removal->path);
-	console_info(f->con, "known cause: %s, removed", removal->path);
-	if (f->con->json)
-		json_print_line(f->con, json_removed_line(removal->path));
+	if (errand->err) {
+		console_warn(f->con, "cannot remove '%s', whose cause is known: %s", removal->path,
+			     errand->err == -ESTALE ? "it is not the capture that was written"
+						    : strerror(-errand->err));
+	} else {
+		results_remove_capture(f->results, removal->path);
+		console_info(f->con, "known cause: %s, removed", removal->path);
+		if (f->con->json)
+			json_print_line(f->con, json_removed_line(removal->path));
+	}
 	free(removal->path);
 	free(removal);
 }
