@@ -31,8 +31,11 @@ class Ftrace(common.HostTest):
     def setUp(self):
         super().setUp()
         self.cpu = common.find_cpus(1)[0]
+        # Of the test's own mounts.
+        if not INSTANCES.is_dir() and "PERF_POKE_TEST_UNSHARED" in os.environ:
+            subprocess.run(["mount", "-t", "tracefs", "tracefs", TRACING], check=False)
         if not INSTANCES.is_dir():
-            self.skipTest("this kernel has no tracing instances")
+            self.skipTest(f"there is no {INSTANCES}")
         self.before = instances()
 
     def start(self, *args):
@@ -84,6 +87,28 @@ class Ftrace(common.HostTest):
         self.assertIn(f"perf-poke-{name}", instances())
         self.start(*common.NO_SPIKES, "--duration", "100ms")
         self.assertEqual(instances(), self.before)
+
+    def test_instance_of_others(self):
+        """It has the name of a killed session's, which was removed."""
+        name = f"killed{os.getpid()}"
+        own = INSTANCES / f"perf-poke-{name}"
+        with self.background("--recorder", "ftrace", "--session", name) as session:
+            common.wait_for(lambda: name in common.run_ctl("status").stdout, "the session")
+            session.kill()
+        # Another inode, even if they are used again.
+        other = INSTANCES / f"other{os.getpid()}"
+        other.mkdir()
+        own.rmdir()
+        own.mkdir()
+        other.rmdir()
+        try:
+            self.start(*common.NO_SPIKES, "--duration", "100ms")
+            self.assertTrue(own.is_dir())
+            result = self.start("--recorder", "ftrace", "--session", name)
+            self.assertEqual(result.returncode, 2, result.stderr)
+            self.assertIn("is of no session that has ended", result.stderr)
+        finally:
+            own.rmdir()
 
     def test_stops_others(self):
         other = INSTANCES / f"other{os.getpid()}"
