@@ -34,7 +34,6 @@ int main(int argc, char **argv)
 		.sz = sizeof(opts),
 		.cpus = argc > 1 ? argv[1] : "0",
 		.threshold_ns = 50 * 1000,
-		.max_captures = 1,
 		.log = on_log,
 		.on_capture = on_capture,
 		.capture_ctx = &captures,

@@ -4,6 +4,7 @@
  *
  *	cc loop.c $(pkg-config --cflags --libs libperfpoke) -pthread -o loop && sudo ./loop 3
  */
+#define _GNU_SOURCE 1
 #include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
@@ -119,7 +120,6 @@ int main(int argc, char **argv)
 		.triggers = &trigger,
 		.nr_triggers = 1,
 		.trigger_sz = sizeof(trigger),
-		.max_captures = 1,
 		.log = on_log,
 		.on_capture = on_capture,
 	};

@@ -34,7 +34,7 @@ def loop(session: perf_poke.Session, cpu: int, ended: threading.Event) -> None:
 
 def main() -> int:
     cpu = int(sys.argv[1]) if len(sys.argv) > 1 else 0
-    session = perf_poke.Session(cpus=str(cpu), trigger=f"report={LATE}", count=1)
+    session = perf_poke.Session(cpus=str(cpu), trigger=f"report={LATE}")
     ended = threading.Event()
     with session:
         thread = threading.Thread(target=loop, args=(session, cpu, ended))

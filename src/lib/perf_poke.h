@@ -12,7 +12,7 @@
  *
  *	if (perf_poke__new(&pp, &opts) || perf_poke__start(pp))
  *		return 1;
- *	while (perf_poke__poll(pp, 1000) >= 0 && captures < 1)
+ *	while (perf_poke__poll(pp, 1000) >= 0 && !captured)
  *		;
  *	perf_poke__stop(pp);
  *	perf_poke__free(pp);
@@ -380,7 +380,8 @@ struct perf_poke_opts {
 	/** bytes of ring per CPU, rounded up to a power of two of pages; default 4 MiB (events,
 	 * ftrace), 16 MiB (pt) */
 	uint64_t buffer_size;
-	/** disarm after this many complete captures, other than by pokes; default: no limit */
+	/** disarm after this many complete captures, other than by pokes; UINT64_MAX: no limit.
+	 * Default: 1, with keep_worst no limit */
 	uint64_t max_captures;
 	/** folder for captures; default "perf-poke.data". Created if missing, and again, with a
 	 * message, if it is moved or removed. Only its owner has access */

@@ -139,6 +139,7 @@ static int start(const struct perf_poke_trigger *trigger, const char *output)
 		.trigger_sz = sizeof(*trigger),
 		.recorder = PERF_POKE_RECORDER_NONE,
 		.workload = PERF_POKE_WORKLOAD_NONE,
+		.max_captures = UINT64_MAX,
 		.output = output,
 		.session = SESSION,
 	};

@@ -81,6 +81,47 @@ class Install(common.HostTest):
         linked = self.run_tool("ldd", program, env=self.library_path())
         self.assertIn("libperfpoke.so.0 => " + self.root, linked)
 
+    def test_python_folder(self):
+        """The distribution's Python finds the binding below its own prefixes, with no variable
+        set."""
+        python = "/usr/bin/python3"
+        if not os.path.exists(python):
+            self.skipTest("needs " + python)
+        looks_in = self.run_tool(python, "-ISc", "import site; print(site.getsitepackages())")
+        script = os.path.join(SOURCE, "src", "python", "module_folder.py")
+        for prefix in "/usr", "/usr/local":
+            folder = self.run_tool(python, script, prefix).strip()
+            if not folder and "dist-packages" not in looks_in:
+                continue
+            self.assertEqual(os.path.commonpath([prefix + "/lib", folder]), prefix + "/lib")
+            self.assertIn(repr(folder), looks_in)
+        self.assertEqual(self.run_tool(python, script, "/nonexistent"), "\n")
+
+    def test_binding(self):
+        folder = os.path.dirname(os.path.dirname(self.find("_library.py")))
+        said = self.run_tool("python3", "-Bc", "import perf_poke; print(perf_poke.version())",
+                             env={"PYTHONPATH": folder, **self.library_path()})
+        self.assertEqual(said, VERSION + "\n")
+
+    def test_examples_by_their_comments(self):
+        """The command in the comment of each example compiles it in another folder, where it
+        refuses a CPU that there is not."""
+        env = {"PKG_CONFIG_PATH": os.path.dirname(self.find("libperfpoke.pc")),
+               "PKG_CONFIG_SYSROOT_DIR": self.root, **self.library_path()}
+        for name in "embed", "loop":
+            source = os.path.join(SOURCE, "examples", name + ".c")
+            with open(source) as file:
+                command = re.search(r"^ \*\t(cc .*) && sudo (\./\w+) 3$", file.read(), re.MULTILINE)
+            self.assertTrue(command, name)
+            shutil.copy(source, self.folder)
+            said = self.run_tool("sh", "-c", f"cd {self.folder} && {command[1]}", env=env)
+            self.assertEqual(said, "")
+            result = subprocess.run([command[2], "8191"], cwd=self.folder, text=True,
+                                    env={**os.environ, **env}, stdin=subprocess.DEVNULL,
+                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            self.assertEqual(result.returncode, 1)
+            self.assert_one_line(result.stderr, "cpu", "8191")
+
     def test_consumer_in_c(self):
         source, program = os.path.join(SOURCE, "examples",
                                        "embed.c"), os.path.join(self.folder, "embed")

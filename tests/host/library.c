@@ -107,11 +107,9 @@ static void note_threshold(void *ctx, const struct perf_poke_session *session)
 
 static void restart(const char *cpu, const char *output)
 {
-	struct perf_poke_opts opts = { .cpus = cpu,
-				       .output = output,
-				       .session = NAME,
-				       .threshold_ns = 1,
-				       .cooldown_ns = UINT64_MAX };
+	struct perf_poke_opts opts = {
+		.cpus = cpu, .output = output, .session = NAME, .threshold_ns = 1
+	};
 	struct perf_poke *pp = make(&opts);
 
 	printf(",\"runs\":[");
@@ -283,6 +281,7 @@ static void fork_and_free(const char *cpu, const char *output)
 				       .output = output,
 				       .session = NAME,
 				       .recorder = PERF_POKE_RECORDER_NONE,
+				       .max_captures = UINT64_MAX,
 				       .cooldown_ns = 50000000,
 				       .triggers = &trigger,
 				       .nr_triggers = 1,

@@ -24,6 +24,7 @@ for capture in perf_poke.Session(cpus=sys.argv[1], threshold="5ms", recorder="ev
     print(json.dumps([capture.path, capture.spike.latency_ns, capture.spike.cpu,
                       perf_poke.read(capture.path).spike.sequence]))
 print(json.dumps([c.path for c in perf_poke.captures()]))
+print(len([*perf_poke.Session(sys.argv[1], threshold="5ms", recorder="none", output="one")]))
 """
 # pytest itself runs nothing that is defined in a test.
 TESTS = """
@@ -64,7 +65,8 @@ class Python(common.HostTest):
         with common.late(cpu):
             result = self.run_python("-c", CAPTURES, str(cpu))
         self.assertEqual((result.returncode, result.stderr), (0, ""))
-        *captures, folder = map(json.loads, result.stdout.splitlines())
+        *captures, folder, by_default = map(json.loads, result.stdout.splitlines())
+        self.assertEqual(by_default, 1)
         self.assertEqual(len(captures), 2)
         for path, latency_ns, on, sequence in captures:
             self.assertGreaterEqual(latency_ns, 5000000)

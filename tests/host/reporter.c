@@ -269,6 +269,7 @@ int main(int argc, char **argv)
 		.nr_triggers = 1,
 		.trigger_sz = sizeof(trigger),
 		.recorder = PERF_POKE_RECORDER_NONE,
+		.max_captures = UINT64_MAX,
 		.on_capture = on_capture,
 		.session = name,
 	};

@@ -183,6 +183,7 @@ static void row_run_session(struct row_session *s)
 		.freeze = s->row->freeze,
 		.delivery = s->row->delivery,
 		.buffer_size = s->row->buffer_size,
+		.max_captures = UINT64_MAX,
 		.output = s->run->output,
 		.targets = &target,
 		.nr_targets = 1,

@@ -78,7 +78,7 @@ static int config_numbers(struct config *config)
 
 	set_default_number(&opts->threshold_ns, THRESHOLD_DEFAULT_NS);
 	set_default_number(&opts->period_ns, PERIOD_DEFAULT_NS);
-	set_default_number(&opts->max_captures, UINT64_MAX);
+	set_default_number(&opts->max_captures, opts->keep_worst ? UINT64_MAX : 1);
 	set_default_number(&opts->keep_worst, UINT64_MAX);
 	set_default_number(&opts->max_disk, UINT64_MAX);
 	if (opts->period_ns < PERIOD_MIN_NS || opts->period_ns > PERIOD_MAX_NS)

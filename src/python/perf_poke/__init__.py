@@ -223,7 +223,8 @@ def captures(folder: str | os.PathLike[str] = "perf-poke.data") -> Iterator[Capt
 class Session:
     """One armed run: an iterator of its captures, and a context manager.
 
-    Iterating starts it, and stops it at the end: after `count` captures, or where the loop is left.
+    Iterating starts it, and stops it at the end: after `count` captures (1, or with `keep_worst` no
+    limit; pokes do not count), or where the loop is left.
     Within `with`, poll() may be called instead. One thread at a time, but for report(), poke(),
     arm() and disarm().
     """
@@ -231,7 +232,7 @@ class Session:
     def __init__(self, cpus: str, **options: Value) -> None:
         self._pp = ctypes.c_void_p()
         self._found: list[Capture] = []
-        self._count: int | None = None
+        self._count: int | None = 1
         self._taken = 0
         opts = lib.Opts()
         opts.head.sz = lib.OPTS_SIZE
@@ -241,6 +242,10 @@ class Session:
             chosen: dict[str, Value] = {"cpu": cpus, **options}
             for name, value in chosen.items():
                 self._set(opts, name.replace("_", "-"), value)
+            if options.get("count") is not None:
+                self._count = int(str(options["count"]))
+            elif options.get("keep_worst", options.get("keep-worst")) is not None:
+                self._count = None
             code = lib.call("new", ctypes.byref(self._pp), ctypes.byref(opts))
             if code:
                 _raise(code)
@@ -259,8 +264,6 @@ class Session:
             code = lib.call("opts_set", ctypes.byref(opts), name.encode(), os.fsencode(word))
             if code:
                 _raise(code, f"{name} '{word}': ")
-        if name == "count":
-            self._count = int(str(value))
 
     def start(self) -> None:
         """Arm."""
@@ -276,7 +279,7 @@ class Session:
     def _take(self) -> list[Capture]:
         taken = self._found[:]
         self._found.clear()
-        self._taken += len(taken)
+        self._taken += sum(not capture.spike.poked for capture in taken)
         return taken
 
     def poll(self, timeout: float | None = None) -> list[Capture]:

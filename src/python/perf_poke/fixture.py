@@ -6,10 +6,11 @@ pytest_plugins = ["perf_poke.fixture"]
 def test_control_loop(overruns): watched = overruns(cpus="3", threshold="500us") while running:
 expected_ns = wait_for_the_next_period() control() watched.report(expected_ns)
 
-The fixture starts a session with the trigger `report`, whose captures are in tmp_path, and ends it
-when the test has. Where a report reached the threshold the test fails with its latency; the report
-of the first capture is a section of the failure, and the paths of all are properties of the test
-(`perf-poke-capture` in JUnit XML). Without root, the test is skipped.
+The fixture starts a session with the trigger `report`, whose captures, at most 10 unless `count`
+says otherwise, are in tmp_path, and ends it when the test has. Where a report reached the threshold
+the test fails with its latency; the report of the first capture is a section of the failure, and
+the paths of all are properties of the test (`perf-poke-capture` in JUnit XML). Without root, the
+test is skipped.
 """
 from __future__ import annotations
 
@@ -74,7 +75,7 @@ def overruns(request: pytest.FixtureRequest, tmp_path: pathlib.Path) -> Iterator
 
     def watch(cpus: str, threshold: str, **options: Value) -> Session:
         defaults: dict[str, Value] = {
-            "output": str(tmp_path / f"perf-poke-{len(watches)}"), "workload": "none"
+            "output": str(tmp_path / f"perf-poke-{len(watches)}"), "workload": "none", "count": 10
         }
         session = Session(cpus, trigger=f"report={threshold}", **{**defaults, **options})
         watches.append(_Watch(session))

@@ -74,7 +74,7 @@ TEST(has_defaults)
 	assert_int_equal(config.opts.priority, 95);
 	assert_int_equal(config.opts.nr_events, 0);
 	assert_int_equal(config.opts.buffer_size, 0);
-	assert_int_equal(config.opts.max_captures, UINT64_MAX);
+	assert_int_equal(config.opts.max_captures, 1);
 	assert_string_equal(config.opts.output, "perf-poke.data");
 	assert_null(config.opts.session);
 	assert_int_equal(config.opts.argc, 0);
@@ -87,14 +87,17 @@ TEST(takes_limits)
 {
 	struct config config;
 
-	ACCEPTS(&config, .period_ns = 10000, .priority = 1, .threshold_ns = 1, .max_captures = 1,
+	ACCEPTS(&config, .period_ns = 10000, .priority = 1, .threshold_ns = 1, .max_captures = 2,
 		.workload = PERF_POKE_WORKLOAD_NONE, .buffer_size = 1);
 	assert_int_equal(config.opts.period_ns, 10000);
 	assert_int_equal(config.opts.priority, 1);
 	assert_int_equal(config.opts.threshold_ns, 1);
-	assert_int_equal(config.opts.max_captures, 1);
+	assert_int_equal(config.opts.max_captures, 2);
 	assert_int_equal(config.opts.workload, PERF_POKE_WORKLOAD_NONE);
 	assert_int_equal(config.opts.buffer_size, 1);
+	config_destroy(&config);
+	ACCEPTS(&config, .keep_worst = 2);
+	assert_int_equal(config.opts.max_captures, UINT64_MAX);
 	config_destroy(&config);
 	ACCEPTS(&config, .period_ns = 1000000000, .priority = 99, .buffer_size = 1ULL << 31,
 		.recorder = PERF_POKE_RECORDER_EVENTS, .function = "any");
