@@ -28,7 +28,7 @@ print(len([*perf_poke.Session(sys.argv[1], threshold="5ms", recorder="none", out
 """
 # pytest itself runs nothing that is defined in a test.
 TESTS = """
-import time
+import os, subprocess, threading, time
 pytest_plugins = ["perf_poke.fixture"]
 
 def run(watched, late_at):
@@ -42,6 +42,13 @@ def test_in_time(overruns):
 
 def test_late(overruns):
     run(overruns(cpus=str(CPU), threshold="50ms", recorder="events"), 20)
+
+def test_unwatched(overruns):
+    overruns(cpus=str(CPU), threshold="10s", recorder="none", session="unwatched")
+    with subprocess.Popen([os.environ["PERF_POKE_CTL"], "stop", "unwatched"]) as stop:
+        while threading.active_count() > 1:
+            time.sleep(0.01)
+        stop.kill()
 """
 
 
@@ -101,7 +108,8 @@ class Python(common.HostTest):
                                  "--junit-xml=all.xml", "--basetemp=kept", "test_loop.py",
                                  python=python)
         self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
-        self.assertIn("1 failed, 1 passed", result.stdout)
+        self.assertIn("2 failed, 1 passed", result.stdout)
+        self.assertRegex(result.stdout, "test_unwatched.*perf_poke.Error")
         path = re.search(r"1 overrun, the longest \d+(?:\.\d+)? us: (\S+)", result.stdout)
         self.assertTrue(path, result.stdout)
         self.assertTrue(os.path.exists(os.path.join(path[1], "capture.json")))

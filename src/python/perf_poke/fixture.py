@@ -23,7 +23,7 @@ from typing import Callable, Iterator
 
 import pytest
 
-from . import Capture, Session, Value
+from . import Capture, Error, Session, Value
 
 Overruns = Callable[..., Session]
 _POLL_S = 0.1
@@ -36,20 +36,27 @@ class _Watch:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.captures: list[Capture] = []
+        self._error: Error | None = None
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._poll, daemon=True)
         session.start()
         self._thread.start()
 
     def _poll(self) -> None:
-        while not self._ended.is_set():
-            self.captures += self.session.poll(_POLL_S)
+        try:
+            while not self._ended.is_set():
+                self.captures += self.session.poll(_POLL_S)
+        except Error as error:
+            self._error = error
 
     def finish(self) -> list[Capture]:
+        """Error if the session has ended before."""
         if not self._ended.is_set():
             self._ended.set()
             self._thread.join()
             self.captures += self.session.stop()
+            if self._error:
+                raise self._error
         return self.captures
 
 
