@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """However a session ends, complete captures stay, incomplete ones go, and nothing else is left
 behind."""
+import fcntl
 import glob
 import json
 import os
+import pty
 import shutil
 import signal
 import subprocess
+import termios
 
 import common
 
@@ -309,6 +312,22 @@ class Run(EndingTest):
             session.send_signal(signal.SIGTERM)
             self.assertEqual(session.wait(timeout=common.PATIENCE), 128 + signal.SIGKILL)
             self.assertFalse(os.path.exists(f"/proc/{program}"))
+
+    def test_interrupted_by_the_terminal(self):
+        """The program has got the signal, and ends as it likes."""
+        master, slave = pty.openpty()
+        with subprocess.Popen([
+                common.CTL, "run", "--cpu",
+                str(self.cpu), "--output", self.output, *common.NO_SPIKES, "--", "sh", "-c",
+                "trap 'sleep 1.5; exit 7' INT; echo ready; while :; do sleep 0.1; done"
+        ], stdin=slave, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                              start_new_session=True,
+                              preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0)) as session:
+            self.assertEqual(session.stdout.readline(), "ready\n")
+            os.write(master, b"\3")
+            self.assertEqual(session.wait(timeout=common.PATIENCE), 7)
+        os.close(master)
+        os.close(slave)
 
     def test_ends_with_us(self):
         with subprocess.Popen([

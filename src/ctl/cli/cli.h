@@ -185,8 +185,9 @@ void signals_fill_set(sigset_t *set);
 /* Blocks the signals permanently. Returns a non-blocking signalfd, or a negative errno. */
 int signals_open_fd(void);
 
-/* Takes the signals that have come so far. A negative descriptor has none. */
-void signals_drain_fd(int fd);
+/* Takes the signals that have come so far. A negative descriptor has none. Returns whether the last
+ * one was typed, so that all processes in the foreground of the terminal have got it. */
+bool signals_drain_fd(int fd);
 
 /* Between signals_catch_ending() and signals_restore_old() the signals set signals_asked_end. It is
  * never reset: a signal may arrive between two phases of a command. */

@@ -47,12 +47,14 @@ int signals_open_fd(void)
 	return fd;
 }
 
-void signals_drain_fd(int fd)
+bool signals_drain_fd(int fd)
 {
 	struct signalfd_siginfo info;
+	bool typed = false;
 
 	while (fd >= 0 && read(fd, &info, sizeof(info)) > 0)
-		;
+		typed = info.ssi_code == SI_KERNEL;
+	return typed;
 }
 
 static void signals_note_asked(int number)

@@ -444,8 +444,10 @@ enum exit_code session_finish(struct session *s)
 	FILE *file;
 	int err;
 
-	/* The signal that ended the session. One that comes while it stops is a second one. */
-	signals_drain_fd(s->signals);
+	/* The signal that ended the session. One that comes while it stops is a second one. The
+	 * program has got what was typed, too. */
+	if (signals_drain_fd(s->signals))
+		s->interrupted = false;
 	console_notify(s->con, "STOPPING=1\nSTATUS=stopping: writing captures");
 	s->errors = s->con->errors;
 	s->results.elapsed_ns = clock_ns(CLOCK_MONOTONIC) - s->armed_ns;

@@ -294,7 +294,8 @@ static int folder_remove(const struct journal *journal, const struct entry *entr
 	if (err)
 		log_write(&journal->log, PERF_POKE_LOG_WARN, "cannot remove %s: %s", entry->name,
 			  strerror(-err));
-	return err;
+	/* -EBUSY would mean settings that tracers share. */
+	return err == -EBUSY ? -EAGAIN : err;
 }
 
 /* Returns 0 if restored, or left alone because others changed it; else the reason why it cannot be
