@@ -13,6 +13,7 @@ import common
 
 sys.path.insert(0, os.path.join(common.HERE, ".."))
 import fxt  # pylint: disable=wrong-import-position
+import pftrace  # pylint: disable=wrong-import-position
 
 FAILED = 1
 USAGE = 2
@@ -175,6 +176,21 @@ class Events(common.HostTest):
                              {(each.begin, each.name.split()[-1]) for each in tracks["tasks"]})
         self.assertEqual([(each.begin, each.end) for each in tracks["timer"]],
                          [(spike["expected_ns"], spike["time_ns"])])
+
+    def test_perfetto(self):
+        """Perfetto's format has the slices of .fxt, the machine, and the clock of the report."""
+        paths = [os.path.join(self.folder, "events" + end) for end in (".fxt", ".pftrace.gz")]
+        for path in paths:
+            result = common.run_ctl("export", self.path, "-o", path)
+            self.assertEqual((result.returncode, result.stdout), (0, ""))
+        trace = pftrace.read(paths[1])
+        self.assertEqual(trace.check(), fxt.read(paths[0]).check())
+        said = json.loads(report(self.path, "--json").stdout)["spike"]
+        self.assertEqual(trace.clocks, [{"id": 3, "at": said["time_ns"]}])
+        self.assertEqual(
+            [each.args["latency ns"]
+             for each in trace.check()["CPU %d timer" % said["cpu"]]], [said["latency_ns"]])
+        self.assertEqual((trace.machine, trace.release), (os.uname().nodename, os.uname().release))
 
     def test_broken(self):
         broken = os.path.join(self.folder, "broken")

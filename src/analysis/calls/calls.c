@@ -117,8 +117,7 @@ static void mark_spike_on_cpu(struct calls *calls, struct cpu *cpu, uint64_t tim
 	advance_timeline(calls, opts->spike);
 	if (!counted)
 		cpu->now.at = opts->spike;
-	cpu_add_spike_mark(cpu, &calls->cpu_names, calls->expected_at,
-			   opts->spike - opts->expected);
+	cpu_add_spike_mark(cpu, &calls->cpu_names, calls->expected_at, opts->latency_ns);
 	cpu->now = now;
 }
 

@@ -18,6 +18,7 @@ struct calls_opts {
 	enum calls_axis axis;
 	/* The spike; time 0: none. */
 	uint64_t spike, expected;
+	uint64_t latency_ns;   /* a little less than between these: see struct perf_poke_spike */
 	int spike_cpu;	       /* negative: any */
 	struct decode *decode; /* knows the symbols of addresses and the names of threads */
 };

@@ -128,6 +128,7 @@ static int decode_calls(const struct decoding *decoding, struct decode *decode,
 		.axis = decoding->axis,
 		.spike = facts->spike.time_ns,
 		.expected = facts->spike.expected_ns,
+		.latency_ns = facts->spike.latency_ns,
 		.spike_cpu = facts->spike.cpu,
 		.decode = decode,
 	};

@@ -425,8 +425,7 @@ static void ring_mark_spike(struct ring_calls *calls, struct cpu *cpu)
 	calls->has_spike = true;
 	timeline_advance(calls->opts.timeline, spike->time_ns);
 	cpu->now.at = spike->time_ns;
-	cpu_add_spike_mark(cpu, &calls->cpu_names, spike->expected_ns,
-			   spike->time_ns - spike->expected_ns);
+	cpu_add_spike_mark(cpu, &calls->cpu_names, spike->expected_ns, spike->latency_ns);
 	cpu->now = now;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Writes timelines in the Fuchsia trace format:
- * https://fuchsia.dev/fuchsia-src/reference/tracing/trace-format
+ * Writes timelines as files: in Perfetto's format (.pftrace), or in the Fuchsia trace format
+ * (.fxt): https://fuchsia.dev/fuchsia-src/reference/tracing/trace-format
  */
 #ifndef ANALYSIS_FXT_H
 #define ANALYSIS_FXT_H
@@ -21,35 +21,39 @@
 /* Records. */
 struct fxt_thread {
 	uint64_t process, thread; /* koids */
+	int cpu;		  /* a track of this CPU; -1: of a thread */
 	uint8_t index;		  /* in the table of threads, unless replaced */
 };
 
-struct fxt;
+struct fxt_timeline_opts;
 
-/* Limits the tables of strings and threads; 0: the format's maximum. Call fxt_begin_file() before
- * writing. */
-int fxt_new(struct fxt **ret, const struct names *names, uint16_t max_strings,
-	    uint8_t max_threads) _must_check_;
-void fxt_free(struct fxt *fxt);
+/* Writes the records of a format. begin_file() comes first, and begins a file or a part of it, with
+ * empty tables. */
+struct trace_format {
+	int (*new)(void **ret, const struct names *names, const struct fxt_timeline_opts *opts);
+	void (*free)(void *writer);
+	void (*begin_file)(void *writer, FILE *file);
+	void (*write_header)(void *writer, const struct facts *facts);
+	/* Names a process and its thread. */
+	void (*write_names)(void *writer, const struct fxt_thread *thread, uint32_t process_name,
+			    uint32_t thread_name);
+	void (*write_event)(void *writer, struct fxt_thread *thread,
+			    const struct track_event *event);
+	/* A context switch. NULL: tracks show it. */
+	void (*write_switch)(void *writer, uint64_t at, uint16_t cpu, uint64_t from, uint64_t to);
+	/* Writes what is buffered. Returns 0 or the first error as a negative errno. */
+	int (*flush)(void *writer);
+};
 
-/* Begins a file, with empty tables. */
-void fxt_begin_file(struct fxt *fxt, FILE *file);
+extern const struct trace_format fxt_format, pftrace_format;
 
-/* Writes the header: the provider, and nanosecond ticks. */
-void fxt_write_header(struct fxt *fxt, const char *provider);
+/* By the end of a file's name, .gz or not; NULL: of none. */
+const struct trace_format *trace_format_of(const char *path);
 
-void fxt_write_event(struct fxt *fxt, struct fxt_thread *thread, const struct track_event *event);
+#define SPAN_TEXT_MAX 64
 
-/* Names a process or a thread. */
-void fxt_write_process(struct fxt *fxt, uint64_t process, uint32_t name);
-void fxt_write_thread(struct fxt *fxt, const struct fxt_thread *thread, uint32_t name,
-		      uint32_t process_key);
-
-/* A context switch. */
-void fxt_write_switch(struct fxt *fxt, uint64_t at, uint16_t cpu, uint64_t from, uint64_t to);
-
-/* Writes the buffer to the file. Returns 0 or the first error as a negative errno. */
-int fxt_flush(struct fxt *fxt);
+/* Writes a span as --time takes it. Returns its length. */
+size_t fxt_format_span(char text[SPAN_TEXT_MAX], uint64_t begin, uint64_t end);
 
 /* A timeline as a file. A slice may turn out to have begun before all that was written, but must
  * come first in the file. So the body goes to a file of its own, and is copied at the end. */
@@ -57,9 +61,12 @@ struct fxt_timeline_opts {
 	int fd;		      /* output; stays open */
 	int body;	      /* an empty file on the same file system; stays open */
 	const char *path;     /* of the output, compressed if it ends with .gz */
-	uint16_t max_strings; /* see fxt_new() */
+	uint16_t max_strings; /* of the tables of .fxt; 0: the format's maximum */
 	uint8_t max_threads;
 	const volatile sig_atomic_t *stop; /* -EINTR once set; may be NULL */
+	const struct facts *facts;	   /* of the machine; may be NULL */
+	uint32_t process_key;		   /* set by fxt_timeline_new() */
+	bool is_monotonic;		   /* times are CLOCK_MONOTONIC */
 };
 
 struct fxt_timeline;

@@ -60,6 +60,7 @@ enum argument_type {
 struct fxt {
 	FILE *file;
 	const struct names *names;
+	uint32_t process_key;
 	uint16_t *indices; /* by name; 0: not in the table */
 	uint32_t nr_indices;
 	uint32_t *owners; /* names by index */
@@ -76,8 +77,10 @@ struct fxt {
 	int err;
 };
 
-void fxt_free(struct fxt *fxt)
+static void fxt_free(void *writer)
 {
+	struct fxt *fxt = writer;
+
 	if (!fxt)
 		return;
 	free(fxt->indices);
@@ -85,15 +88,16 @@ void fxt_free(struct fxt *fxt)
 	free(fxt);
 }
 
-int fxt_new(struct fxt **ret, const struct names *names, uint16_t max_strings, uint8_t max_threads)
+static int fxt_new(void **ret, const struct names *names, const struct fxt_timeline_opts *opts)
 {
 	struct fxt *fxt = calloc(1, sizeof(*fxt));
 
 	if (!fxt)
 		return -ENOMEM;
 	fxt->names = names;
-	fxt->max_strings = max_strings ?: FXT_STRINGS_MAX;
-	fxt->max_threads = max_threads ?: FXT_THREADS_MAX;
+	fxt->process_key = opts->process_key;
+	fxt->max_strings = opts->max_strings ?: FXT_STRINGS_MAX;
+	fxt->max_threads = opts->max_threads ?: FXT_THREADS_MAX;
 	fxt->owners = calloc(fxt->max_strings + 1u, sizeof(*fxt->owners));
 	if (!fxt->owners) {
 		fxt_free(fxt);
@@ -103,8 +107,9 @@ int fxt_new(struct fxt **ret, const struct names *names, uint16_t max_strings, u
 	return 0;
 }
 
-int fxt_flush(struct fxt *fxt)
+static int fxt_flush(void *writer)
 {
+	struct fxt *fxt = writer;
 	size_t nr = fxt->nr_buffered;
 
 	fxt->nr_buffered = 0;
@@ -115,8 +120,10 @@ int fxt_flush(struct fxt *fxt)
 	return fxt->err;
 }
 
-void fxt_begin_file(struct fxt *fxt, FILE *file)
+static void fxt_begin_file(void *writer, FILE *file)
 {
+	struct fxt *fxt = writer;
+
 	fxt_flush(fxt);
 	fxt->file = file;
 	memset(fxt->owners, 0, (fxt->max_strings + 1u) * sizeof(*fxt->owners));
@@ -265,9 +272,11 @@ static uint64_t fxt_thread_ref(struct fxt *fxt, struct fxt_thread *thread)
 	return thread->index;
 }
 
-void fxt_write_header(struct fxt *fxt, const char *provider)
+static void fxt_write_header(void *writer, const struct facts *facts)
 {
-	size_t length = strnlen(provider, 255);
+	static const char provider[] = "perf-poke";
+	const size_t length = sizeof(provider) - 1;
+	struct fxt *fxt = writer;
 
 	fxt_write_words(fxt, &(uint64_t){ FXT_MAGIC }, 1);
 	fxt_begin_record(fxt);
@@ -308,11 +317,10 @@ static char *put_decimal_digits(char *to, uint64_t number, size_t min)
 }
 
 /* Avoids printf(), which would dominate the run time. Inline text, because each is unique. */
-static void fxt_add_time_span(struct fxt *fxt, uint64_t header, uint64_t begin, uint64_t end)
+size_t fxt_format_span(char text[SPAN_TEXT_MAX], uint64_t begin, uint64_t end)
 {
 	const uint64_t times[] = { begin, end };
-	char text[64], *to = text;
-	size_t length;
+	char *to = text;
 
 	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
 		if (i)
@@ -321,7 +329,14 @@ static void fxt_add_time_span(struct fxt *fxt, uint64_t header, uint64_t begin, 
 		*to++ = '.';
 		to = put_decimal_digits(to, times[i] % NSEC_PER_SEC, 9);
 	}
-	length = (size_t)(to - text);
+	return (size_t)(to - text);
+}
+
+static void fxt_add_time_span(struct fxt *fxt, uint64_t header, uint64_t begin, uint64_t end)
+{
+	char text[SPAN_TEXT_MAX];
+	size_t length = fxt_format_span(text, begin, end);
+
 	fxt_add_word(fxt, header | ARGUMENT_STRING | (FXT_INLINE | (uint64_t)length) << 32);
 	fxt_add_bytes(fxt, text, length);
 }
@@ -354,13 +369,15 @@ static void fxt_add_argument(struct fxt *fxt, const struct track_arg *arg)
 	fxt_set_size(fxt, begin);
 }
 
-void fxt_write_event(struct fxt *fxt, struct fxt_thread *thread, const struct track_event *event)
+static void fxt_write_event(void *writer, struct fxt_thread *thread,
+			    const struct track_event *event)
 {
 	static const uint8_t types[] = {
 		[TRACK_INSTANT] = EVENT_INSTANT,   [TRACK_BEGIN] = EVENT_BEGIN,
 		[TRACK_END] = EVENT_END,	   [TRACK_FLOW_BEGIN] = EVENT_FLOW_BEGIN,
 		[TRACK_FLOW_END] = EVENT_FLOW_END,
 	};
+	struct fxt *fxt = writer;
 	uint64_t header = RECORD_EVENT | types[event->type] << 16 | event->nr_args << 20;
 
 	fxt_begin_record(fxt);
@@ -376,7 +393,7 @@ void fxt_write_event(struct fxt *fxt, struct fxt_thread *thread, const struct tr
 	fxt_end_record(fxt);
 }
 
-void fxt_write_process(struct fxt *fxt, uint64_t process, uint32_t name)
+static void fxt_write_process(struct fxt *fxt, uint64_t process, uint32_t name)
 {
 	fxt_begin_record(fxt);
 	fxt_add_word(fxt,
@@ -385,20 +402,28 @@ void fxt_write_process(struct fxt *fxt, uint64_t process, uint32_t name)
 	fxt_end_record(fxt);
 }
 
-void fxt_write_thread(struct fxt *fxt, const struct fxt_thread *thread, uint32_t name,
-		      uint32_t process_key)
+static void fxt_write_thread(struct fxt *fxt, const struct fxt_thread *thread, uint32_t name)
 {
 	fxt_begin_record(fxt);
 	fxt_add_word(fxt, RECORD_KERNEL_OBJECT | OBJECT_THREAD << 16 |
 				  fxt_string_ref(fxt, name) << 24 | UINT64_C(1) << 40);
 	fxt_add_word(fxt, thread->thread);
-	fxt_add_word(fxt, ARGUMENT_KOID | 2 << 4 | fxt_string_ref(fxt, process_key) << 16);
+	fxt_add_word(fxt, ARGUMENT_KOID | 2 << 4 | fxt_string_ref(fxt, fxt->process_key) << 16);
 	fxt_add_word(fxt, thread->process);
 	fxt_end_record(fxt);
 }
 
-void fxt_write_switch(struct fxt *fxt, uint64_t at, uint16_t cpu, uint64_t from, uint64_t to)
+static void fxt_write_names(void *writer, const struct fxt_thread *thread, uint32_t process_name,
+			    uint32_t thread_name)
 {
+	fxt_write_process(writer, thread->process, process_name);
+	fxt_write_thread(writer, thread, thread_name);
+}
+
+static void fxt_write_switch(void *writer, uint64_t at, uint16_t cpu, uint64_t from, uint64_t to)
+{
+	struct fxt *fxt = writer;
+
 	fxt_begin_record(fxt);
 	fxt_add_word(fxt, RECORD_SCHEDULING | (uint64_t)cpu << 20 |
 				  (uint64_t)STATE_SUSPENDED << 36 | (uint64_t)SWITCH_RECORD << 60);
@@ -407,3 +432,14 @@ void fxt_write_switch(struct fxt *fxt, uint64_t at, uint16_t cpu, uint64_t from,
 	fxt_add_word(fxt, to);
 	fxt_end_record(fxt);
 }
+
+const struct trace_format fxt_format = {
+	.new = fxt_new,
+	.free = fxt_free,
+	.begin_file = fxt_begin_file,
+	.write_header = fxt_write_header,
+	.write_names = fxt_write_names,
+	.write_event = fxt_write_event,
+	.write_switch = fxt_write_switch,
+	.flush = fxt_flush,
+};

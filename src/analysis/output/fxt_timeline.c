@@ -30,11 +30,12 @@ struct fxt_timeline {
 	struct names *names;
 	FILE *body;
 	struct gzFile_s *gzip; /* NULL: not compressed */
-	struct fxt *fxt;
+	const struct trace_format *format;
+	void *writer;
 	struct fxt_track *tracks;
 	struct late *late;
 	size_t nr_late;
-	uint32_t process_key, source_key;
+	uint32_t source_key;
 	int err;
 };
 
@@ -50,11 +51,32 @@ void fxt_timeline_free(struct fxt_timeline *sink)
 	}
 	if (sink->body)
 		fclose(sink->body);
-	fxt_free(sink->fxt);
+	if (sink->format)
+		sink->format->free(sink->writer);
 	if (sink->gzip)
 		gzclose(sink->gzip);
 	free(sink->late);
 	free(sink);
+}
+
+const struct trace_format *trace_format_of(const char *path)
+{
+	static const struct {
+		const char *suffix;
+		const struct trace_format *format;
+	} formats[] = {
+		{ ".pftrace", &pftrace_format },
+		{ ".fxt", &fxt_format },
+	};
+	size_t length = strlen(path) - (has_suffix(path, ".gz") ? strlen(".gz") : 0);
+
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
+		size_t size = strlen(formats[i].suffix);
+
+		if (length > size && !strncmp(path + length - size, formats[i].suffix, size))
+			return formats[i].format;
+	}
+	return NULL;
 }
 
 static int open_body_file(struct fxt_timeline *sink)
@@ -80,16 +102,17 @@ int fxt_timeline_new(struct fxt_timeline **ret, const struct fxt_timeline_opts *
 		return -ENOMEM;
 	sink->opts = *opts;
 	sink->names = names;
-	sink->process_key = names_add(names, "process");
+	sink->opts.process_key = names_add(names, "process");
 	sink->source_key = names_add(names, "source");
-	err = fxt_new(&sink->fxt, names, opts->max_strings, opts->max_threads);
+	sink->format = trace_format_of(opts->path);
+	err = sink->format ? sink->format->new (&sink->writer, names, &sink->opts) : -EINVAL;
 	if (!err)
 		err = open_body_file(sink);
 	if (err) {
 		fxt_timeline_free(sink);
 		return err;
 	}
-	fxt_begin_file(sink->fxt, sink->body);
+	sink->format->begin_file(sink->writer, sink->body);
 	*ret = sink;
 	return 0;
 }
@@ -103,7 +126,11 @@ static void *fxt_timeline_track(void *arg, const struct track_id *id)
 		sink->err = -ENOMEM;
 		return NULL;
 	}
-	track->thread = (struct fxt_thread){ .process = id->process, .thread = id->thread };
+	track->thread = (struct fxt_thread){
+		.process = id->process,
+		.thread = id->thread,
+		.cpu = id->cpu,
+	};
 	track->process_name = id->process_name;
 	track->thread_name = id->thread_name;
 	track->next = sink->tracks;
@@ -113,8 +140,8 @@ static void *fxt_timeline_track(void *arg, const struct track_id *id)
 
 static void write_track_names(struct fxt_timeline *sink, const struct fxt_track *track)
 {
-	fxt_write_process(sink->fxt, track->thread.process, track->process_name);
-	fxt_write_thread(sink->fxt, &track->thread, track->thread_name, sink->process_key);
+	sink->format->write_names(sink->writer, &track->thread, track->process_name,
+				  track->thread_name);
 }
 
 /* Names must precede the first event of a track. */
@@ -151,7 +178,7 @@ static void write_slice_event(struct fxt_timeline *sink, struct fxt_track *track
 		event.args = &source;
 		event.nr_args = 1;
 	}
-	fxt_write_event(sink->fxt, &track->thread, &event);
+	sink->format->write_event(sink->writer, &track->thread, &event);
 }
 
 static void fxt_timeline_event(void *arg, void *end, const struct track_event *event)
@@ -181,11 +208,12 @@ static void fxt_timeline_switch(void *arg, uint64_t at, int cpu, void *from, voi
 	struct fxt_timeline *sink = arg;
 	struct fxt_track *before = from, *after = to;
 
-	if (sink->err)
+	if (sink->err || !sink->format->write_switch)
 		return;
 	need_track_names(sink, before);
 	need_track_names(sink, after);
-	fxt_write_switch(sink->fxt, at, (uint16_t)cpu, before->thread.thread, after->thread.thread);
+	sink->format->write_switch(sink->writer, at, (uint16_t)cpu, before->thread.thread,
+				   after->thread.thread);
 }
 
 static void write_late_event(struct fxt_timeline *sink, const struct late *late, bool is_begin)
@@ -221,9 +249,9 @@ static int write_front_or_end(struct fxt_timeline *sink, bool in_front)
 
 	if (!file)
 		return -ENOMEM;
-	fxt_begin_file(sink->fxt, file);
+	sink->format->begin_file(sink->writer, file);
 	if (in_front)
-		fxt_write_header(sink->fxt, "perf-poke");
+		sink->format->write_header(sink->writer, sink->opts.facts);
 	for (size_t i = sink->nr_late; in_front && i--;) {
 		struct fxt_track *track = sink->late[i].track;
 
@@ -236,7 +264,7 @@ static int write_front_or_end(struct fxt_timeline *sink, bool in_front)
 		if (sink->late[i].late.ends)
 			write_late_event(sink, &sink->late[i], false);
 	}
-	err = fxt_flush(sink->fxt);
+	err = sink->format->flush(sink->writer);
 	if (fclose(file))
 		err = -ENOMEM;
 	return err ?: write_output_bytes(sink, text, size);
@@ -280,7 +308,7 @@ static int open_gzip_output(struct fxt_timeline *sink)
 static int fxt_timeline_finish(void *arg)
 {
 	struct fxt_timeline *sink = arg;
-	int err = sink->err ?: fxt_flush(sink->fxt) ?: names_error(sink->names);
+	int err = sink->err ?: sink->format->flush(sink->writer) ?: names_error(sink->names);
 
 	if (!err && fflush(sink->body))
 		err = -errno;

@@ -195,7 +195,7 @@ static void write_spike_slice(const struct writer *writer, struct cpu *cpu)
 		return;
 	cpu->now.at = facts->spike.time_ns;
 	cpu_add_spike_mark(cpu, &writer->cpu_names, facts->spike.expected_ns,
-			   facts->spike.time_ns - facts->spike.expected_ns);
+			   facts->spike.latency_ns);
 }
 
 static int write_events_timeline(struct writer *writer, const struct fxt_timeline_opts *file,

@@ -24,7 +24,8 @@ static const struct option_spec options[] = {
 	{ NULL, 0, OPTION_WORD, TARGET(capture), .metavar = "CAPTURE",
 	  .help = FOLDER_CAPTURE_HELP },
 	{ "output", 'o', OPTION_STRING, TARGET(output), .metavar = "FILE",
-	  .help = "output file: FILE.fxt, or compressed FILE.fxt.gz" },
+	  .help = "output file: FILE.pftrace or FILE.fxt; compressed if\n"
+		  "it ends with .gz" },
 	{ "html", 0, OPTION_STRING, TARGET(html), .metavar = "FILE",
 	  .help = "write a page for any browser instead, with the report" },
 	{ "normal", 0, OPTION_FLAG, TARGET(normal),
@@ -49,13 +50,6 @@ static const char notes[] = "Open the file in https://ui.perfetto.dev.\n" OPTION
 			    "\n"
 			    "Exit codes: 0 file written, 1 failed (no file), 2 usage.\n";
 
-static bool ends_with_suffix(const char *s, const char *end)
-{
-	size_t length = strlen(s), wanted = strlen(end);
-
-	return length > wanted && !strcmp(s + length - wanted, end);
-}
-
 int export_parse_args(struct export_args *args, struct console *con, int argc, char **argv)
 {
 	uint64_t begin, end;
@@ -78,9 +72,9 @@ int export_parse_args(struct export_args *args, struct console *con, int argc, c
 		console_error(con, "--normal needs --html FILE");
 		return -EINVAL;
 	}
-	if (args->output && !ends_with_suffix(args->output, ".fxt") &&
-	    !ends_with_suffix(args->output, ".fxt.gz")) {
-		console_error(con, "--output '%s': must end with .fxt or .fxt.gz", args->output);
+	if (args->output && !trace_format_of(args->output)) {
+		console_error(con, "--output '%s': must end with .pftrace or .fxt, or .gz after it",
+			      args->output);
 		return -EINVAL;
 	}
 	/* The time of the spike is unknown yet: any will do. */
@@ -122,7 +116,12 @@ static void print_export_summary(struct console *con, const struct export_args *
 static int export_fxt_file(struct console *con, const struct export_args *args,
 			   const struct timeline_export *export, char **why)
 {
-	struct fxt_timeline_opts file = { .path = args->output, .body = -1 };
+	struct fxt_timeline_opts file = {
+		.path = args->output,
+		.body = -1,
+		.facts = export->facts,
+		.is_monotonic = export->axis == CALLS_TIME && !export->facts->to_clock_ns,
+	};
 	struct decoding_result result = { 0 };
 	struct output_file output;
 	struct unchanged unchanged;

@@ -82,7 +82,7 @@ def main():
                              spike))["normal"]
         assert few["activations"] == 6 and "late_timer_spin" in run(CTL, "report", "--normal",
                                                                     spike), few
-        for name in ("spike.fxt.gz", "spike.html"):
+        for name in ("spike.pftrace.gz", "spike.html"):
             run(CTL, "export", "-q", spike, "--html" if name.endswith("html") else "-o",
                 spike / name)
             assert (spike / name).stat().st_size > 50000, name

@@ -3,7 +3,7 @@
  * Output of struct calls for a synthetic program: see feeder.h. Prints the numbers of slices and of
  * gaps.
  * usage: feed output=FILE|spans=CPU [axis=KIND] [time=BEGIN,END]
- *	[spike=NS] [expected=NS] [spike-cpu=CPU] [max-strings=N] [max-threads=N]
+ *	[spike=NS] [expected=NS] [latency=NS] [spike-cpu=CPU] [max-strings=N] [max-threads=N]
  * With spans=CPU prints those: lane, depth, begin, end, instructions, cycles, cut, name.
  */
 #include "feeder.h"
@@ -46,6 +46,7 @@ static bool take_word(struct args *args, const char *word)
 			      &args->timeline.end) == 2 ||
 		       sscanf(word, "spike=%" SCNu64, &args->calls.spike) == 1 ||
 		       sscanf(word, "expected=%" SCNu64, &args->calls.expected) == 1 ||
+		       sscanf(word, "latency=%" SCNu64, &args->calls.latency_ns) == 1 ||
 		       sscanf(word, "spike-cpu=%d", &args->calls.spike_cpu) == 1;
 	return true;
 }

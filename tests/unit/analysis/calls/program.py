@@ -8,6 +8,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 import fxt  # noqa: E402
+import pftrace  # noqa: E402
 
 FEED = sys.argv.pop(1)
 KERNEL = 0xffffffff81000000

@@ -6,7 +6,7 @@ import os
 import random
 import unittest
 
-from program import ABORTED, DISABLED, INTERRUPTED, IRET, SIZE, CallsTest, Program, fxt
+from program import ABORTED, DISABLED, INTERRUPTED, IRET, SIZE, CallsTest, Program, fxt, pftrace
 
 
 class Switches(CallsTest):
@@ -169,9 +169,9 @@ class Output(CallsTest):
     def test_spike(self):
         self.work()
         self.assertEqual(
-            self.tracks("time=1100,1200", "spike=1150", "expected=1120",
+            self.tracks("time=1100,1200", "spike=1150", "expected=1120", "latency=29",
                         "spike-cpu=1")["CPU 1 timer"],
-            [fxt.Slice(1120, 1150, 0, "timer is late", "cpu", {"latency ns": 30})])
+            [fxt.Slice(1120, 1150, 0, "timer is late", "cpu", {"latency ns": 29})])
         flows = [(event.type, event.at, self.trace.name_of(event.track))
                  for event in self.trace.events if event.flow is not None]
         self.assertEqual(sorted(flows), [(fxt.FLOW_BEGIN, 1120, "CPU 1 timer"),
@@ -223,6 +223,22 @@ class Output(CallsTest):
         self.feed(name="out.fxt.gz")
         self.assertEqual(fxt.read(self.folder / "out.fxt.gz").check(), plain)
         self.assertEqual(sorted(os.listdir(self.folder)), ["out.fxt", "out.fxt.gz"])
+
+    def test_perfetto(self):
+        """The same slices, instants and flows as .fxt, though late slices are found last."""
+        self.work()
+        spike = "time=1100,1200", "spike=1150", "expected=1120", "latency=29", "spike-cpu=1"
+        for args in (), spike:
+            plain = self.tracks(*args)
+            kinds = fxt.BEGIN, fxt.END
+            others = [event for event in self.trace.events if event.type not in kinds]
+            for name in "out.pftrace", "out.pftrace.gz":
+                self.feed(*args, name=name)
+                trace = pftrace.read(self.folder / name)
+                self.assertEqual(trace.check(), plain)
+                self.assertEqual([event for event in trace.events if event.type not in kinds],
+                                 others)
+        self.assertEqual(sum(event.flow is not None for event in others), 2)
 
     def test_no_trace(self):
         self.assertEqual(self.tracks(), {})

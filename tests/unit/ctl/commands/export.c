@@ -29,8 +29,10 @@ TEST(refuses)
 	REFUSES("give --output FILE or --html FILE, not both", "a", "-o", "a.fxt", "--html", "b");
 	REFUSES("--normal needs --html FILE", "a", "-o", "a.fxt", "--normal");
 	REFUSES("--html excludes --axis and --jobs", "a", "--html", "b", "--axis", "cycles");
-	REFUSES("--output 'a.json': must end with .fxt or .fxt.gz", "a", "-o", "a.json");
-	REFUSES("--output '.fxt': must end with .fxt or .fxt.gz", "a", "-o", ".fxt");
+	REFUSES("--output 'a.json': must end with .pftrace or .fxt, or .gz after it", "a", "-o",
+		"a.json");
+	REFUSES("--output '.fxt': must end with .pftrace or .fxt, or .gz after it", "a", "-o",
+		".fxt");
 	REFUSES("--time '5': must be BEGIN,END, as -200us,50us or 7.788,7.789", "a", "-o", "a.fxt",
 		"--time", "5");
 	REFUSES("--time '5,4': must be BEGIN,END, as -200us,50us or 7.788,7.789, with BEGIN before "
