@@ -84,6 +84,7 @@ class SameMoment(common.HostTest):
         cpu = common.find_cpus(2)[1]
         own = os.path.join(cls.taker.folder, "own.data")
         events = [*("sched:" + name for name in SCHED), *KWORK]
+        named = [word for name in [*events, "power:*", "irq_vectors:*"] for word in ("-e", name)]
         # The CPU does not idle, where samples may be dropped. Both recordings must contain all of
         # the load.
         recorded = [*(word for name in events for word in ("-e", name)), "-e", "cpu-clock", "-g"]
@@ -91,7 +92,7 @@ class SameMoment(common.HostTest):
                               stdout=subprocess.PIPE, text=True) as load, \
                 started(load), common.busy(cpu), perf_record(own, cpu, *recorded), \
                 common.Session([cpu], cls.taker.output, "--threshold", "1h", *common.ALL_EVENTS,
-                               "--buffer", "64M", "--count", "1", *SAMPLES) as session:
+                               "--buffer", "64M", "--count", "1", *named, *SAMPLES) as session:
             cls.pid = str(load.pid)
             print(file=load.stdin, flush=True)
             cls.begin, cls.end = load.stdout.readline().split()

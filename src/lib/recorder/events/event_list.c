@@ -12,7 +12,9 @@
 #include "recorder/recorder.h"
 #include "text.h"
 
-/* Events that delay a timer interrupt: task switches, interrupts, softirqs, timers. */
+/* Events that delay a timer interrupt: task switches, interrupts, softirqs, timers. Each that is
+ * switched on or off interrupts all CPUs of the machine several times, to patch code: none is here
+ * that neither a sentence nor a span needs. */
 static const struct {
 	const char *name, *filter;
 	bool of_hrtick; /* the filter is for kernels with hrtick */
@@ -41,13 +43,8 @@ static const struct {
 	/* The CPU's idle states and frequency. */
 	{ "power:cpu_idle" },
 	{ "power:cpu_frequency" },
-	/* Additional events that perf sched and perf kwork need. */
 	{ "sched:sched_wakeup_new" },
-	{ "sched:sched_stat_runtime" },
 	{ "sched:sched_migrate_task" },
-	{ "sched:sched_process_fork" },
-	{ "irq:softirq_raise" },
-	{ "workqueue:workqueue_activate_work" },
 	{ "workqueue:workqueue_execute_start" },
 	{ "workqueue:workqueue_execute_end" },
 };
@@ -170,7 +167,66 @@ static int event_list_add_spec(struct event_list *list, int tracefs_fd,
 	return event_list_add_tracepoint(list, tracefs_fd, system, name, asked->filter, false);
 }
 
-static int event_list_add_default(struct event_list *list, int tracefs_fd, const struct log *log)
+/* Interrupts that most machines never have, and their lines of /proc/interrupts. */
+static const struct {
+	const char *vector, *line;
+} rare_vectors[] = {
+	{ "irq_vectors:deferred_error_apic_", "DFR:" }, { "irq_vectors:error_apic_", "ERR:" },
+	{ "irq_vectors:spurious_apic_", "SPU:" },	{ "irq_vectors:thermal_apic_", "TRM:" },
+	{ "irq_vectors:threshold_apic_", "THR:" },	{ "irq_vectors:x86_platform_ipi_", "PLT:" },
+};
+
+/* Bits of rare_vectors: those of which this machine has had some. All if that is not known. */
+static unsigned int vectors_in_use(int root_fd)
+{
+	_cleanup_close_ int fd = openat(root_fd, "proc/interrupts", O_RDONLY | O_CLOEXEC);
+	_cleanup_fclose_ FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+	_cleanup_free_ char *line = NULL;
+	unsigned int used = 0;
+	size_t size = 0;
+
+	if (!file)
+		return ~0U;
+	TAKE_FD(fd);
+	while (getline(&line, &size, file) > 0) {
+		const char *name = line + strspn(line, " ");
+
+		for (size_t i = 0; i < ARRAY_SIZE(rare_vectors); i++) {
+			/* A number for each CPU follows. */
+			if (has_prefix(name, rare_vectors[i].line) && strpbrk(name, "123456789"))
+				used |= 1U << i;
+		}
+	}
+	return used;
+}
+
+static bool is_vector_of(const struct event *event, unsigned int vectors)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(rare_vectors); i++) {
+		if (has_prefix(event->name, rare_vectors[i].vector))
+			return vectors & 1U << i;
+	}
+	return true;
+}
+
+static void event_list_drop_unused(struct event_list *list, int root_fd)
+{
+	unsigned int used = vectors_in_use(root_fd);
+	size_t nr = 0;
+
+	for (size_t i = 0; i < list->nr; i++) {
+		if (is_vector_of(&list->events[i], used)) {
+			list->events[nr++] = list->events[i];
+			continue;
+		}
+		free(list->events[i].name);
+		free(list->events[i].filter);
+	}
+	list->nr = nr;
+}
+
+static int event_list_add_default(struct event_list *list, int tracefs_fd, int root_fd,
+				  const struct log *log)
 {
 	bool has_hrtick = !faccessat(tracefs_fd, "events/timer/hrtimer_rearm", F_OK, 0) &&
 			  kallsyms_has("hrtick");
@@ -193,6 +249,7 @@ static int event_list_add_default(struct event_list *list, int tracefs_fd, const
 	}
 	for (size_t i = 0; i < list->nr; i++)
 		list->events[i].optional = true;
+	event_list_drop_unused(list, root_fd);
 	if (!list->nr)
 		return log_error(log, -ENOENT,
 				 "this kernel has none of the default events: name some (-e)");
@@ -294,7 +351,7 @@ int event_list_open(struct event_list *list, const struct perf_poke_event *asked
 	for (size_t i = 0; i < nr; i++)
 		nr_sampled += pmu_event_is_name(asked[i].name);
 	if (nr == nr_sampled)
-		err = event_list_add_default(&made, tracefs_fd, log);
+		err = event_list_add_default(&made, tracefs_fd, root_fd, log);
 	for (size_t i = 0; i < nr && !err; i++) {
 		struct event event = {};
 

@@ -32,6 +32,8 @@ static int make_tracefs(void **state)
 	put_file(fd, "events/irq_vectors/local_timer_entry/id", "30\n");
 	put_file(fd, "events/irq_vectors/local_timer_exit/id", "31\n");
 	put_file(fd, "events/irq_vectors/reschedule_entry/id", "32\n");
+	put_file(fd, "events/irq_vectors/thermal_apic_entry/id", "33\n");
+	put_file(fd, "events/irq_vectors/threshold_apic_entry/id", "34\n");
 	/* Events without an ID, like those of the ftrace system; one with an invalid ID. */
 	put_file(fd, "events/ftrace/function/format", "");
 	put_file(fd, "events/ftrace/print/id", "5\n");
@@ -168,7 +170,7 @@ TEST_WITH(default_is_what_there_is, make_tracefs, remove_folder)
 	struct event_list list;
 
 	assert_int_equal(open_list(state, &list, NULL, 0), 0);
-	assert_int_equal(list.nr, 10);
+	assert_int_equal(list.nr, 12);
 	find(&list, "sched:sched_switch");
 	find(&list, "sched:sched_wakeup");
 	find(&list, "sched:sched_wakeup_new");
@@ -187,6 +189,26 @@ TEST_WITH(default_is_what_there_is, make_tracefs, remove_folder)
 	assert_true(messages.nr > 0);
 	assert_int_equal(messages.level, PERF_POKE_LOG_DEBUG);
 	assert_non_null(strstr(messages.text, ": this kernel has none"));
+	event_list_close(&list);
+}
+
+TEST_WITH(default_leaves_out_interrupts_that_never_came, make_tracefs, remove_folder)
+{
+	const struct folder *folder = *state;
+	const struct perf_poke_event asked = { "irq_vectors:*", NULL };
+	struct event_list list;
+
+	put_file(folder->fd, "proc/interrupts",
+		 "           CPU0       CPU1\n"
+		 " TRM:          0         20   Thermal event interrupts\n"
+		 " THR:          0          0   Threshold APIC interrupts\n");
+	assert_int_equal(open_list(state, &list, NULL, 0), 0);
+	assert_int_equal(list.nr, 11);
+	find(&list, "irq_vectors:thermal_apic_entry");
+	event_list_close(&list);
+	/* What the user names stays. */
+	assert_int_equal(open_list(state, &list, &asked, 1), 0);
+	find(&list, "irq_vectors:threshold_apic_entry");
 	event_list_close(&list);
 }
 
