@@ -163,6 +163,9 @@ def noise(row, report, witness, capture):
         made_ns = sum(ns for comm, ns in rivals.items() if re.search(truth.who, comm))
         if rivals and 2 * made_ns < sum(rivals.values()):
             return "by perf others ran: %s" % rivals.most_common(3)
+    if part == "runnable" and truth.who not in (None, rows.NOBODY) and not witness.ran(
+            truth.who, begin_ns, end_ns):
+        return "by perf no such thread ran"
     # While a cgroup is throttled, others run as well.
     if truth.who == rows.NOBODY and "quota" not in (late.get("runnable_why") or ""):
         rivals = witness.rivals(late["tid"], begin_ns, end_ns)
@@ -174,6 +177,9 @@ def noise(row, report, witness, capture):
                       if 2 * ns > end_ns - begin_ns and not re.search(truth.what, name)), None)
         if other:
             return "by perf %s took %.1f ms" % (other, vectors[other] / 1e6)
+        made_ns = sum(ns for name, ns in vectors.items() if re.search(truth.what, name))
+        if 2 * made_ns < end_ns - begin_ns:
+            return "by perf the interrupts took %.1f ms" % (made_ns / 1e6)
     steal = (report.get("hardware") or {}).get("steal_ns") or 0
     if part == "running" and 3 * steal > end_ns - begin_ns:
         return "steal %.1f ms" % (steal / 1e6)

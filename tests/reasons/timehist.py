@@ -31,7 +31,7 @@ class Timehist:
             "perf", "sched", "timehist", "-w", "-n", "--state", "-i",
             os.path.join(capture, "perf.data")
         ], capture_output=True, text=True, check=True, env=env, stdin=subprocess.DEVNULL).stdout
-        self.stays, self.wakeups, self.nexts = [], [], []
+        self.stays, self.wakeups, self.nexts, self.runners = [], [], [], []
         for line in out.splitlines():
             match = LINE.match(line)
             if not match:
@@ -47,6 +47,7 @@ class Timehist:
                     Stay(time_ns - run_ns, time_ns, comm, tid, int(match[3]), switch[4], delay_ns,
                          wait_ns))
                 self.nexts.append((time_ns, int(switch[6])))
+                self.runners.append((time_ns, switch[5]))
 
     def parts(self, tid, begin_ns, end_ns):
         """Running, runnable and asleep of the thread, in order, from its first switch to the last
@@ -86,6 +87,14 @@ class Timehist:
         for part in self.parts(tid, begin_ns, end_ns):
             found[part.state] += part.end_ns - part.begin_ns
         return found
+
+    def ran(self, pattern, begin_ns, end_ns):
+        """Whether such a thread got a CPU in that time, or had it before."""
+        return any(
+            re.search(pattern, comm) for time_ns, comm in self.runners
+            if begin_ns <= time_ns <= end_ns) or any(
+                re.search(pattern, stay.comm) for stay in self.stays
+                if stay.begin_ns < end_ns and stay.end_ns > begin_ns)
 
     def rivals(self, tid, begin_ns, end_ns):
         """Who ran while the thread was runnable, on its CPU, by the time of each."""
