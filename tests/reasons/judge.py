@@ -70,8 +70,9 @@ def judge(said, truth):
     """Any name that is not the truth is wrong; one that is missing is not known."""
     if said.part is None:
         return NOT_KNOWN
+    # "Nothing took half of that" blames nobody.
     if said.part != truth.part:
-        return WRONG
+        return WRONG if said.sure else NOT_KNOWN
     pairs = [(wanted, got) for wanted, got in ((truth.what, said.what), (truth.who, said.who))
              if wanted]
     if any(got and not re.search(wanted, got) for wanted, got in pairs):

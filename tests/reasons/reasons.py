@@ -180,6 +180,10 @@ def noise(row, report, witness, capture):
         made_ns = sum(ns for name, ns in vectors.items() if re.search(truth.what, name))
         if 2 * made_ns < end_ns - begin_ns:
             return "by perf the interrupts took %.1f ms" % (made_ns / 1e6)
+    if truth.part == "running":
+        vectors = timehist.interrupts(capture, spike["cpu"], begin_ns, end_ns)
+        if 2 * vectors.total() > end_ns - begin_ns:
+            return "by perf interrupts took %.1f ms" % (vectors.total() / 1e6)
     steal = (report.get("hardware") or {}).get("steal_ns") or 0
     if part == "running" and 3 * steal > end_ns - begin_ns:
         return "steal %.1f ms" % (steal / 1e6)

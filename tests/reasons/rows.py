@@ -195,7 +195,9 @@ ROWS = [
     runs("compute", r"compute", short=True),
     runs("random", "chacha|getrandom|get_random"),
     runs("pages", "clear_page|fault|folio|alloc|page"),
-    runs("huge-pages", "clear_page|clear_highpage|huge|fault|folio"),
+    # Some kernels clear pages inline.
+    runs("huge-pages",
+         "clear_page|clear_highpage|prep_new_page|get_page_from_freelist|huge|fault|folio"),
     runs("unmap", "zap|free|unmap|page|folio|tlb|madvise"),
     runs("fork", "copy_page|copy_p|dup_mm|fork|clone", request("5ms", "-e", "cpu-clock")),
     Row("kmsg", ["exec chrt -f 10 {late} kmsg {cpu} {other} 30 200", UNLIMITED], SAMPLED,
