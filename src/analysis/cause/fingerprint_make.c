@@ -250,6 +250,13 @@ static void fingerprint_add_sampled(struct fingerprint *to, const struct finding
 	}
 }
 
+/* Whether samples show its work, of which no function has a clear majority but, at most, the
+ * kernel's entry. */
+static bool is_work_mixed(const struct samples_mostly *mostly)
+{
+	return mostly->all && !mostly->few && (!mostly->function || mostly->kernel);
+}
+
 /* A thread in the kernel is identified by its functions. In user space, where recorders see
  * different depths, by its name. */
 static void fingerprint_of_thread(struct fingerprint *to, const struct cause *cause,
@@ -274,8 +281,11 @@ static void fingerprint_of_thread(struct fingerprint *to, const struct cause *ca
 	/* Between two pieces of work: either may have taken long. */
 	if (to->nr && fingerprint_frame_role(token, to->frames[0]) == FRAME_ENTRY)
 		to->nr = 0;
-	if (!to->nr)
-		fingerprint_add_named_task(to, findings_name(findings, cause->name));
+	if (to->nr)
+		return;
+	fingerprint_add_named_task(to, findings_name(findings, cause->name));
+	if (is_work_mixed(&findings->sampled))
+		fingerprint_add_frame(to, "[mixed]");
 }
 
 /* Nothing that the CPU executed delayed the interrupt. */
