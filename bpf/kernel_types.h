@@ -101,6 +101,7 @@ struct signal_set {
 
 struct task_struct {
 	struct thread_info thread_info;
+	void *stack;
 	void *mm;
 	unsigned int __state, flags;
 	unsigned int in_execve : 1;

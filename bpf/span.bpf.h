@@ -20,7 +20,7 @@
 
 const volatile char span_name[TRIGGER_LABEL_SIZE] = "";
 const volatile __u32 span_by = SPAN_BY_THREAD;
-/* 1: entry and exit are of one function, so an entry in an open span is a recursive call. */
+/* 1: entry and exit are of one function, so an entry in an open span may be a recursive call. */
 const volatile __u32 span_nests = 0;
 
 /* Set by user space while both entry and exit are attached. */
@@ -29,11 +29,12 @@ __u32 span_counting = 0;
 const volatile struct span_argument span_entry_argument = {};
 const volatile struct span_argument span_exit_argument = {};
 
-/* An open span. */
+/* An open span. If it nests, also its thread, and span_frame() at its entry. */
 struct span_open {
 	__u64 began_ns;
-	__u32 depth;	 /* open recursive calls */
-	__u32 was_spike; /* 1: was a spike */
+	__u64 thread;
+	__u64 frame;
+	__u64 was_spike; /* 1: was a spike */
 };
 
 struct {
@@ -49,6 +50,19 @@ static __always_inline __u64 span_key_of_thread(void)
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
 
 	return tid ? tid : 1ULL << 32 | bpf_get_smp_processor_id();
+}
+
+/* Of a span that nests: a place on the stack. Calls are below their callers. */
+static __noinline __u64 span_frame(__u64 stack_pointer)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	const __u64 kernel_bit = 1ULL << 63;
+
+	/* An interrupt nests in its task, though its stack may be above the task's. */
+	if (stack_pointer & kernel_bit &&
+	    (stack_pointer < (__u64)task->stack || stack_pointer >= (__u64)bpf_task_pt_regs(task)))
+		return stack_pointer & ~kernel_bit;
+	return stack_pointer;
 }
 
 static __always_inline __u64 span_key_of_hit(__u64 argument)
@@ -68,18 +82,26 @@ static __always_inline void span_count_unpaired(__u32 what)
 		cpu->unpaired[what]++;
 }
 
-static __noinline int span_entry_hit(__u64 argument)
+/* Whether the open span is of a caller. If not, its exit was lost: a longjmp has left the function,
+ * or the kernel has missed its return. */
+static __always_inline bool span_is_outer(const struct span_open *open, __u64 frame)
 {
-	struct span_open begun = { .began_ns = bpf_ktime_get_ns() };
+	return span_nests && frame < open->frame && open->thread == span_key_of_thread();
+}
+
+/* frame: of span_frame(), or 0 if the span does not nest. */
+static __noinline int span_entry_hit(__u64 argument, __u64 frame)
+{
+	struct span_open begun = { .began_ns = bpf_ktime_get_ns(), .frame = frame };
 	__u64 key = span_key_of_hit(argument);
 	struct span_open *open = bpf_map_lookup_elem(&spans, &key);
 
+	if (span_nests)
+		begun.thread = span_key_of_thread();
 	if (open) {
 		span_count_unpaired(SPAN_REENTERED);
-		if (span_nests) {
-			open->depth++;
+		if (span_is_outer(open, frame))
 			return 0;
-		}
 		*open = begun;
 	} else if (bpf_map_update_elem(&spans, &key, &begun, BPF_ANY)) {
 		span_count_unpaired(SPAN_NO_ROOM);
@@ -133,7 +155,7 @@ static __always_inline void span_measured(void *ctx, struct trigger_cpu *cpu, __
 		span_take_spike(ctx, cpu, latency_ns, now, 0);
 }
 
-static __noinline int span_exit_hit(void *ctx, __u64 argument)
+static __noinline int span_exit_hit(void *ctx, __u64 argument, __u64 frame)
 {
 	__u64 now = bpf_ktime_get_ns(), latency_ns;
 	bool was_spike;
@@ -146,10 +168,8 @@ static __noinline int span_exit_hit(void *ctx, __u64 argument)
 		span_count_unpaired(SPAN_NOT_ENTERED);
 		return 0;
 	}
-	if (open->depth) {
-		open->depth--;
+	if (span_is_outer(open, frame))
 		return 0;
-	}
 	latency_ns = latency_between(now, open->began_ns);
 	was_spike = open->was_spike;
 	/* No spike of span_expiry() from now on. */
@@ -306,6 +326,33 @@ static __always_inline bool span_take_noted_hit(__u32 exit, __u64 *value)
 	return thread == bpf_get_current_pid_tgid() + 1;
 }
 
+/* In a trampoline, whose context is on the stack, at one place for the entry and exit of a call. */
+static __always_inline __u64 span_frame_of_trampoline(void *ctx)
+{
+	__u64 place = 0;
+
+	/* As a number: the verifier allows no such arithmetic with a context. */
+	if (span_nests)
+		bpf_probe_read_kernel(&place, sizeof(place), &ctx);
+	return span_nests ? span_frame(place) : 0;
+}
+
+static __always_inline __u64 span_frame_at_entry(const struct pt_regs *regs)
+{
+	return span_nests ? span_frame(PT_REGS_SP(regs)) : 0;
+}
+
+static __always_inline __u64 span_frame_at_exit(const struct pt_regs *regs)
+{
+	__u64 stack_pointer = PT_REGS_SP(regs);
+
+#ifdef bpf_target_x86
+	/* Without the return address: above the entry, but maybe at that of the caller. */
+	stack_pointer--;
+#endif
+	return span_nests ? span_frame(stack_pointer) : 0;
+}
+
 /* Programs, one for each way to attach. */
 
 SEC("?tp")
@@ -314,7 +361,7 @@ int span_entry_note(void *ctx)
 	if (span_entry_argument.filtered)
 		return span_note_hit(ctx, 0, &span_entry_argument);
 	/* An entry freezes nothing. */
-	span_entry_hit(span_read_field(ctx, &span_entry_argument));
+	span_entry_hit(span_read_field(ctx, &span_entry_argument), 0);
 	return 1;
 }
 
@@ -333,7 +380,7 @@ int span_entry_tp(void *ctx)
 		return 0;
 	if (span_entry_argument.filtered && !filter_passes(FILTER_SPAN_ENTRY))
 		return 0;
-	return span_entry_hit(value);
+	return span_entry_hit(value, 0);
 }
 
 SEC("?raw_tp")
@@ -345,44 +392,48 @@ int span_exit_tp(void *ctx)
 		return 0;
 	if (span_exit_argument.filtered && !filter_passes(FILTER_SPAN_EXIT))
 		return 0;
-	return span_exit_hit(ctx, value);
+	return span_exit_hit(ctx, value, 0);
 }
 
 SEC("?fentry")
 int span_entry_fn(void *ctx)
 {
-	return span_entry_hit(span_read_parameter(ctx, &span_entry_argument));
+	return span_entry_hit(span_read_parameter(ctx, &span_entry_argument),
+			      span_frame_of_trampoline(ctx));
 }
 
 SEC("?fexit")
 int span_exit_fn(void *ctx)
 {
-	return span_exit_hit(ctx, span_read_parameter(ctx, &span_exit_argument));
+	return span_exit_hit(ctx, span_read_parameter(ctx, &span_exit_argument),
+			     span_frame_of_trampoline(ctx));
 }
 
 /* Kernel or user space. */
 SEC("?kprobe")
 int span_entry_probe(struct pt_regs *ctx)
 {
-	return span_entry_hit(span_read_register(ctx, &span_entry_argument));
+	return span_entry_hit(span_read_register(ctx, &span_entry_argument),
+			      span_frame_at_entry(ctx));
 }
 
 SEC("?kprobe")
 int span_exit_probe(struct pt_regs *ctx)
 {
-	return span_exit_hit(ctx, span_read_register(ctx, &span_exit_argument));
+	return span_exit_hit(ctx, span_read_register(ctx, &span_exit_argument),
+			     span_frame_at_exit(ctx));
 }
 
 SEC("?usdt")
 int span_entry_usdt(struct pt_regs *ctx)
 {
-	return span_entry_hit(span_read_usdt_argument(ctx, &span_entry_argument));
+	return span_entry_hit(span_read_usdt_argument(ctx, &span_entry_argument), 0);
 }
 
 SEC("?usdt")
 int span_exit_usdt(struct pt_regs *ctx)
 {
-	return span_exit_hit(ctx, span_read_usdt_argument(ctx, &span_exit_argument));
+	return span_exit_hit(ctx, span_read_usdt_argument(ctx, &span_exit_argument), 0);
 }
 
 #endif

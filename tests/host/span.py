@@ -203,7 +203,10 @@ class User(SpanTest):
                 ("again", pairs + "thread", [1, 0, 1, 0, 0], 0, 50),
                 ("left", pairs + "thread", [0, 2, 0, 0, 0], 0, NEVER_MS),
                 ("dies", pairs + "thread", [0, 0, 0, 1, 0], 0, NEVER_MS),
-                ("recurses", "uprobe:%s:recurse" % SPANNED, [1, 0, 4, 0, 0], 5 * 4, NEVER_MS)):
+                ("recurses", "uprobe:%s:recurse" % SPANNED, [1, 0, 4, 0, 0], 5 * 4, NEVER_MS),
+                # A longjmp leaves the function: the next call is measured all the same.
+                ("jumps", "uprobe:%s:fail" % SPANNED, [9, 0, 1, 0, 0], 4, NEVER_MS),
+                ("recovers", "uprobe:%s:fail" % SPANNED, [3, 0, 3, 0, 0], 2 * 4, NEVER_MS)):
             with self.subTest(mode=mode, span=span):
                 seen = self.run_spanned(span, mode)
                 self.assertEqual(self.counts(seen), counts)

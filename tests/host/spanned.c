@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Functions that begin and end spans, in all possible orders.
- * usage: spanned pairs|again|left|dies|recurses|many|spins|sleeps */
+ * usage: spanned pairs|again|left|dies|recurses|jumps|recovers|many|spins|sleeps */
 #include <pthread.h>
+#include <setjmp.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +13,12 @@
 #define LEVEL_US 4000
 #define MANY 17000 /* more than the session remembers */
 
+static jmp_buf out;
+
 void enter(long id);
 void leave(long id);
 void recurse(int level);
+void fail(int level, int failing, bool catches);
 
 __attribute__((noinline)) void enter(long id)
 {
@@ -30,6 +35,17 @@ __attribute__((noinline)) void recurse(int level)
 	usleep(LEVEL_US);
 	if (level > 1)
 		recurse(level - 1);
+	__asm__ volatile("" : : : "memory");
+}
+
+/* The failing level leaves the function without its return. A level that catches goes on. */
+__attribute__((noinline)) void fail(int level, int failing, bool catches)
+{
+	usleep(LEVEL_US);
+	if (level == failing)
+		longjmp(out, 1);
+	if (level > 1 && !(catches && setjmp(out)))
+		fail(level - 1, failing, false);
 	__asm__ volatile("" : : : "memory");
 }
 
@@ -76,6 +92,22 @@ static void recurses(void)
 	recurse(LEVELS);
 }
 
+/* The fourth of ten calls has no exit. */
+static void jumps(void)
+{
+	for (volatile int call = 1; call <= 10; call++) {
+		if (!setjmp(out))
+			fail(1, call == 4 ? 1 : 0, false);
+	}
+}
+
+/* The inner one of the second of three pairs of calls has no exit. */
+static void recovers(void)
+{
+	for (volatile int call = 1; call <= 3; call++)
+		fail(2, call == 2 ? 1 : 0, true);
+}
+
 static void many(void)
 {
 	for (long id = 0; id < MANY; id++)
@@ -105,9 +137,10 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} rows[] = {
-		{ "pairs", pairs }, { "again", again },	      { "left", left },
-		{ "dies", dies },   { "recurses", recurses }, { "many", many },
-		{ "spins", spins }, { "sleeps", sleeps },
+		{ "pairs", pairs },   { "again", again },	{ "left", left },
+		{ "dies", dies },     { "recurses", recurses }, { "many", many },
+		{ "jumps", jumps },   { "recovers", recovers }, { "spins", spins },
+		{ "sleeps", sleeps },
 	};
 
 	for (size_t i = 0; argc == 2 && i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -116,6 +149,6 @@ int main(int argc, char **argv)
 		rows[i].run();
 		return 0;
 	}
-	fprintf(stderr, "usage: %s pairs|again|left|dies|recurses|many|spins|sleeps\n", argv[0]);
+	fprintf(stderr, "usage: %s MODE, see the head of the source\n", argv[0]);
 	return 2;
 }
