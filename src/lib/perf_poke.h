@@ -420,7 +420,7 @@ struct perf_poke_opts {
 	/** latencies to watch, each kind at most once; default: PERF_POKE_TRIGGER_IRQ */
 	const struct perf_poke_trigger *triggers;
 	size_t nr_triggers;
-	/** task of PERF_POKE_TRIGGER_WAKEUP: a process ID, thread ID or name */
+	/** of PERF_POKE_TRIGGER_WAKEUP, INTERRUPTION: a process ID, thread ID or name */
 	const char *task;
 	/** keep this many complete captures of each kind, with the largest latencies; default: all
 	 */
