@@ -222,9 +222,10 @@ static void put_cause_thread(FILE *file, const struct cause *cause, const struct
 		fputs("; events do not show whether interrupts were off", file);
 	} else if (!findings->samples.function) {
 		fprintf(file, "; what it executed is not recorded%s",
-			findings->spans->samples.nr
-				? ""
-				: " (-e cpu-clock or --recorder pt records it)");
+			findings->spans->samples.nr ? ""
+			: facts_is_ftrace(facts)
+				? " (-e function_graph records it)"
+				: " (-e cpu-clock, --recorder ftrace or pt records it)");
 	}
 	if (cause->sender)
 		sender_put_text(file, cause->sender);

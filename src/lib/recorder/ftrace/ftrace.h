@@ -2,7 +2,8 @@
 /*
  * The recorder `ftrace`: a tracing instance of its own, whose rings the kernel itself stops, or
  * swaps, at the message of a spike. ftrace_instance.c and ftrace_tracer.c set it up,
- * ftrace_recorder.c records, ftrace_snapshot.c copies the rings and writes trace.dat.
+ * ftrace_recorder.c records, ftrace_snapshot.c copies the rings and writes trace.dat, and
+ * ftrace_probe.c tells what it costs.
  */
 #ifndef LIB_RECORDER_FTRACE_H
 #define LIB_RECORDER_FTRACE_H
@@ -83,6 +84,18 @@ int ftrace_copy_swapped(struct recorder *recorder, struct snapshot *snapshot);
 int ftrace_write_capture(struct recorder *recorder, struct snapshot *snapshot, int dirfd,
 			 const struct perf_poke_spike *spike, struct snapshot_facts *facts);
 void ftrace_snapshot_free(struct snapshot *snapshot);
+
+/* Bytes of a CPU's ring. */
+#define FTRACE_BUFFER_DEFAULT (4ULL << 20)
+
+int ftrace_recorder_open(struct recorder **ret, const struct recorder_config *config,
+			 const struct log *log);
+void ftrace_recorder_free(struct recorder *recorder);
+
+/* See struct probe. */
+int ftrace_probe_recorder(struct probe_detail *detail);
+int ftrace_probe_swap(struct probe_detail *detail);
+int ftrace_probe_traceoff(struct probe_detail *detail);
 
 #define FTRACE_FREEZES 2
 extern const struct recorder_freeze ftrace_freezes[FTRACE_FREEZES];

@@ -2,7 +2,6 @@
 #include "recorder/ftrace/ftrace.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <string.h>
 
 #include <json-c/json.h>
@@ -11,9 +10,7 @@
 #include "io.h"
 #include "json_util.h"
 
-#define BUFFER_DEFAULT (4ULL << 20)
-
-static void ftrace_recorder_free(struct recorder *recorder)
+void ftrace_recorder_free(struct recorder *recorder)
 {
 	struct ftrace_recorder *ftrace = to_ftrace(recorder);
 
@@ -112,8 +109,8 @@ static int ftrace_read_formats(struct ftrace_recorder *ftrace, const struct log 
 		   : 0;
 }
 
-static int ftrace_recorder_open(struct recorder **ret, const struct recorder_config *config,
-				const struct log *log)
+int ftrace_recorder_open(struct recorder **ret, const struct recorder_config *config,
+			 const struct log *log)
 {
 	const struct perf_poke_opts *opts = config->opts;
 	struct ftrace_recorder *ftrace =
@@ -123,9 +120,9 @@ static int ftrace_recorder_open(struct recorder **ret, const struct recorder_con
 	if (!ftrace)
 		return -ENOMEM;
 	ftrace->base.ops = &ftrace_recorder;
-	ftrace->buffer_size =
-		rings_pages_for_size(opts->buffer_size ? opts->buffer_size : BUFFER_DEFAULT) *
-		sysconf(_SC_PAGESIZE);
+	ftrace->buffer_size = rings_pages_for_size(opts->buffer_size ? opts->buffer_size
+								     : FTRACE_BUFFER_DEFAULT) *
+			      sysconf(_SC_PAGESIZE);
 	ftrace->call_graph = opts->call_graph;
 	ftrace->nr_cpus = config->nr_cpus;
 	for (size_t i = 0; i < config->nr_cpus; i++)
@@ -204,50 +201,6 @@ static void ftrace_describe(const struct recorder *recorder, struct json_object 
 	json_add_text(json, "message", ftrace->base.pause_message);
 	json_add_u64(json, "late_freezes", ftrace->late_swaps);
 	json_add(json, "events", list);
-}
-
-static int ftrace_probe_open(struct recorder **ret, enum perf_poke_freeze freeze,
-			     struct probe_detail *detail)
-{
-	const struct log log = probe_detail_log(detail);
-	const int cpu = sched_getcpu();
-	const struct perf_poke_opts opts = { .buffer_size = 1, .freeze = freeze };
-	const struct recorder_config config = { .opts = &opts, .cpus = &cpu, .nr_cpus = 1 };
-
-	return ftrace_recorder_open(ret, &config, &log);
-}
-
-static int ftrace_probe_recorder(struct probe_detail *detail)
-{
-	struct recorder *recorder;
-	int err = ftrace_probe_open(&recorder, PERF_POKE_FREEZE_AUTO, detail);
-
-	if (err)
-		return err;
-	probe_set_detail(detail, "tracer %s, freeze %s",
-			 ftrace_tracer_name(to_ftrace(recorder)->tracer.kind), recorder->freeze);
-	ftrace_recorder_free(recorder);
-	return 0;
-}
-
-static int ftrace_probe_freeze(struct probe_detail *detail, enum perf_poke_freeze freeze)
-{
-	struct recorder *recorder;
-	int err = ftrace_probe_open(&recorder, freeze, detail);
-
-	if (!err)
-		ftrace_recorder_free(recorder);
-	return err;
-}
-
-static int ftrace_probe_swap(struct probe_detail *detail)
-{
-	return ftrace_probe_freeze(detail, PERF_POKE_FREEZE_SWAP);
-}
-
-static int ftrace_probe_traceoff(struct probe_detail *detail)
-{
-	return ftrace_probe_freeze(detail, PERF_POKE_FREEZE_TRACEOFF);
 }
 
 const struct recorder_freeze ftrace_freezes[FTRACE_FREEZES] = {
