@@ -27,6 +27,7 @@
 #include "late_request.h"
 
 #define FILE_SIZE (64UL << 20)
+#define DIRTY_SIZE_MAX (1UL << 30)
 #define KERNEL_SIZE (512UL << 20)
 #define PIPE_SIZE 65536
 
@@ -44,6 +45,7 @@ static pthread_t requester;
 
 static int pair[2], waiter = -1, file = -1;
 static void *memory;
+static size_t dirty_size;
 static char buffer[PIPE_SIZE];
 
 static long now_us(void)
@@ -217,14 +219,25 @@ static void open_file(int flags)
 	unlink(path);
 }
 
+/* So much that a disk of gigabytes a second is late with it too. */
 static void fsync_dirty(void)
 {
-	check(pwrite(file, memory, FILE_SIZE, 0), "pwrite");
+	for (size_t at = 0; at < dirty_size; at += FILE_SIZE)
+		check(pwrite(file, memory, FILE_SIZE, (off_t)at), "pwrite");
 }
 
 static void prepare_fsync(void)
 {
 	open_file(0);
+	for (dirty_size = FILE_SIZE; dirty_size < DIRTY_SIZE_MAX; dirty_size *= 2) {
+		long begin;
+
+		fsync_dirty();
+		begin = now_us();
+		fsync(file);
+		if (now_us() - begin > 2 * late_us)
+			break;
+	}
 	fsync_dirty();
 }
 
@@ -240,7 +253,11 @@ static void fsync_request(void)
 
 static void direct_request(void)
 {
-	check(pread(file, memory, FILE_SIZE, 0), "pread");
+	long until = now_us() + late_us;
+
+	do
+		check(pread(file, memory, FILE_SIZE, 0), "pread");
+	while (now_us() < until);
 }
 
 static void prepare_fault(void)

@@ -127,6 +127,9 @@ static enum exit_code show_perf_script(struct console *con, const struct script_
 	return args->dry_run ? print_shell_words(con, argv) : execute_perf_script(con, argv);
 }
 
+#define TRACE_CMD_CPU " [%*d] "
+#define TRACE_CMD_TIME " %" SCNu64 ".%9" SCNu64 ":"
+
 /* Lines of trace-cmd in a window of time. Further lines of an event follow it. */
 struct trace_cmd_lines {
 	FILE *out;
@@ -140,8 +143,12 @@ static void show_trace_cmd_line(void *ctx, char *line)
 	const char *cpu = strstr(line, " [");
 	uint64_t seconds, ns;
 
-	/* Such as `stress-812 [001]  3673.514368789: funcgraph_entry: ...` */
-	if (cpu && sscanf(cpu, " [%*d] %" SCNu64 ".%9" SCNu64 ":", &seconds, &ns) == 2)
+	/*
+	 * Such as `stress-812 [001]  3673.514368789: funcgraph_entry: ...`. Since trace-cmd 3.2 the
+	 * latency field `d.h1.` precedes the time.
+	 */
+	if (cpu && (sscanf(cpu, TRACE_CMD_CPU TRACE_CMD_TIME, &seconds, &ns) == 2 ||
+		    sscanf(cpu, TRACE_CMD_CPU "%*s" TRACE_CMD_TIME, &seconds, &ns) == 2))
 		lines->shown = seconds * NSEC_PER_SEC + ns >= lines->begin &&
 			       seconds * NSEC_PER_SEC + ns <= lines->end;
 	if (lines->shown)

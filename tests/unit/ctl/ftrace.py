@@ -15,6 +15,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -69,8 +70,9 @@ def is_shown_by_trace_cmd(folder):
         return True
     result = run(folder, "script", "call", "--window", "200us", PATH=os.environ["PATH"])
     spike = json.loads((folder / "call/capture.json").read_text())["spike"]["time_ns"]
-    lines = [line for line in result.stdout.splitlines() if "[001]" in line]
-    times = [int(line.split("]")[1].split(":")[0].replace(".", "")) for line in lines]
+    # Since trace-cmd 3.2 the latency field, as `d..1.`, stands between the CPU and the time.
+    times = [int(seconds + ns) for seconds, ns in
+             re.findall(r" \[001\] (?: *\S+)? +(\d+)\.(\d{9}):", result.stdout)]
     fine = not result.returncode and times and spike - 200000 <= min(times) <= max(times) <= spike
     if not fine or "hrtimer_interrupt()" not in result.stdout:
         print(f"FAILED: script: {result}")
