@@ -50,8 +50,13 @@ void analysis_release(struct analysis *analysis);
 /* Such as `Blocking thread`. */
 const char *analysis_term(enum analysis_kind kind);
 
+#define ACCOUNT_COLUMNS 100
+/* With fewer, tables have no room for names. */
+#define ACCOUNT_COLUMNS_MIN 70
+
 struct account {
 	const char *capture; /* the capture's folder */
+	size_t columns;	     /* that its text may take; 0: ACCOUNT_COLUMNS */
 	struct facts facts;
 	struct statistics statistics; /* for the HTML page */
 	uint64_t window_ns;	      /* how long before the spike */

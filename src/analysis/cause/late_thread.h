@@ -153,7 +153,8 @@ void late_thread_put_why(FILE *file, const struct late_thread *thread, const str
 			 const struct facts *facts, bool by_rival);
 
 /* A table, at most 100 columns wide. */
-void late_thread_print(FILE *file, const struct late_thread *thread, const struct names *names);
+void late_thread_print(FILE *file, const struct late_thread *thread, const struct names *names,
+		       size_t columns);
 
 /* NULL if out of memory. */
 json_object *late_thread_json(const struct late_thread *thread, const struct names *names);

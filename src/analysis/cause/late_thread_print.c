@@ -280,19 +280,33 @@ void late_thread_put_why(FILE *file, const struct late_thread *thread, const str
 
 /* ---- Table ----------------------------------------------------------------------------------- */
 
-static void print_state_row(FILE *file, const struct late_thread *thread, const char *state,
-			    const char *what, uint64_t time_ns)
+struct state_table {
+	FILE *file;
+	const struct late_thread *thread;
+	int width; /* of what a state is due to */
+};
+
+static void print_state_row(const struct state_table *table, const char *state, const char *what,
+			    uint64_t time_ns)
 {
+	const struct late_thread *thread = table->thread;
+	const char *text = CLEAN_TO(72, what);
 	uint64_t whole = 0;
 
 	for (size_t i = 0; i < THREAD_STATES; i++)
 		whole += thread->stays.sums[i];
-	fprintf(file, "  %-9s %-72s %8s %5.1f%%\n", state, CLEAN_TO(72, what), FORMAT_TIME(time_ns),
+	fprintf(table->file, "  %-9s %-*s", state, table->width, text);
+	/* What is longer than its column has a line of its own. */
+	if (strlen(text) > (size_t)table->width)
+		fprintf(table->file, "\n%*s", 12 + table->width, "");
+	fprintf(table->file, " %8s %5.1f%%\n", FORMAT_TIME(time_ns),
 		whole ? 100.0 * (double)time_ns / (double)whole : 0);
 }
 
-void late_thread_print(FILE *file, const struct late_thread *thread, const struct names *names)
+void late_thread_print(FILE *file, const struct late_thread *thread, const struct names *names,
+		       size_t columns)
 {
+	const struct state_table table = { file, thread, (int)columns - 28 };
 	char title[80], priority[32], what[128];
 	uint64_t unknown_ns;
 
@@ -300,9 +314,9 @@ void late_thread_print(FILE *file, const struct late_thread *thread, const struc
 	snprintf(title, sizeof(title), "the late thread, %s %d%s%s",
 		 thread->name ? names_get(names, thread->name) : "thread", thread->tid,
 		 priority[0] ? ", " : "", priority);
-	fprintf(file, "\n%-84s %8s %6s\n", CLEAN_TO(79, title), "time", "share");
-	print_state_row(file, thread, "running", "", thread->stays.sums[THREAD_RUNNING]);
-	print_state_row(file, thread, "runnable", "", thread->stays.sums[THREAD_RUNNABLE]);
+	fprintf(file, "\n%-*s %8s %6s\n", (int)columns - 16, CLEAN_TO(79, title), "time", "share");
+	print_state_row(&table, "running", "", thread->stays.sums[THREAD_RUNNING]);
+	print_state_row(&table, "runnable", "", thread->stays.sums[THREAD_RUNNABLE]);
 	for (size_t i = 0; i < thread->rivals.nr && i < ROWS_MAX; i++) {
 		const struct schedule_share *rival = &thread->rivals.list[i];
 
@@ -313,9 +327,9 @@ void late_thread_print(FILE *file, const struct late_thread *thread, const struc
 				 priority);
 		else
 			snprintf(what, sizeof(what), "the CPU was idle");
-		print_state_row(file, thread, "", what, rival->time_ns);
+		print_state_row(&table, "", what, rival->time_ns);
 	}
-	print_state_row(file, thread, "asleep", "", thread->stays.sums[THREAD_ASLEEP]);
+	print_state_row(&table, "asleep", "", thread->stays.sums[THREAD_ASLEEP]);
 	for (size_t i = 0; i < thread->nr_waits && i < ROWS_MAX; i++) {
 		_cleanup_free_ char *text = NULL;
 		size_t size;
@@ -327,15 +341,15 @@ void late_thread_print(FILE *file, const struct late_thread *thread, const struc
 			put_thread_wait(memory, names, &thread->waits[i]);
 			fclose(memory);
 		}
-		print_state_row(file, thread, "", text ?: "?", thread->waits[i].time_ns);
+		print_state_row(&table, "", text ?: "?", thread->waits[i].time_ns);
 	}
 	unknown_ns = thread->stays.sums[THREAD_UNKNOWN] - thread->stays.lost_ns;
 	if (thread->stays.lost_ns)
-		print_state_row(file, thread, "unknown", "events were lost meanwhile",
+		print_state_row(&table, "unknown", "events were lost meanwhile",
 				thread->stays.lost_ns);
 	if (unknown_ns)
-		print_state_row(file, thread, "unknown",
-				"on a CPU, or at a time, that is not recorded", unknown_ns);
+		print_state_row(&table, "unknown", "on a CPU, or at a time, that is not recorded",
+				unknown_ns);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */

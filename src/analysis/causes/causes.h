@@ -41,6 +41,7 @@ struct causes {
 	size_t nr;	   /* captures with a cause */
 	size_t without;	   /* captures without a cause: pokes */
 	size_t unreadable; /* captures, folders and archives */
+	struct hooks_count count;
 };
 
 /* Copies strings. Returns 0 or -ENOMEM. */

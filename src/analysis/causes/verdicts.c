@@ -328,6 +328,7 @@ static int collect_capture(const struct collecting *c, const char *path)
 
 	if (err)
 		return count_unreadable(c, path, why ?: hooks_error_text(c->hooks, err));
+	hooks_count_capture(c->hooks, &c->causes->count, 0);
 	/* Beyond the limit of memory is this one, not the next. */
 	err = verdict_load_capture(&verdict, c->hooks, path, &why);
 	if (err && why)

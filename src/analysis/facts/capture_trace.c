@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "clock.h"
 #include "code/symbolizer.h"
 #include "io.h"
 #include "perfdata_read.h"
@@ -23,6 +24,28 @@ void hooks_show_message(const struct analysis_hooks *hooks, enum perf_poke_log_l
 	va_end(args);
 	if (hooks->message)
 		hooks->message(hooks->ctx, level, text ?: strerror(ENOMEM));
+}
+
+void hooks_count_capture(const struct analysis_hooks *hooks, struct hooks_count *count,
+			 size_t total)
+{
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	char text[80];
+
+	count->nr++;
+	if (!hooks->progress)
+		return;
+	if (!count->next_ns)
+		count->next_ns = now_ns + SHOW_AFTER_NS;
+	if (now_ns < count->next_ns)
+		return;
+	count->next_ns = now_ns + SHOW_EVERY_NS;
+	if (total)
+		snprintf(text, sizeof(text), "finding causes: %zu of %zu captures", count->nr,
+			 total);
+	else
+		snprintf(text, sizeof(text), "finding causes: %zu captures", count->nr);
+	hooks->progress(hooks->ctx, text);
 }
 
 const char *hooks_error_text(const struct analysis_hooks *hooks, int err)

@@ -47,6 +47,20 @@ struct analysis_hooks {
 void hooks_show_message(const struct analysis_hooks *hooks, enum perf_poke_log_level level,
 			const char *format, ...) _printf_(3, 4);
 
+/* Progress is shown of what takes long. */
+#define SHOW_AFTER_NS NSEC_PER_SEC
+#define SHOW_EVERY_NS (NSEC_PER_SEC / 5)
+
+/* Progress through captures, which are many. All zero is none so far. */
+struct hooks_count {
+	size_t nr;
+	uint64_t next_ns; /* when to show it */
+};
+
+/* Shows that the next capture is read, at most some times a second. total 0: unknown. */
+void hooks_count_capture(const struct analysis_hooks *hooks, struct hooks_count *count,
+			 size_t total);
+
 const char *hooks_error_text(const struct analysis_hooks *hooks, int err);
 
 /* Sets *why, which it frees before, to a message as it is: names in it are not made

@@ -9,9 +9,6 @@
 #include "clock.h"
 #include "code/code.h"
 
-#define SHOW_AFTER_NS NSEC_PER_SEC
-#define SHOW_EVERY_NS (NSEC_PER_SEC / 5)
-
 unsigned int decoding_threads(void)
 {
 	cpu_set_t cpus;

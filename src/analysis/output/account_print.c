@@ -3,13 +3,13 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "clock.h"
 #include "task.h"
 #include "text.h"
 #include "units.h"
 
-#define COLUMNS 100
 #define HEADLINE_MAX 160
 #define HEADLINE_MIN 40
 #define PATH_MAX_LINES 24
@@ -20,14 +20,35 @@
 #define INTERRUPTED "what the timer's interrupt hit"
 #define SPLIT(ns) (ns) / NSEC_PER_SEC, (ns) % NSEC_PER_SEC
 
-void account_print_wrapped(FILE *file, const char *text)
+size_t account_columns(const struct account *account)
 {
-	size_t column = 0;
+	size_t columns = account->columns ?: ACCOUNT_COLUMNS;
+
+	return MAX(ACCOUNT_COLUMNS_MIN, MIN(columns, ACCOUNT_COLUMNS));
+}
+
+/* A column of names, as wide as the other columns of a table leave it. */
+static int account_name_width(const struct account *account, size_t others)
+{
+	return (int)(account_columns(account) - others);
+}
+
+/* A name that is longer than its column has a line of its own. */
+static void print_name(FILE *file, const char *name, int width, int before)
+{
+	fprintf(file, "%-*s", width, name);
+	if (strlen(name) > (size_t)width)
+		fprintf(file, "\n%*s", before + width, "");
+}
+
+void account_print_wrapped(FILE *file, const struct account *account, const char *text)
+{
+	size_t columns = account_columns(account), column = 0;
 
 	while (*text) {
 		size_t length = strcspn(text, " ");
 
-		if (column && column + 1 + length > COLUMNS) {
+		if (column && column + 1 + length > columns) {
 			fputs("\n    ", file);
 			column = 4;
 		} else if (column) {
@@ -71,9 +92,9 @@ static void account_print_sentence(FILE *file, const struct account *account)
 	rest = text + length;
 	rest += strspn(rest, ";, ");
 	text[length] = '\0';
-	account_print_wrapped(file, text);
+	account_print_wrapped(file, account, text);
 	if (*rest)
-		account_print_wrapped(file, rest);
+		account_print_wrapped(file, account, rest);
 }
 
 static void account_print_source(FILE *file, const struct account *account)
@@ -197,9 +218,9 @@ static void print_usage_row(FILE *file, const struct account *account, const str
 	/* Interrupts during a task's turns are not counted for the task. */
 	bool is_task = usage->kind == SPAN_THREAD || usage->kind == SPAN_IDLE;
 
-	fprintf(file, "  %-11s %-37s %8s %5.1f%% %8s %5.1f%% %7" PRIu64 " %8s\n",
-		usage->kind == SPAN_IRQS_OFF ? "" : span_kind_name(usage->kind), CLEAN_TO(37, name),
-		FORMAT_TIME(usage->time_ns),
+	fprintf(file, "  %-11s ", usage->kind == SPAN_IRQS_OFF ? "" : span_kind_name(usage->kind));
+	print_name(file, CLEAN_TO(37, name), account_name_width(account, 63), 14);
+	fprintf(file, " %8s %5.1f%% %8s %5.1f%% %7" PRIu64 " %8s\n", FORMAT_TIME(usage->time_ns),
 		percent_of_whole(usage->time_ns, findings->end - findings->begin),
 		FORMAT_TIME(usage->late_ns),
 		percent_of_whole(usage->late_ns, findings->late_end - findings->late_begin),
@@ -215,8 +236,8 @@ static void print_rows_left(FILE *file, size_t nr, size_t shown)
 static void print_usage_table(FILE *file, const struct account *account, const char *title,
 			      const struct usage *usages, size_t nr)
 {
-	fprintf(file, "\n%-51s %8s %6s %8s %6s %7s %8s\n", title, "time", "share", "late", "share",
-		"times", "longest");
+	fprintf(file, "\n%-*s %8s %6s %8s %6s %7s %8s\n", account_name_width(account, 49), title,
+		"time", "share", "late", "share", "times", "longest");
 	for (size_t i = 0; i < nr && i < ROWS_MAX; i++)
 		print_usage_row(file, account, &usages[i]);
 	print_rows_left(file, nr, ROWS_MAX);
@@ -242,14 +263,18 @@ static void account_print_analysis(FILE *file, const struct account *account)
 
 	if (!analysis->nr)
 		return;
-	fprintf(file, "\n%-67s %8s %6s\n", "the latency, in the terms of rtla's auto-analysis",
-		"time", "share");
+	fputc('\n', file);
+	print_name(file, "the latency, in the terms of rtla's auto-analysis",
+		   account_name_width(account, 33), 0);
+	fprintf(file, " %8s %6s\n", "time", "share");
 	for (size_t i = 0; i < analysis->nr; i++) {
 		const struct analysis_row *row = &analysis->rows[i];
 
-		fprintf(file, "  %-26s %-38s %8s %5.1f%%\n", analysis_term(row->kind),
-			row->name ? CLEAN_TO(38, account_name(account, row->name)) : row->note,
-			FORMAT_TIME(row->time_ns),
+		fprintf(file, "  %-26s ", analysis_term(row->kind));
+		print_name(file,
+			   row->name ? CLEAN_TO(38, account_name(account, row->name)) : row->note,
+			   account_name_width(account, 62), 29);
+		fprintf(file, " %8s %5.1f%%\n", FORMAT_TIME(row->time_ns),
 			percent_of_whole(row->time_ns, account->facts.spike.latency_ns));
 	}
 }
@@ -274,13 +299,18 @@ static void print_function_table(FILE *file, const struct account *account, size
 	if (!times)
 		snprintf(title, sizeof(title), "functions, by the last %" PRIu64 " instructions",
 			 whole);
-	fprintf(file, "\n%-51s %8s %6s %8s %6s%s %7s\n", title, "self", "share", "total", "share",
+	fputc('\n', file);
+	print_name(file, title, account_name_width(account, 49), 0);
+	fprintf(file, " %8s %6s %8s %6s%s %7s\n", "self", "share", "total", "share",
 		times ? "     late" : "", "calls");
 	for (size_t i = 0; i < findings->nr_functions && i < top; i++) {
 		const struct function *function = &findings->functions[i];
 		const char *source;
 
-		fprintf(file, "  %-49s ", CLEAN_TO(49, account_name(account, function->name)));
+		fputs("  ", file);
+		print_name(file, CLEAN_TO(49, account_name(account, function->name)),
+			   account_name_width(account, 51), 2);
+		fputc(' ', file);
 		print_part_of_whole(file, function->self_ns, whole, times);
 		print_part_of_whole(file, function->total_ns, whole, times);
 		if (times)
@@ -413,7 +443,8 @@ void account_print(FILE *file, const struct account *account, size_t top)
 	print_cause_counts(file, account);
 	account_print_window(file, account);
 	if (account->thread)
-		late_thread_print(file, account->thread, account->spans->names);
+		late_thread_print(file, account->thread, account->spans->names,
+				  account_columns(account));
 	account_print_analysis(file, account);
 	print_usage_table(file, account, "what the CPU did", findings->budget, findings->nr_budget);
 	if (account->spans->has_functions)

@@ -157,10 +157,17 @@ static char *comparison_sentence(const struct comparison *comparison)
 	return text;
 }
 
+/* The other columns take 51. */
+static int name_width(const struct comparison *comparison)
+{
+	return (int)account_columns(&comparison->here) - 51;
+}
+
 static void print_times_head(FILE *file, const struct comparison *comparison, const char *what,
 			     const char *last)
 {
-	fprintf(file, "\n%-51s %9s", what, comparison->against ? "there" : "normal");
+	fprintf(file, "\n%-*s %9s", name_width(comparison) + 2, what,
+		comparison->against ? "there" : "normal");
 	if (!comparison->against)
 		fprintf(file, " %9s", "p99");
 	fprintf(file, " %9s %9s%s\n", "here", "more", last);
@@ -176,7 +183,7 @@ static void print_times_row(FILE *file, const struct comparison *comparison, con
 		snprintf(more, sizeof(more), "%c%s", less ? '-' : '+',
 			 FORMAT_TIME(less ? time->median_ns - time->here_ns
 					  : time->here_ns - time->median_ns));
-	fprintf(file, "  %-49.49s %9s", name,
+	fprintf(file, "  %-*.*s %9s", name_width(comparison), name_width(comparison), name,
 		time->known ? FORMAT_TIME(time->median_ns) : NOT_KNOWN);
 	if (!comparison->against)
 		fprintf(file, " %9s", time->known ? FORMAT_TIME(time->p99_ns) : NOT_KNOWN);
@@ -234,7 +241,7 @@ void comparison_print(FILE *file, const struct comparison *comparison, size_t to
 						 : "timers with ",
 			CLEAN_TO(70,
 				 facts_is_reported(facts) ? facts->spike.label : facts->function));
-	account_print_wrapped(file, sentence ?: "?");
+	account_print_wrapped(file, &comparison->here, sentence ?: "?");
 	if (!comparison_is_enough(comparison))
 		return;
 	print_step_table(file, comparison);

@@ -12,11 +12,14 @@
 #include "cause/account.h"
 #include "compare/compare.h"
 
-/* Lines have at most 100 columns. Lists `top` functions. */
+/* Most lines have at most account->columns. Lists `top` functions. */
 void account_print(FILE *file, const struct account *account, size_t top);
 
+/* From ACCOUNT_COLUMNS_MIN to ACCOUNT_COLUMNS. */
+size_t account_columns(const struct account *account);
+
 /* Wraps at spaces and indents continuation lines. */
-void account_print_wrapped(FILE *file, const char *text);
+void account_print_wrapped(FILE *file, const struct account *account, const char *text);
 
 /* NULL if out of memory. */
 json_object *account_json(const struct account *account, size_t top);

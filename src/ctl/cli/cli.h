@@ -105,8 +105,10 @@ int outlet_finish(struct outlet *outlet, int interrupt, int timeout_ms) _must_ch
 struct console {
 	FILE *out;
 	FILE *err;
-	struct logger log; /* when open, replaces `err` */
-	bool detached;	   /* `log` replaces `out` too */
+	size_t columns;		   /* of the terminal behind `out`; 0: not folded */
+	struct console_fold *fold; /* or NULL */
+	struct logger log;	   /* when open, replaces `err` */
+	bool detached;		   /* `log` replaces `out` too */
 	/* With --json, formats an error as an allocated line; see console_use_json(). Errors then
 	 * go to `out` too, and `err` takes no info messages. */
 	char *(*json)(const char *error);
@@ -118,6 +120,17 @@ struct console {
 	_Atomic bool deaf;
 	bool abandoned; /* a thread still waits: only _exit() ends the process */
 };
+
+/* The width of the terminal behind `out`; 0: there is none. */
+size_t console_terminal_columns(const struct console *con);
+
+/* From here to console_unfold(), lines of `out` are folded at the width of the terminal, if there
+ * is one. */
+void console_fold(struct console *con);
+void console_unfold(struct console *con);
+
+/* Clears the terminal. */
+void console_clear_screen(struct console *con);
 
 /* From here to console_foreground() no output waits for its readers. Returns 0 or a negative errno.
  */
@@ -306,6 +319,7 @@ struct command {
 	const char *arguments; /* after the name in the usage line */
 	const char *example;   /* a command line */
 	const char *notes;     /* after the options in --help */
+	bool folds;	       /* its results are lines to read, see console_fold() */
 	const struct option_spec *options;
 	size_t nr_options;
 	/* argv[0] is the program, argv[1] the command. */

@@ -354,6 +354,9 @@ void json_print_line(struct console *con, json_object *object)
 void console_use_json(struct console *con, bool json)
 {
 	con->json = json ? json_error_line : NULL;
+	/* A line is for programs, also on a terminal. */
+	if (json)
+		console_unfold(con);
 }
 
 #define SHOW_EVERY_NS NSEC_PER_SEC

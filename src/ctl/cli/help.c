@@ -187,7 +187,11 @@ static enum exit_code command_run_named(struct console *con, const struct comman
 		return EXIT_FINE;
 	}
 	cmd = find_command(commands, name);
-	return cmd ? cmd->run(con, argc, argv) : command_explain_unknown(con, commands, name);
+	if (!cmd)
+		return command_explain_unknown(con, commands, name);
+	if (cmd->folds)
+		console_fold(con);
+	return cmd->run(con, argc, argv);
 }
 
 enum exit_code command_dispatch(const struct command *const *commands, int argc, char **argv)
@@ -199,6 +203,7 @@ enum exit_code command_dispatch(const struct command *const *commands, int argc,
 	/* Sessions end in order, and temporary files are removed, before the process dies of it. */
 	signal(SIGPIPE, SIG_IGN);
 	code = command_run_named(&con, commands, argc, argv);
+	console_unfold(&con);
 	logger_release(&con.log);
 	con.json = NULL;
 	deaf = con.deaf || fflush(con.out) || ferror(con.out);

@@ -413,6 +413,7 @@ static enum exit_code run_causes(struct console *con, int argc, char **argv)
 	hooks.symfs = args.symfs;
 	for (size_t i = 0; i < args.nr_paths && !err; i++)
 		err = causes_collect(&causes, &hooks, args.paths[i]);
+	console_clear_status(con);
 	if (!err)
 		err = causes_sort_groups(&causes);
 	if (err) {
@@ -430,5 +431,6 @@ const struct command command_causes = {
 	.example = "perf-poke-ctl causes --save known.json",
 	.notes = notes,
 	COMMAND_OPTIONS(options),
+	.folds = true,
 	.run = run_causes,
 };

@@ -99,5 +99,6 @@ const struct command command_check = {
 	.example = "perf-poke-ctl check",
 	.notes = notes,
 	COMMAND_OPTIONS(options),
+	.folds = true,
 	.run = run_check,
 };

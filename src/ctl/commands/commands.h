@@ -64,7 +64,8 @@ int start_parse_args(struct start_args *args, struct console *con, int argc,
 void start_release_args(struct start_args *args);
 
 /* Prints a session as text. */
-void status_print_session(FILE *file, const struct perf_poke_session *session);
+/* In a terminal of so many columns; 0: not in one. */
+void status_print_session(FILE *file, const struct perf_poke_session *session, size_t columns);
 
 /* Selects and sorts the captures of a folder. */
 enum list_order {

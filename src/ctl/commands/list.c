@@ -259,6 +259,7 @@ static void print_list_entry(FILE *out, const struct list_entry *entry, bool why
 /* Failures are reported like unreadable captures. */
 static void list_find_causes(struct list *list)
 {
+	struct hooks_count count = { 0 };
 	struct analysis_hooks hooks;
 
 	reader_hooks(list->con, &hooks);
@@ -266,14 +267,18 @@ static void list_find_causes(struct list *list)
 	for (size_t i = 0; i < list->nr; i++) {
 		struct list_entry *entry = &list->entries[i];
 		_cleanup_free_ char *why = NULL;
-		int err = entry->verdict.json ? 0
-					      : verdict_load_capture(&entry->verdict, &hooks,
-								     entry->capture->path, &why);
+		int err;
+
+		hooks_count_capture(&hooks, &count, list->nr);
+		err = entry->verdict.json ? 0
+					  : verdict_load_capture(&entry->verdict, &hooks,
+								 entry->capture->path, &why);
 
 		if (err && why)
 			console_error(list->con, "%s", why);
 		list->failed |= err != 0;
 	}
+	console_clear_status(list->con);
 }
 
 /* Fields of the capture line of `start`, and more. */
@@ -356,5 +361,6 @@ const struct command command_list = {
 	.example = "perf-poke-ctl list --why --sort latency",
 	.notes = notes,
 	COMMAND_OPTIONS(options),
+	.folds = true,
 	.run = run_list,
 };

@@ -125,8 +125,10 @@ static enum exit_code report_capture(struct console *con, const struct report_ar
 	if (err)
 		return err == -EXDEV ? EXIT_USAGE : EXIT_FAILED;
 	account.capture = here->name;
+	account.columns = con->columns;
 	if (args->against)
 		comparison.there.capture = there->name;
+	comparison.here.columns = con->columns;
 	if (!con->json) {
 		account_print(con->out, &account, args->top);
 		if (compared)
@@ -178,5 +180,6 @@ const struct command command_report = {
 	.example = "perf-poke-ctl report --normal",
 	.notes = notes,
 	COMMAND_OPTIONS(options),
+	.folds = true,
 	.run = run_report,
 };

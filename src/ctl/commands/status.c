@@ -12,7 +12,6 @@
 #include "units.h"
 
 #define WATCH_S 1
-#define CLEAR_SCREEN "\033[H\033[J"
 
 struct status_args {
 	const char *session;
@@ -121,10 +120,10 @@ static int format_session_cell(const void *ctx, enum perf_poke_trigger_kind kind
 	return -ENXIO;
 }
 
-static void print_status_table(FILE *file, const struct perf_poke_session *session)
+static void print_status_table(FILE *file, const struct perf_poke_session *session, size_t columns)
 {
-	const struct top_table table = { session->cpus, session->nr_cpus, format_session_cell,
-					 session };
+	const struct top_table table = { session->cpus, session->nr_cpus, columns,
+					 format_session_cell, session };
 
 	top_print_table(file, &table);
 }
@@ -148,7 +147,7 @@ static void print_session_path(FILE *file, const char *what, const char *path)
 		fprintf(file, "  %-10s %s\n", what, text_make_printable(copy));
 }
 
-void status_print_session(FILE *file, const struct perf_poke_session *session)
+void status_print_session(FILE *file, const struct perf_poke_session *session, size_t columns)
 {
 	fprintf(file, "%s  %s", CLEAN(session->name), session->alive ? "alive" : "dead");
 	if (session->pid)
@@ -171,7 +170,7 @@ void status_print_session(FILE *file, const struct perf_poke_session *session)
 	print_captures_taken(file, session);
 	print_session_path(file, "output", session->output);
 	print_session_path(file, "last", session->last_capture);
-	print_status_table(file, session);
+	print_status_table(file, session, columns);
 	sources_print(file, session->sources, session->nr_sources);
 }
 
@@ -192,7 +191,7 @@ static void show_one_session(void *ctx, const struct perf_poke_session *session)
 	} else {
 		if (showing->shown)
 			fputc('\n', showing->con->out);
-		status_print_session(showing->con->out, session);
+		status_print_session(showing->con->out, session, showing->con->columns);
 	}
 	showing->shown++;
 }
@@ -220,7 +219,7 @@ static enum exit_code show_sessions(struct console *con, const char *wanted)
 static enum exit_code watch_sessions(struct console *con, const char *wanted)
 {
 	const struct timespec pause = { .tv_sec = WATCH_S };
-	bool terminal = !con->json && isatty(fileno(con->out));
+	bool terminal = con->columns;
 	enum exit_code code = EXIT_FINE;
 	sigset_t set;
 
@@ -230,7 +229,7 @@ static enum exit_code watch_sessions(struct console *con, const char *wanted)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	for (;;) {
 		if (terminal)
-			fputs(CLEAR_SCREEN, con->out);
+			console_clear_screen(con);
 		code = show_sessions(con, wanted);
 		if (code != EXIT_FINE || ferror(con->out))
 			return code;
@@ -261,5 +260,6 @@ const struct command command_status = {
 	.example = "perf-poke-ctl status --watch",
 	.notes = notes,
 	COMMAND_OPTIONS(options),
+	.folds = true,
 	.run = run_status,
 };

@@ -163,6 +163,7 @@ void session_list_print_error(struct console *con, int error);
 struct top_table {
 	const int *cpus;
 	size_t nr;
+	size_t columns; /* of the terminal: kinds that it does not hold follow below; 0: any */
 	/* Gets the values of the i-th CPU. Returns 0, -ENXIO if the kind is not watched, or another
 	 * negative errno. */
 	int (*cell)(const void *ctx, enum perf_poke_trigger_kind kind, size_t i,

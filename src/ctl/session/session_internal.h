@@ -285,6 +285,7 @@ struct top_state {
 	uint64_t elapsed_ns;
 	size_t captures;
 	uint64_t skid_ns; /* of the newest capture; 0: none */
+	size_t columns;	  /* of the terminal; 0: there is none */
 };
 
 /* Returns 0 or a negative errno. */

@@ -292,7 +292,8 @@ static void session_print_status(struct session *s)
 	uint64_t seconds = elapsed_ns / NSEC_PER_SEC;
 	struct perf_poke_stats stats = { .sz = sizeof(stats) };
 	size_t taken = results_count_taken(&s->results), size;
-	const struct top_state top = { elapsed_ns, taken, s->skid_ns };
+	const struct top_state top = { elapsed_ns, taken, s->skid_ns,
+				       console_terminal_columns(s->con) };
 	_cleanup_free_ char *table = NULL;
 	char text[256], captures[64];
 	FILE *file;
@@ -451,6 +452,8 @@ enum exit_code session_finish(struct session *s)
 	console_notify(s->con, "STOPPING=1\nSTATUS=stopping: writing captures");
 	s->errors = s->con->errors;
 	s->results.elapsed_ns = clock_ns(CLOCK_MONOTONIC) - s->armed_ns;
+	if (console_has_status(s->con))
+		console_status(s->con, "stopping: writing captures");
 	closed_later = tracepoints_hand_over();
 	err = perf_poke__stop(s->pp);
 	if (err)
@@ -465,7 +468,10 @@ enum exit_code session_finish(struct session *s)
 	if (s->program.argv)
 		session_wait_program(s);
 	s->errors = s->con->errors;
+	if (console_has_status(s->con))
+		console_status(s->con, "stopping: finding causes");
 	capture_hooks_finish(&s->hooks, s->signals);
+	console_clear_status(s->con);
 
 	err = results_collect(&s->results, s->pp);
 	if (!err && s->con->json) {

@@ -327,6 +327,10 @@ void histogram_print(FILE *file, const struct perf_poke_bucket *buckets, size_t 
 	}
 }
 
+/* Columns of the CPU with its count, and of each kind. */
+#define TOP_FRONT 12
+#define TOP_KIND 55
+
 static int top_session_cell(const void *ctx, enum perf_poke_trigger_kind kind, size_t i,
 			    struct perf_poke_stats *stats, uint64_t *p99_ns)
 {
@@ -346,15 +350,20 @@ static bool top_kind_is_watched(const struct top_table *table, enum perf_poke_tr
 	return table->nr && !table->cell(table->ctx, kind, 0, &stats, &p99_ns);
 }
 
-static void top_print_heads(FILE *file, const struct top_table *table)
+/* Kinds beside one another. */
+struct top_block {
+	int begin, end;
+};
+
+static void top_print_heads(FILE *file, const struct top_table *table, struct top_block block)
 {
 	fprintf(file, "%12s", "");
-	for (int kind = 0; kind < KINDS_MAX; kind++) {
+	for (int kind = block.begin; kind < block.end; kind++) {
 		if (top_kind_is_watched(table, kind))
 			fprintf(file, " | %-44s %7s", kind_display_name(kind), "");
 	}
-	fprintf(file, "\n%3s %8s", "CPU", "count");
-	for (int kind = 0; kind < KINDS_MAX; kind++) {
+	fprintf(file, "\n%3s %8s", "CPU", block.begin ? "" : "count");
+	for (int kind = block.begin; kind < block.end; kind++) {
 		if (top_kind_is_watched(table, kind))
 			fprintf(file, " | %8s %8s %8s %8s %8s %7s", "cur", "min", "avg", "p99",
 				"max", "spikes");
@@ -382,22 +391,44 @@ static int top_print_cell(FILE *file, const struct top_table *table, int kind, s
 	return 0;
 }
 
-int top_print_table(FILE *file, const struct top_table *table)
+static int top_print_block(FILE *file, const struct top_table *table, struct top_block block)
 {
 	int err = 0;
 
-	top_print_heads(file, table);
+	top_print_heads(file, table, block);
 	for (size_t i = 0; i < table->nr && !err; i++) {
-		for (int kind = 0; kind < KINDS_MAX && !err; kind++)
+		if (block.begin)
+			fprintf(file, "%3d %8s", table->cpus[i], "");
+		for (int kind = block.begin; kind < block.end && !err; kind++)
 			err = top_print_cell(file, table, kind, i);
 		fputc('\n', file);
 	}
 	return err;
 }
 
+int top_print_table(FILE *file, const struct top_table *table)
+{
+	size_t room = table->columns > TOP_FRONT ? (table->columns - TOP_FRONT) / TOP_KIND : 0;
+	struct top_block block = { 0, 0 };
+	size_t nr = 0;
+	int err = 0;
+
+	for (; block.end < KINDS_MAX && !err; block.end++) {
+		if (!top_kind_is_watched(table, block.end))
+			continue;
+		if (nr && table->columns && nr >= room) {
+			err = top_print_block(file, table, block);
+			block.begin = block.end;
+			nr = 0;
+		}
+		nr++;
+	}
+	return err ? err : top_print_block(file, table, block);
+}
+
 int top_print_session(FILE *file, const struct perf_poke *pp, const struct top_state *state)
 {
-	struct top_table table = { .cell = top_session_cell, .ctx = pp };
+	struct top_table table = { .columns = state->columns, .cell = top_session_cell, .ctx = pp };
 	struct sources sources = { 0 };
 	int err;
 

@@ -161,6 +161,33 @@ TEST(names_functions)
 	assert_int_equal(strlen(named[6].module), strlen("build ID ") + 12);
 }
 
+static void keep_progress(void *ctx, const char *text)
+{
+	snprintf(ctx, 80, "%s", text);
+}
+
+/* Only of what takes longer than a second, and not for each capture. */
+TEST(counts_captures)
+{
+	char shown[80] = "";
+	const struct analysis_hooks hooks = { .ctx = shown, .progress = keep_progress };
+	const struct analysis_hooks unseen = { 0 };
+	struct hooks_count count = { 0 };
+
+	hooks_count_capture(&hooks, &count, 3);
+	assert_string_equal(shown, "");
+	count.next_ns = 1;
+	hooks_count_capture(&unseen, &count, 3);
+	assert_string_equal(shown, "");
+	hooks_count_capture(&hooks, &count, 4);
+	assert_string_equal(shown, "finding causes: 3 of 4 captures");
+	hooks_count_capture(&hooks, &count, 4);
+	assert_string_equal(shown, "finding causes: 3 of 4 captures");
+	count.next_ns = 1;
+	hooks_count_capture(&hooks, &count, 0);
+	assert_string_equal(shown, "finding causes: 5 captures");
+}
+
 int main(void)
 {
 	return run_all(enter_folder, leave_folder);

@@ -72,11 +72,17 @@ static struct perf_poke_session session(void)
 	};
 }
 
-static void show(FILE *file, const char *title, const struct perf_poke_session *shown)
+static void show_in(FILE *file, const char *title, const struct perf_poke_session *shown,
+		    size_t columns)
 {
 	fprintf(file, "# %s\n", title);
-	status_print_session(file, shown);
+	status_print_session(file, shown, columns);
 	fputc('\n', file);
+}
+
+static void show(FILE *file, const char *title, const struct perf_poke_session *shown)
+{
+	show_in(file, title, shown, 0);
 }
 
 static void show_all(FILE *file)
@@ -121,6 +127,7 @@ static void show_thresholds(FILE *file)
 	shown.merged = 0;
 	shown.output = shown.last_capture = "";
 	show(file, "two kinds of triggers", &shown);
+	show_in(file, "two kinds of triggers in 80 columns", &shown, 80);
 	irq.threshold_ns = 0;
 	other.kind = PERF_POKE_TRIGGER_MARKER;
 	other.threshold_ns = 1;
