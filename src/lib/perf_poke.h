@@ -492,6 +492,7 @@ struct perf_poke_capability {
 	const char *remedy;  /**< how to get it, or what is used instead; never NULL */
 	bool have;
 	bool required; /**< a session cannot start without it */
+	bool unknown;  /**< this process lacks the privileges to see whether it is had */
 };
 
 /** Called once for each capability. */

@@ -165,6 +165,46 @@ class Output(ErrorTest):
         self.check(place, "Permission denied", prefix=without)
 
 
+class Absent(ErrorTest):
+    """What a trigger needs and is not there is told before anything is opened, with a remedy."""
+
+    def check(self, trigger, span, *parts, code=USAGE):
+        words = ["--trigger", trigger, *(["--span", span] if span else [])]
+        with self.subTest(trigger=trigger, span=span):
+            self.assert_fails(self.start(*words), code, *parts)
+            self.assertFalse(os.path.exists(self.output))
+
+    def test_names(self):
+        program = os.path.realpath("/bin/sh")
+        self.check("event=tp:no:such", None, "trigger event", "no:such", "perf list")
+        self.check("x=1h", "x=tp:no:entry..tp:sched:sched_switch", "span x", "no:entry",
+                   "perf list")
+        self.check("x=1h", "x=tp:sched:sched_switch..tp:no:exit", "span x", "no:exit")
+        self.check("x=1h", "x=fn:no_such_function", "span x", "no_such_function", "kallsyms")
+        self.check("x=1h", "x=uprobe:/no/such/file:main", "span x", "/no/such/file",
+                   "No such file")
+        self.check("x=1h", "x=uprobe:%s:no_such_function" % program, "span x", program,
+                   "no_such_function", "nm -C")
+        self.check("x=1h", "x=usdt:/no/such/file:p:n..usdt:/no/such/file:p:m", "span x",
+                   "/no/such/file")
+        self.check("user=1h", None, "trigger user", "--workload user")
+
+    def test_kernel(self):
+        rows = {row["name"]: row for row in common.of_type(
+            common.parse_lines(common.run_ctl("check", "--json").stdout), "capability")}
+        if not rows["osnoise"]["have"]:
+            self.check("noise=1ms", None, "trigger noise", "CONFIG_OSNOISE_TRACER", "-rt",
+                       code=FAILED)
+            self.assert_fails(self.start("--workload", "osnoise"), FAILED, "workload osnoise",
+                              "CONFIG_OSNOISE_TRACER", "-rt")
+        if not rows["timerlat"]["have"]:
+            self.assert_fails(self.start("--workload", "timerlat"), FAILED, "workload timerlat",
+                              "--workload cyclic")
+        if not rows["marker"]["have"]:
+            self.check("marker=x", None, "trigger marker", "report-late", code=FAILED)
+        self.assertFalse(os.path.exists(self.output))
+
+
 class Privileges(ErrorTest):
     def test_not_root(self):
         become = common.setpriv("--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups")
@@ -173,6 +213,19 @@ class Privileges(ErrorTest):
                           "CAP_PERFMON")
         check = common.run_ctl("check", prefix=become)
         self.assertEqual(check.returncode, FAILED)
+        self.assertIn("sudo perf-poke-ctl check", check.stdout.splitlines()[-1])
+        check = common.run_ctl("check", "--json", prefix=become)
+        rows = {row["name"]: row
+                for row in common.of_type(common.parse_lines(check.stdout), "capability")}
+        # What depends on privileges is not said to be missing, nor to be there.
+        for name in ("trigger", "tracefs", "hardware", "span", "marker", "events", "ftrace",
+                     "timerlat", "osnoise", "task_work", "fasync", "tracepoint"):
+            self.assertEqual((name, rows[name]["have"], rows[name]["unknown"]),
+                             (name, False, True))
+        self.assertEqual((rows["privileges"]["have"], rows["privileges"]["unknown"]),
+                         (False, False))
+        self.assertTrue(rows["btf"]["have"])
+        self.assertFalse(any(row["unknown"] for row in rows.values() if row["have"]))
 
     def test_missing_capability(self):
         for drop, name in (("-sys_admin,-bpf", "CAP_BPF"), ("-sys_admin,-perfmon", "CAP_PERFMON"),

@@ -18,18 +18,29 @@ static const struct option_spec options[] = {
 
 static const char notes[] = "Exit codes: 0 start can run, 1 it cannot, 2 usage.\n";
 
+struct checked {
+	struct console *con;
+	size_t nr_unknown;
+};
+
 static void print_capability(void *ctx, const struct perf_poke_capability *capability)
 {
-	struct console *con = ctx;
+	struct checked *checked = ctx;
+	struct console *con = checked->con;
 	bool have = capability->have;
+	const char *word = have ? "yes" : capability->unknown ? "?" : "no";
 
+	checked->nr_unknown += capability->unknown;
 	if (con->json) {
 		json_print_line(con, json_capability_line(capability));
 		return;
 	}
-	fprintf(con->out, "%-20s %-3s  %s%s\n", capability->name, have ? "yes" : "no",
-		capability->purpose, !have && capability->required ? " (required)" : "");
-	if (!have)
+	fprintf(con->out, "%-20s %-3s  %s%s\n", capability->name, word, capability->purpose,
+		!have && capability->required ? " (required)" : "");
+	if (capability->unknown)
+		fprintf(con->out, "%-20s      cannot be seen without root: %s\n", "",
+			capability->detail);
+	else if (!have)
 		fprintf(con->out, "%-20s      %s; %s\n", "", capability->detail,
 			capability->remedy);
 	else if (*capability->detail)
@@ -37,7 +48,7 @@ static void print_capability(void *ctx, const struct perf_poke_capability *capab
 }
 
 /* Capabilities of this program, not of the library, which does not decode. */
-static void check_libtracecmd(struct console *con)
+static void check_libtracecmd(struct checked *checked)
 {
 	const struct perf_poke_capability capability = {
 		.sz = sizeof(struct perf_poke_capability),
@@ -49,10 +60,10 @@ static void check_libtracecmd(struct console *con)
 		.have = trace_dat_is_built(),
 	};
 
-	print_capability(con, &capability);
+	print_capability(checked, &capability);
 }
 
-static void check_libipt(struct console *con)
+static void check_libipt(struct checked *checked)
 {
 	const struct perf_poke_capability capability = {
 		.sz = sizeof(struct perf_poke_capability),
@@ -64,11 +75,12 @@ static void check_libipt(struct console *con)
 		.have = decode_is_built(),
 	};
 
-	print_capability(con, &capability);
+	print_capability(checked, &capability);
 }
 
 static enum exit_code run_check(struct console *con, int argc, char **argv)
 {
+	struct checked seen = { con, 0 };
 	struct check_args args = { 0 };
 	int err;
 
@@ -76,9 +88,9 @@ static enum exit_code run_check(struct console *con, int argc, char **argv)
 	if (err)
 		return command_options_exit(err);
 	console_use_json(con, args.json);
-	err = perf_poke__check(print_capability, con);
-	check_libipt(con);
-	check_libtracecmd(con);
+	err = perf_poke__check(print_capability, &seen);
+	check_libipt(&seen);
+	check_libtracecmd(&seen);
 	if (err && err != -EOPNOTSUPP) {
 		console_error(con, "check: %s", strerror(-err));
 		return EXIT_FAILED;
@@ -87,8 +99,10 @@ static enum exit_code run_check(struct console *con, int argc, char **argv)
 		json_print_line(con, json_check_line(!err));
 	else
 		fprintf(con->out, "\n%s\n",
-			err ? "perf-poke-ctl start cannot run here: a requirement is missing."
-			    : "perf-poke-ctl start can run here.");
+			!err ? "perf-poke-ctl start can run here."
+			: seen.nr_unknown
+				? "What this system supports, sudo perf-poke-ctl check shows."
+				: "perf-poke-ctl start cannot run here: a requirement is missing.");
 	return err ? EXIT_FAILED : EXIT_FINE;
 }
 

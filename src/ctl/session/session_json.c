@@ -227,6 +227,7 @@ json_object *json_capability_line(const struct perf_poke_capability *capability)
 
 	json_add_text(object, "name", capability->name);
 	json_add_bool(object, "have", capability->have);
+	json_add_bool(object, "unknown", capability->unknown);
 	json_add_bool(object, "required", capability->required);
 	json_add_text(object, "purpose", capability->purpose);
 	json_add_text(object, "detail", capability->detail);

@@ -114,9 +114,13 @@ int fasync_open(struct delivery_state **ret, const struct delivery_config *confi
 static int fasync_try_event(struct probe_detail *detail)
 {
 	uint64_t id = tracefs_printk_id();
-	_cleanup_close_ int fd = -1;
+	_cleanup_close_ int tracefs = id ? -1 : tracefs_open(), fd = -1;
 	char filter[80];
 
+	if (!id && tracefs < 0) {
+		probe_set_detail(detail, "%s", tracefs_strerror(tracefs));
+		return tracefs;
+	}
 	fasync_make_filter(filter, sizeof(filter), "perf-poke-try", 0);
 	fd = id ? fasync_open_event(id, sched_getcpu(), filter) : -EOPNOTSUPP;
 	return fd < 0 ? fd : 0;

@@ -257,7 +257,9 @@ static int probe_counters(struct probe_detail *detail)
 	const int cpu = sched_getcpu();
 	struct hardware *hardware;
 	struct hardware_counts now;
-	int err = hardware_open(&hardware, &cpu, 1);
+	char names[128];
+	/* Without them, nothing is counted that could be. */
+	int err = caps_missing(false, names, sizeof(names)) ?: hardware_open(&hardware, &cpu, 1);
 	bool any = false;
 	size_t len = 0;
 

@@ -115,6 +115,7 @@ static const struct probe general_probes[] = {
 struct check {
 	perf_poke_check_fn fn;
 	void *ctx;
+	bool is_blind; /* without the privileges of a session */
 	int ret;
 };
 
@@ -142,6 +143,8 @@ static void check_capability(struct check *check, const struct probe *probe, con
 	if (err && probe->required)
 		check->ret = -EOPNOTSUPP;
 	capability.have = !err;
+	capability.unknown = check->is_blind && (err == -EPERM || err == -EACCES) &&
+			     probe->try != probe_privileges;
 	check->fn(check->ctx, &capability);
 }
 
@@ -157,7 +160,8 @@ static void check_choice_row(struct check *check, const char *axis,
 
 int perf_poke__check(perf_poke_check_fn fn, void *ctx)
 {
-	struct check check = { fn, ctx, 0 };
+	struct probe_detail ignored = {};
+	struct check check = { fn, ctx, geteuid() || probe_privileges(&ignored), 0 };
 	const struct recorder_freeze *freeze;
 	const struct recorder_ops *recorder;
 	const struct workload_row *workload;

@@ -194,10 +194,11 @@ int perf_poke__start(struct perf_poke *pp)
 
 	/* First what fails cheaply, last what others notice. */
 	err = session_check_privileges(&pp->config);
-	if (!err)
-		err = triggers_check_kernel(&pp->config);
 	if (!err) {
 		workload_choose(&pp->config);
+		err = triggers_check_kernel(&pp->config) ?: tracer_check_kernel(&pp->config);
+	}
+	if (!err) {
 		err = config_find_function(&pp->config, &function);
 	}
 	if (!err)

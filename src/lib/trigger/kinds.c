@@ -41,6 +41,7 @@ static const struct trigger_row rows[] = {
 			    "until timerlat's thread returns to user space" },
 		.timers = true,
 		.anywhere = true,
+		.check_kernel = user_check_kernel,
 		.load = threads_load_programs,
 	},
 	[PERF_POKE_TRIGGER_WAKEUP] = {
@@ -61,6 +62,7 @@ static const struct trigger_row rows[] = {
 		.choice = { "event", PERF_POKE_TRIGGER_EVENT, "each hit of a tracepoint",
 			    "tp:SYS:NAME[/FILTER/]" },
 		.check = event_check_text,
+		.check_kernel = event_check_kernel,
 		.load = event_load_program,
 		.attach = event_attach_program,
 	},
@@ -80,6 +82,7 @@ static const struct trigger_row rows[] = {
 			    "from entry to exit: --trigger NAME with --span NAME=..." },
 		.has_text = true,
 		.check = span_check_text,
+		.check_kernel = span_check_kernel,
 		.load = span_load_programs,
 		.attach = span_attach_programs,
 		.probe = { "span",
@@ -162,7 +165,7 @@ int triggers_check_kernel(const struct config *config)
 
 	for (size_t kind = 0; kind < ARRAY_SIZE(rows) && !err; kind++) {
 		if (config->thresholds[kind] && rows[kind].check_kernel)
-			err = rows[kind].check_kernel(&config->log);
+			err = rows[kind].check_kernel(config);
 	}
 	return err;
 }

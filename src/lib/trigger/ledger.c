@@ -47,12 +47,12 @@ static const char *const kinds[LEDGER_KINDS] = {
 
 /* -- Loading */
 
-int interruption_check_kernel(const struct log *log)
+int interruption_check_kernel(const struct config *config)
 {
 	if (tracefs_has_event("irq/softirq_entry") &&
 	    tracefs_has_event("irq_vectors/local_timer_entry"))
 		return 0;
-	return log_error(log, -EOPNOTSUPP,
+	return log_error(&config->log, -EOPNOTSUPP,
 			 "trigger interruption: the kernel has no tracepoints irq_vectors:*: it "
 			 "needs x86");
 }

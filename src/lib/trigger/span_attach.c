@@ -17,6 +17,9 @@
 #define USDT_SPECS 256
 #define USDT_PLACES 1024
 
+#define NO_WAY_TO_FUNCTION                                                                         \
+	"the kernel can attach neither fentry nor a kprobe to it (available_filter_functions of "  \
+	"tracefs has what it can)"
 #define PMUS "/sys/bus/event_source/devices/"
 
 /* The entry or the exit. */
@@ -96,18 +99,24 @@ static bool point_is_system_call(const struct span_point *point)
 	return !strcmp(point->parts[0], "syscalls");
 }
 
+static int find_tracepoint(const struct span_side *side)
+{
+	const struct span_point *point = side->point;
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", point->parts[0], point->parts[1]);
+	if (tracefs_has_event(path))
+		return 0;
+	return log_error(side->log, -ENOENT,
+			 "span %s: the kernel has no tracepoint %s:%s (perf list shows them)",
+			 side->span->name, point->parts[0], point->parts[1]);
+}
+
 static int load_tracepoint(struct trigger *trigger, const struct span_side *side)
 {
 	const struct span_point *point = side->point;
 	struct span_argument *argument = side_argument_of(trigger, side);
-	char path[256];
 
-	snprintf(path, sizeof(path), "%s/%s", point->parts[0], point->parts[1]);
-	if (!tracefs_has_event(path))
-		return log_error(side->log, -ENOENT,
-				 "span %s: the kernel has no tracepoint %s:%s (perf list shows "
-				 "them)",
-				 side->span->name, point->parts[0], point->parts[1]);
 	argument->noted = point->argument || point_is_system_call(point);
 	argument->filtered = point->filter != NULL;
 	if (point->filter)
@@ -188,15 +197,24 @@ static int attach_tracepoint(struct trigger *trigger, const struct span_side *si
 		trigger->filters[side->is_exit ? FILTER_SPAN_EXIT : FILTER_SPAN_ENTRY]);
 }
 
-static int load_kernel_function(struct trigger *trigger, const struct span_side *side)
+static int find_kernel_function(const struct span_side *side)
 {
 	const char *function = side->point->parts[0];
-	struct bpf_program *program = SPAN_PROGRAM(trigger->skel, side, fn).program;
 	uint64_t address;
 
 	if (kallsyms_find(function, &address) == -ENOENT)
 		return side_log_failure(side, -ENOENT, function,
 					"the kernel has no such function (see /proc/kallsyms)");
+	if (function_has_trampoline(function) || !access(PMUS "kprobe", F_OK))
+		return 0;
+	return side_log_failure(side, -EOPNOTSUPP, function, NO_WAY_TO_FUNCTION);
+}
+
+static int load_kernel_function(struct trigger *trigger, const struct span_side *side)
+{
+	const char *function = side->point->parts[0];
+	struct bpf_program *program = SPAN_PROGRAM(trigger->skel, side, fn).program;
+
 	if (function_has_trampoline(function)) {
 		bpf_program__set_autoload(program, true);
 		return bpf_program__set_attach_target(program, 0, function);
@@ -223,10 +241,8 @@ static int attach_kernel_function(struct trigger *trigger, const struct span_sid
 			bpf_program__attach_kprobe_opts(to.program, side->point->parts[0], &opts);
 	}
 	return *to.link ? 0
-			: side_log_failure(
-				  side, -EOPNOTSUPP, side->point->parts[0],
-				  "the kernel can attach neither fentry nor a kprobe to it "
-				  "(available_filter_functions of tracefs has what it can)");
+			: side_log_failure(side, -EOPNOTSUPP, side->point->parts[0],
+					   NO_WAY_TO_FUNCTION);
 }
 
 static int side_check_file(const struct span_side *side)
@@ -236,12 +252,6 @@ static int side_check_file(const struct span_side *side)
 	if (strchr(file, '/') && access(file, R_OK))
 		return side_log_failure(side, -errno, file, strerror(errno));
 	return 0;
-}
-
-static int load_user_probe(struct trigger *trigger, const struct span_side *side)
-{
-	bpf_program__set_autoload(SPAN_PROGRAM(trigger->skel, side, probe).program, true);
-	return side_check_file(side);
 }
 
 /* Splits SYMBOL+OFFSET; 0xOFFSET alone is an offset. */
@@ -262,32 +272,12 @@ static int symbol_cut_offset(char *symbol, uint64_t *offset)
 	return 0;
 }
 
-static int attach_user_probe(struct trigger *trigger, const struct span_side *side)
+static int side_log_symbol(const struct span_side *side, int err)
 {
-	struct span_program to = SPAN_PROGRAM(trigger->skel, side, probe);
-	const char *file = side->point->parts[0], *what = side->point->parts[1];
-	LIBBPF_OPTS(bpf_uprobe_opts, opts, .retprobe = side->point->kind == SPAN_URETPROBE);
-	_cleanup_free_ char *symbol = strdup(what);
-	uint64_t offset, function = 0;
-	int err = symbol ? symbol_cut_offset(symbol, &offset) : -ENOMEM;
-
-	/* A file name without a path is left to libbpf, function included. */
-	if (!err && *symbol && strchr(file, '/')) {
-		err = elf_function_find(file, symbol, &function);
-		*symbol = '\0';
-		offset += function;
-	}
-	if (!err) {
-		opts.func_name = *symbol ? symbol : NULL;
-		*to.link = bpf_program__attach_uprobe_opts(to.program, -1, file, offset, &opts);
-		err = *to.link ? 0 : -errno;
-	}
-	if (!err)
-		return 0;
 	return log_error(side->log, err,
 			 "span %s: %s: cannot attach to '%s': %s (nm -C, or nm -CD, shows the "
 			 "functions that a file has)",
-			 side->span->name, file, what,
+			 side->span->name, side->point->parts[0], side->point->parts[1],
 			 err == -ENOENT	    ? "the file has no such function"
 			 : err == -ENOTUNIQ ? "several functions have this name; write one as nm "
 					      "without -C does"
@@ -295,12 +285,60 @@ static int attach_user_probe(struct trigger *trigger, const struct span_side *si
 					    : strerror(-err));
 }
 
+/* A file name without a path is left to libbpf, function included: only then *symbol, which the
+ * caller frees, is not empty. */
+static int side_find_symbol(const struct span_side *side, char **symbol, uint64_t *offset)
+{
+	const char *file = side->point->parts[0];
+	uint64_t function = 0;
+	int err;
+
+	*symbol = strdup(side->point->parts[1]);
+	err = *symbol ? symbol_cut_offset(*symbol, offset) : -ENOMEM;
+	if (!err && **symbol && strchr(file, '/')) {
+		err = elf_function_find(file, *symbol, &function);
+		**symbol = '\0';
+		*offset += function;
+	}
+	return err ? side_log_symbol(side, err) : 0;
+}
+
+static int find_user_probe(const struct span_side *side)
+{
+	_cleanup_free_ char *symbol = NULL;
+	uint64_t offset;
+
+	return side_check_file(side) ?: side_find_symbol(side, &symbol, &offset);
+}
+
+static int load_user_probe(struct trigger *trigger, const struct span_side *side)
+{
+	bpf_program__set_autoload(SPAN_PROGRAM(trigger->skel, side, probe).program, true);
+	return 0;
+}
+
+static int attach_user_probe(struct trigger *trigger, const struct span_side *side)
+{
+	struct span_program to = SPAN_PROGRAM(trigger->skel, side, probe);
+	LIBBPF_OPTS(bpf_uprobe_opts, opts, .retprobe = side->point->kind == SPAN_URETPROBE);
+	_cleanup_free_ char *symbol = NULL;
+	uint64_t offset;
+	int err = side_find_symbol(side, &symbol, &offset);
+
+	if (err)
+		return err;
+	opts.func_name = *symbol ? symbol : NULL;
+	*to.link = bpf_program__attach_uprobe_opts(to.program, -1, side->point->parts[0], offset,
+						   &opts);
+	return *to.link ? 0 : side_log_symbol(side, -errno);
+}
+
 static int load_usdt_probe(struct trigger *trigger, const struct span_side *side)
 {
 	bpf_map__set_max_entries(trigger->skel->maps.__bpf_usdt_specs, USDT_SPECS);
 	bpf_map__set_max_entries(trigger->skel->maps.__bpf_usdt_ip_to_spec_id, USDT_PLACES);
 	bpf_program__set_autoload(SPAN_PROGRAM(trigger->skel, side, usdt).program, true);
-	return side_check_file(side);
+	return 0;
 }
 
 static int attach_usdt_probe(struct trigger *trigger, const struct span_side *side)
@@ -319,14 +357,16 @@ static int attach_usdt_probe(struct trigger *trigger, const struct span_side *si
 }
 
 static const struct {
+	/* Whether it is there. Logs. */
+	int (*find)(const struct span_side *side);
 	int (*load)(struct trigger *trigger, const struct span_side *side);
 	int (*attach)(struct trigger *trigger, const struct span_side *side);
 } ways[SPAN_KINDS] = {
-	[SPAN_TP] = { load_tracepoint, attach_tracepoint },
-	[SPAN_FN] = { load_kernel_function, attach_kernel_function },
-	[SPAN_UPROBE] = { load_user_probe, attach_user_probe },
-	[SPAN_URETPROBE] = { load_user_probe, attach_user_probe },
-	[SPAN_USDT] = { load_usdt_probe, attach_usdt_probe },
+	[SPAN_TP] = { find_tracepoint, load_tracepoint, attach_tracepoint },
+	[SPAN_FN] = { find_kernel_function, load_kernel_function, attach_kernel_function },
+	[SPAN_UPROBE] = { find_user_probe, load_user_probe, attach_user_probe },
+	[SPAN_URETPROBE] = { find_user_probe, load_user_probe, attach_user_probe },
+	[SPAN_USDT] = { side_check_file, load_usdt_probe, attach_usdt_probe },
 };
 
 static int span_load_side(struct trigger *trigger, const struct span_side *side)
@@ -350,6 +390,19 @@ int span_check_text(struct config *config)
 	if (!config->thresholds[PERF_POKE_TRIGGER_SPAN])
 		return 0;
 	return span_parse_text(&span, config->texts[PERF_POKE_TRIGGER_SPAN], &config->log);
+}
+
+int span_check_kernel(const struct config *config)
+{
+	_cleanup_(span_destroy) struct span span = {};
+	const struct log *log = &config->log;
+	int err = span_parse_text(&span, config->texts[PERF_POKE_TRIGGER_SPAN], log);
+	const struct span_side entry = { &span, &span.entry, false, log };
+	const struct span_side exit = { &span, &span.exit, true, log };
+
+	if (err)
+		return err;
+	return ways[span.entry.kind].find(&entry) ?: ways[span.exit.kind].find(&exit);
 }
 
 int span_load_programs(struct trigger *trigger, const struct trigger_config *config,
@@ -407,7 +460,10 @@ int span_try_kinds(struct probe_detail *detail)
 	const char *fn = function_has_trampoline("vfs_read") ? "by fentry"
 			 : !access(PMUS "kprobe", F_OK)	     ? "by kprobe"
 							     : "no";
+	char names[128];
 
+	if (caps_missing(false, names, sizeof(names)))
+		return -EPERM;
 	probe_set_detail(detail, "tp: yes; fn: %s; uprobe, usdt: %s", fn, uprobe ? "yes" : "no");
 	return 0;
 }

@@ -60,16 +60,19 @@ static int threads_find_task(const struct config *config, struct trigger_threads
 	return 0;
 }
 
+int user_check_kernel(const struct config *config)
+{
+	if (config_is_timerlat(config))
+		return 0;
+	return log_error(&config->log, -EINVAL,
+			 "trigger user: needs --workload user, or a tracer timerlat that runs "
+			 "already, with threads in user space");
+}
+
 static int threads_check_user(const struct config *config, const struct trigger_threads *threads)
 {
-	_cleanup_close_ int tracefs = -1;
+	_cleanup_close_ int tracefs = tracefs_open();
 
-	if (!config_is_timerlat(config))
-		return log_error(
-			&config->log, -EINVAL,
-			"trigger user: needs --workload user, or a tracer timerlat that runs "
-			"already, with threads in user space");
-	tracefs = tracefs_open();
 	if (tracefs < 0 || faccessat(tracefs, "osnoise/per_cpu", F_OK, 0))
 		return log_error(&config->log, -EOPNOTSUPP,
 				 "trigger user: the tracer timerlat has no threads in user space "

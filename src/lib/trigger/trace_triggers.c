@@ -232,6 +232,21 @@ int event_check_text(struct config *config)
 			 text);
 }
 
+int event_check_kernel(const struct config *config)
+{
+	const char *event = config->texts[PERF_POKE_TRIGGER_EVENT];
+	int length = (int)strcspn(event, "/");
+	char path[2 * TRIGGER_LABEL_SIZE];
+
+	snprintf(path, sizeof(path), "%.*s", length, event);
+	*strchr(path, ':') = '/';
+	if (tracefs_has_event(path))
+		return 0;
+	return log_error(&config->log, -ENOENT,
+			 "trigger event: the kernel has no tracepoint %.*s (perf list shows them)",
+			 length, event);
+}
+
 int event_load_program(struct trigger *trigger, const struct trigger_config *config,
 		       const struct log *log)
 {
@@ -260,15 +275,8 @@ int event_attach_program(struct trigger *trigger, const struct trigger_config *c
 		.cpus = config->cpus,
 		.nr_cpus = config->nr_cpus,
 	};
-	char path[2 * TRIGGER_LABEL_SIZE];
 	int err;
 
-	snprintf(path, sizeof(path), "%.*s/%s", (int)(name - event - 1), event, name);
-	if (!tracefs_has_event(path))
-		return log_error(
-			log, -ENOENT,
-			"trigger event: the kernel has no tracepoint %s (perf list shows them)",
-			event);
 	err = skel->rodata->event_filtered ? filter_open_events(trigger, &filter, log) : 0;
 	if (err)
 		return err;
@@ -329,12 +337,12 @@ int marker_check_text(struct config *config)
 			 MARKER_WORD_MAX);
 }
 
-int marker_check_kernel(const struct log *log)
+int marker_check_kernel(const struct config *config)
 {
 	if (function_has_trampoline("vfs_write") ||
 	    !access("/sys/bus/event_source/devices/kprobe", F_OK))
 		return 0;
-	return log_error(log, -EOPNOTSUPP,
+	return log_error(&config->log, -EOPNOTSUPP,
 			 "trigger marker: the kernel has neither BPF trampolines (fentry) nor "
 			 "kprobes (CONFIG_KPROBES): use --trigger report and report-late");
 }
@@ -349,7 +357,7 @@ int marker_load_programs(struct trigger *trigger, const struct trigger_config *c
 	int err = kallsyms_find(MARKER_FUNCTION, &address);
 
 	if (err)
-		return log_error(log, -EOPNOTSUPP,
+		return log_error(log, err == -ENOENT ? -EOPNOTSUPP : err,
 				 "trigger marker: function " MARKER_FUNCTION ": %s",
 				 kallsyms_strerror(err));
 	bpf_program__set_autoload(function_has_trampoline("vfs_write")
@@ -381,11 +389,11 @@ int noise_check_threshold(struct config *config)
 	return 0;
 }
 
-int noise_check_kernel(const struct log *log)
+int noise_check_kernel(const struct config *config)
 {
 	if (tracefs_has_event("osnoise/sample_threshold"))
 		return 0;
-	return log_error(log, -EOPNOTSUPP,
+	return log_error(&config->log, -EOPNOTSUPP,
 			 "trigger noise: the kernel is built without CONFIG_OSNOISE_TRACER: use "
 			 "one with it, such as Debian's -rt");
 }

@@ -35,7 +35,7 @@ struct trigger_row {
 	int (*check)(struct config *config);
 	/* Whether the kernel has what the kind needs, at the start of a session that watches it,
 	 * before anything is opened. Logs. */
-	int (*check_kernel)(const struct log *log);
+	int (*check_kernel)(const struct config *config);
 	/* Before loading: selects the programs of the kind ("?" in bpf/), and sets their constants
 	 * and the sizes of their maps. Logs. */
 	int (*load)(struct trigger *trigger, const struct trigger_config *config,

@@ -48,19 +48,21 @@ int trigger_run_program(const struct bpf_program *prog);
 
 int threads_load_programs(struct trigger *trigger, const struct trigger_config *config,
 			  const struct log *log);
+int user_check_kernel(const struct config *config);
 int wakeup_check_task(struct config *config);
 int wakeup_load_programs(struct trigger *trigger, const struct trigger_config *config,
 			 const struct log *log);
 
 /* Reduces the text to SYS:NAME. */
 int event_check_text(struct config *config);
+/* -ENOENT: no such tracepoint. */
+int event_check_kernel(const struct config *config);
 int event_load_program(struct trigger *trigger, const struct trigger_config *config,
 		       const struct log *log);
-/* -ENOENT: no such tracepoint. */
 int event_attach_program(struct trigger *trigger, const struct trigger_config *config,
 			 const struct log *log);
 
-int interruption_check_kernel(const struct log *log);
+int interruption_check_kernel(const struct config *config);
 int interruption_load_programs(struct trigger *trigger, const struct trigger_config *config,
 			       const struct log *log);
 int interruption_attach_programs(struct trigger *trigger, const struct trigger_config *config,
@@ -68,6 +70,7 @@ int interruption_attach_programs(struct trigger *trigger, const struct trigger_c
 void interruption_detach(struct trigger *trigger);
 
 int marker_check_text(struct config *config);
+int marker_check_kernel(const struct config *config);
 int marker_load_programs(struct trigger *trigger, const struct trigger_config *config,
 			 const struct log *log);
 
@@ -77,16 +80,16 @@ void marker_make_tables(__u8 *classes, __u8 *next, const char *word);
 
 int span_check_text(struct config *config);
 /* -ENOENT: a name in the text does not exist. */
+int span_check_kernel(const struct config *config);
 int span_load_programs(struct trigger *trigger, const struct trigger_config *config,
 		       const struct log *log);
 int span_attach_programs(struct trigger *trigger, const struct trigger_config *config,
 			 const struct log *log);
 /* Reports the kinds of entries and exits that this kernel supports. */
-int marker_check_kernel(const struct log *log);
-int noise_check_kernel(const struct log *log);
 int span_try_kinds(struct probe_detail *detail);
 
 int noise_check_threshold(struct config *config);
+int noise_check_kernel(const struct config *config);
 int noise_load_programs(struct trigger *trigger, const struct trigger_config *config,
 			const struct log *log);
 

@@ -95,6 +95,27 @@ static bool tracer_is_available(const struct tracer *tracer, int tracefs)
 	       strstr(tracers, tracer->name);
 }
 
+static const struct tracer *tracer_of_workload(const struct config *config)
+{
+	return config->opts.workload == PERF_POKE_WORKLOAD_OSNOISE ? &osnoise_tracer
+								   : &timerlat_tracer;
+}
+
+int tracer_check_kernel(const struct config *config)
+{
+	_cleanup_close_ int tracefs = config_is_tracer(config) ? tracefs_open() : -1;
+	const struct tracer *tracer = tracer_of_workload(config);
+
+	if (tracefs < 0 || tracer_is_available(tracer, tracefs))
+		return 0;
+	return log_error(&config->log, -EOPNOTSUPP,
+			 tracer == &osnoise_tracer
+				 ? "workload osnoise: the kernel is built without "
+				   "CONFIG_OSNOISE_TRACER: use one with it, such as Debian's -rt"
+				 : "workload timerlat: the kernel is built without "
+				   "CONFIG_TIMERLAT_TRACER: use --workload cyclic");
+}
+
 enum timerlat_state timerlat_state(int tracefs)
 {
 	char folder[300];
@@ -314,19 +335,10 @@ int timerlat_start(struct timerlat **ret, int tracefs, struct journal *journal,
 	timerlat->inotify = -1;
 	/* tracefs may not be mounted: see tracefs_open(). */
 	snprintf(timerlat->dir, sizeof(timerlat->dir), "/proc/self/fd/%d", tracefs);
-	timerlat->tracer = config->opts.workload == PERF_POKE_WORKLOAD_OSNOISE ? &osnoise_tracer
-									       : &timerlat_tracer;
+	timerlat->tracer = tracer_of_workload(config);
 	state = tracer_find_running(timerlat->tracer, tracefs, "", folder);
 	other = timerlat->tracer == &osnoise_tracer ? &timerlat_tracer : &osnoise_tracer;
-	if (!tracer_is_available(timerlat->tracer, tracefs))
-		err = log_error(
-			log, -EOPNOTSUPP,
-			timerlat->tracer == &osnoise_tracer
-				? "workload osnoise: the kernel is built without "
-				  "CONFIG_OSNOISE_TRACER: there is no trigger noise without it"
-				: "workload timerlat: the kernel is built without "
-				  "CONFIG_TIMERLAT_TRACER: use --workload cyclic");
-	else if (state == TIMERLAT_TAKEN)
+	if (state == TIMERLAT_TAKEN)
 		err = log_error(log, -EBUSY,
 				"workload %s: the tracer %s runs (%scurrent_tracer) and excludes "
 				"it: stop %s%s",

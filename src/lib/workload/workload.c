@@ -212,7 +212,11 @@ static int workload_try_osnoise(struct probe_detail *detail)
 {
 	_cleanup_close_ int tracefs = tracefs_open();
 
-	if (tracefs >= 0 && osnoise_available(tracefs))
+	if (tracefs < 0) {
+		probe_set_detail(detail, "%s", tracefs_strerror(tracefs));
+		return tracefs;
+	}
+	if (osnoise_available(tracefs))
 		return 0;
 	probe_set_detail(detail, "the kernel is built without CONFIG_OSNOISE_TRACER");
 	return -EOPNOTSUPP;
@@ -222,7 +226,11 @@ static int workload_try_timerlat(struct probe_detail *detail)
 {
 	_cleanup_close_ int tracefs = tracefs_open();
 
-	if (tracefs >= 0 && timerlat_state(tracefs) != TIMERLAT_MISSING)
+	if (tracefs < 0) {
+		probe_set_detail(detail, "%s", tracefs_strerror(tracefs));
+		return tracefs;
+	}
+	if (timerlat_state(tracefs) != TIMERLAT_MISSING)
 		return 0;
 	probe_set_detail(detail, "the kernel is built without CONFIG_TIMERLAT_TRACER");
 	return -EOPNOTSUPP;

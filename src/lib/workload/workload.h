@@ -82,6 +82,9 @@ enum timerlat_state {
 /* The kernel's minimum. */
 #define TIMERLAT_PERIOD_MIN_NS 100000
 
+/* Whether the kernel has the tracer, if the workload is one. Logs. */
+int tracer_check_kernel(const struct config *config);
+
 enum timerlat_state timerlat_state(int tracefs);
 
 /* Whether the kernel has the tracer osnoise. */

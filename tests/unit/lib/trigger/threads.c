@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* The threads that triggers watch, on kernels with more or fewer symbols. The test provides the
  * only process. */
-#include "trigger/trigger.h"
+#include "trigger/trigger_internal.h"
 
 #include "helpers.h"
 #include "messages.h"
@@ -105,7 +105,9 @@ static int use(enum perf_poke_trigger_kind kind, enum perf_poke_workload workloa
 	config.thresholds[kind] = 1;
 	kernel = with;
 	*threads = (struct trigger_threads){};
-	err = threads_configure(&config, threads);
+	err = kind == PERF_POKE_TRIGGER_USER ? user_check_kernel(&config) : 0;
+	if (!err)
+		err = threads_configure(&config, threads);
 	assert_int_equal(messages.nr, err ? 1 : 0);
 	return err;
 }
