@@ -65,7 +65,8 @@ static int choose_archive_path(struct console *con, struct archive_args *args, c
 		return 0;
 	err = archive_file_name(args->capture, &name);
 	if (!err) {
-		*output = strfmt("%s/%s", args->output, name);
+		*output = strfmt("%s%s%s", args->output, has_suffix(args->output, "/") ? "" : "/",
+				 name);
 		err = *output ? 0 : -ENOMEM;
 	}
 	if (err)

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "commands/commands.h"
 
+#include <dirent.h>
 #include <stddef.h>
 #include <string.h>
 
+#include "io.h"
 #include "session/session.h"
+#include "text.h"
 
 static const struct command command_complete, command_help;
 
@@ -43,6 +46,36 @@ static void offer_session_names(struct console *con, const char *word)
 				 list.entries[i].alive ? "" : "dead");
 }
 
+/* Of processes; a task may have any name. */
+static void offer_task_names(struct console *con, const char *word)
+{
+	_cleanup_closedir_ DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	char path[300], name[64];
+
+	while (proc && (entry = readdir(proc))) {
+		if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
+			continue;
+		snprintf(path, sizeof(path), "%s/comm", entry->d_name);
+		if (read_text_at(dirfd(proc), path, name, sizeof(name)))
+			continue;
+		name[strcspn(name, "\n")] = '\0';
+		offer_completion(con, word, text_make_printable(name), entry->d_name);
+	}
+}
+
+/* Those that this user may read. */
+static void offer_tracepoints(struct console *con, const char *word)
+{
+	_cleanup_fclose_ FILE *file = fopen("/sys/kernel/tracing/available_events", "re");
+	char line[256];
+
+	while (file && fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\n")] = '\0';
+		offer_completion(con, word, text_make_printable(line), "tracepoint");
+	}
+}
+
 static void offer_option_values(struct console *con, const char *word,
 				const struct option_spec *spec)
 {
@@ -56,7 +89,12 @@ static void offer_option_values(struct console *con, const char *word,
 		offer_completion(con, word, "all", "the CPUs that are online");
 		offer_completion(con, word, "isolated", "those that the kernel isolates");
 	}
-	if (!strcmp(spec->metavar, "SESSION"))
+	/* There are too many to begin with. */
+	if (*word && !strcmp(spec->metavar, "TASK"))
+		offer_task_names(con, word);
+	else if (*word && !strcmp(spec->metavar, "EVENT,..."))
+		offer_tracepoints(con, word);
+	else if (!strcmp(spec->metavar, "SESSION"))
 		offer_session_names(con, word);
 	else if (!strcmp(spec->metavar, "COMMAND"))
 		offer_command_names(con, word);

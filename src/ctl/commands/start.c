@@ -139,6 +139,10 @@ int start_parse_args(struct start_args *args, struct console *con, int argc, cha
 		args->opts.threshold_ns = 30 * NSEC_PER_USEC;
 	if (!args->opts.max_captures)
 		args->opts.max_captures = args->opts.keep_worst ? UINT64_MAX : 1;
+	if (args->top && args->json) {
+		console_error(con, "--top excludes --json (use perf-poke-ctl status --json)");
+		return -EINVAL;
+	}
 	if (args->top && args->detach) {
 		console_error(con, "--top excludes --detach (use perf-poke-ctl status --watch)");
 		return -EINVAL;
@@ -171,7 +175,7 @@ static enum exit_code run_start(struct console *con, int argc, char **argv)
 	if (err)
 		return command_options_exit(err);
 	view = (struct session_view){
-		.top = args.top && !args.json,
+		.top = args.top,
 		.program = args.program,
 		.hooks = args.hooks,
 	};

@@ -205,7 +205,7 @@ int perf_record_read(struct perf_record *record, char **words, bool any, char **
 	if (!found.keeps)
 		return say_why(why, -EINVAL,
 			       "perf record: ignores pokes without -S (with Intel PT) or "
-			       "--switch-output=signal --overwrite");
+			       "--switch-output=signal");
 	return 0;
 }
 

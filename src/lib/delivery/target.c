@@ -91,7 +91,11 @@ int target_open(struct target *target, const struct perf_poke_target *wanted, co
 	err = target_open_pidfd(target);
 	if (!err)
 		err = target_identify(target, &caught);
-	if (err == -ESRCH)
+	if (err == -ESRCH && target->pidfd >= 0 && !pidfd_signal(target->pidfd, 0))
+		log_error(log, err,
+			  "target %d: is there, but not in the PID namespace of perf-poke",
+			  target->tid);
+	else if (err == -ESRCH)
 		log_error(log, err, "target %d: no such process", target->tid);
 	else if (err)
 		log_error(log, err, "target %d: cannot be found: %s", target->tid, strerror(-err));

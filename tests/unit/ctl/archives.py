@@ -52,7 +52,8 @@ class Archives(unittest.TestCase):
         self.assertEqual(sorted(os.listdir(self.folder / "all")), names)
         about = self.captures[0] / "capture.json"
         about.write_text(about.read_text().replace('"stress"', '"other"'))
-        self.ctl("archive", self.captures[0], "-o", "all")
+        told = self.ctl("archive", self.captures[0], "-o", "all/")
+        self.assertNotIn(b"//", told.stderr)
         self.assertEqual(len(os.listdir(self.folder / "all")), 7)
 
     def test_streams(self):

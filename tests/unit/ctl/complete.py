@@ -89,6 +89,8 @@ def check_values():
     equal(offered("export", "--html", ""), [":files"])
     equal(offered("report", ""), [":folders"])
     equal(offered("nothing", ""), [])
+    own = pathlib.Path("/proc/self/comm").read_text().rstrip("\n")
+    assert own in offered("start", "--task", own), own
     equal(offered("st"), ["start", "status", "stop"])
 
 

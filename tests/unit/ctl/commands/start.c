@@ -102,6 +102,7 @@ TEST(refuses)
 		{ "-c1 --duration 0", "--duration '0': must be 1ms or more" },
 		{ "-c1 --per=2", "--per: ambiguous" },
 		{ "-c1 --top --detach", "--top excludes --detach" },
+		{ "-c1 --top --json", "--top excludes --json" },
 		{ "-c1 --buffer 0", "--buffer '0': must be 4K or more" },
 		{ "-c1 --dma-latency 10001",
 		  "--dma-latency '10001': must be a whole number, 0 to 10000" },

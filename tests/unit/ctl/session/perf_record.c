@@ -68,7 +68,7 @@ TEST(knows_whose_words_they_are)
 TEST(refuses)
 {
 	static const char nothing[] = "perf record: ignores pokes without -S (with Intel PT) "
-				      "or --switch-output=signal --overwrite";
+				      "or --switch-output=signal";
 	static const char control[] = "perf record: --control is reserved for perf-poke";
 
 	REFUSES("-- 'sleep': not a perf record (use -- perf record ..., or --any-process)", "sleep",
