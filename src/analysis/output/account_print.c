@@ -388,20 +388,26 @@ static void print_spike_stack(FILE *file, const char *title, const struct spike_
 		fprintf(file, "  and %zu more\n", stack->nr - PATH_MAX_LINES);
 }
 
+const char *account_holder_title(const struct facts *facts)
+{
+	return facts->holder.interrupted
+		       ? INTERRUPTED
+		       : "the task that delayed the thread, where it gave up the CPU";
+}
+
+const char *account_stack_title(const struct facts *facts)
+{
+	return facts_is_reported(facts) ? "where it was reported"
+	       : facts_is_thread(facts) ? "what was switched out when the thread ran"
+					: INTERRUPTED;
+}
+
 static void account_print_stacks(FILE *file, const struct account *account)
 {
 	const struct facts *facts = &account->facts;
 
-	print_spike_stack(file,
-			  facts->holder.interrupted
-				  ? INTERRUPTED
-				  : "the task that delayed the thread, where it gave up the CPU",
-			  &facts->holder);
-	print_spike_stack(file,
-			  facts_is_reported(facts) ? "where it was reported"
-			  : facts_is_thread(facts) ? "what was switched out when the thread ran"
-						   : INTERRUPTED,
-			  &facts->stack);
+	print_spike_stack(file, account_holder_title(facts), &facts->holder);
+	print_spike_stack(file, account_stack_title(facts), &facts->stack);
 }
 
 static void print_cause_counts(FILE *file, const struct account *account)

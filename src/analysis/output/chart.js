@@ -36,7 +36,7 @@ const fillTable = (id, heads, rows, find) => {
 (() => {
 	const report = JSON.parse(byId("report").textContent);
 	const chart = JSON.parse(byId("chart-data").textContent);
-	const ROW = 17, AXIS = 22, GAP = 6, KINDS = chart.kinds, LANES = chart.lanes;
+	const ROW = 17, AXIS = 22, TITLE = 14, GAP = 2, KINDS = chart.kinds, LANES = chart.lanes;
 	const IDLE = KINDS.indexOf("idle");
 
 	// A span is six numbers, of which the first is its begin after the one before.
@@ -104,7 +104,7 @@ const fillTable = (id, heads, rows, find) => {
 
 	const toX = (at) => (at - view.from) / (view.to - view.from) * width;
 	const toTime = (x) => view.from + x / width * (view.to - view.from);
-	const heightOf = (lane) => lane.rows.length * ROW + GAP;
+	const heightOf = (lane) => TITLE + lane.rows.length * ROW + GAP;
 	const contentHeight = () => AXIS + lanes.reduce((sum, lane) => sum + heightOf(lane), 0);
 
 	// The first of a row that ends after a time.
@@ -154,11 +154,17 @@ const fillTable = (id, heads, rows, find) => {
 		context.fillStyle = colors.dim;
 		context.strokeStyle = colors.line;
 		context.beginPath();
+		let lastLabel = 0;
 		for (let at = Math.ceil((view.from - spike) / step) * step; at + spike <= view.to; at += step) {
 			const x = Math.round(toX(at + spike)) + 0.5;
 			context.moveTo(x, AXIS - 5);
 			context.lineTo(x, AXIS);
-			context.fillText(Math.abs(at) < step / 2 ? "spike" : format(at), x + 3, 13);
+			const text = Math.abs(at) < step / 2 ? "spike" : format(at), room = context.measureText(text).width;
+			// At the right edge, to the left of its tick.
+			const cut = x + 3 + room > width;
+			if (cut && x - 3 - room < lastLabel) continue;
+			context.fillText(text, cut ? x - 3 - room : x + 3, 13);
+			lastLabel = cut ? width : x + 3 + room;
 		}
 		context.stroke();
 	};
@@ -186,6 +192,9 @@ const fillTable = (id, heads, rows, find) => {
 		context.font = "11px ui-monospace, monospace";
 		let y = AXIS - view.top;
 		for (const lane of lanes) {
+			context.fillStyle = colors.dim;
+			context.fillText(lane.title, 3, y + TITLE - 4);
+			y += TITLE;
 			for (const row of lane.rows) {
 				if (y > AXIS - ROW && y < height) drawRow(lane, row, y);
 				y += ROW;
@@ -212,7 +221,7 @@ const fillTable = (id, heads, rows, find) => {
 				const i = selected.i, x = toX(lane.begin[i]);
 				context.strokeStyle = colors.text;
 				context.lineWidth = 2;
-				context.strokeRect(x, y + lane.depth[i] * ROW, Math.max(toX(lane.end[i]) - x, 2), ROW - 1);
+				context.strokeRect(x, y + TITLE + lane.depth[i] * ROW, Math.max(toX(lane.end[i]) - x, 2), ROW - 1);
 				context.lineWidth = 1;
 			}
 			y += heightOf(lane);
@@ -222,8 +231,8 @@ const fillTable = (id, heads, rows, find) => {
 	const pick = (x, y) => {
 		let top = AXIS - view.top;
 		for (const lane of lanes) {
-			const row = lane.rows[Math.floor((y - top) / ROW)];
-			if (y >= top && row && y >= AXIS) {
+			const row = lane.rows[Math.floor((y - top - TITLE) / ROW)];
+			if (y >= top + TITLE && row && y >= AXIS) {
 				// A pixel is wide enough to be hit.
 				const slack = (view.to - view.from) / width, at = toTime(x);
 				const n = firstAfter(lane, row, at - slack);
@@ -297,7 +306,7 @@ const fillTable = (id, heads, rows, find) => {
 			if (other === lane) break;
 			y += heightOf(other);
 		}
-		y += lane.depth[i] * ROW;
+		y += TITLE + lane.depth[i] * ROW;
 		if (y - view.top < AXIS || y - view.top > height - ROW) scroll(y - height / 2 - view.top);
 	};
 	const whileLate = () => {
@@ -523,10 +532,31 @@ const fillTable = (id, heads, rows, find) => {
 		fillTable("facts", ["", ""], chart.facts);
 	};
 
+	// As in the text of report: inlined frames before the one that they are in.
+	const showStack = (title, stack) => {
+		if (!stack || !stack.length) return;
+		const head = document.createElement("h2"), list = document.createElement("ol");
+		const add = (name, frame, inlined, source) => {
+			const item = document.createElement("li");
+			item.textContent = (list.children.length ? "< " : "") + name + (frame.module ? ` [${frame.module}]` : "") +
+				(frame.user ? ", user" : "") + (inlined ? ", inlined" : "") + (source ? `, ${source}` : "");
+			list.append(item);
+		};
+		head.textContent = title[0].toUpperCase() + title.slice(1);
+		list.className = "stack";
+		for (const frame of stack) {
+			for (const one of frame.inlined) add(one.name, frame, true, one.source);
+			add(frame.name, frame, false, frame.source);
+		}
+		byId("stacks").append(head, list);
+	};
+
 	document.title = "perf-poke: " + report.sentence;
 	byId("sentence").textContent = report.sentence;
 	readColors();
 	resize();
 	fillTables();
+	showStack(chart.holder_title, report.holder && report.holder.stack);
+	showStack(chart.stack_title, report.stack);
 	tellLatencies();
 })();

@@ -15,6 +15,10 @@
 /* Most lines have at most account->columns. Lists `top` functions. */
 void account_print(FILE *file, const struct account *account, size_t top);
 
+/* What the stacks of facts->holder and facts->stack are. */
+const char *account_holder_title(const struct facts *facts);
+const char *account_stack_title(const struct facts *facts);
+
 /* From ACCOUNT_COLUMNS_MIN to ACCOUNT_COLUMNS. */
 size_t account_columns(const struct account *account);
 

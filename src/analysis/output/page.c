@@ -126,6 +126,33 @@ static json_object *new_thread_lane(const struct account *account)
 	return new_chart_lane("late thread", nr, file, &data);
 }
 
+/* What the report says of interrupts off where no functions were recorded: the time before the
+ * timer's interrupt. */
+static json_object *new_irqs_off_lane(const struct account *account)
+{
+	bool perhaps = account->cause.kind == CAUSE_IRQS_OFF_OR_OUTSIDE;
+	uint64_t end = account->findings.irq_begin, time_ns = account->cause.time_ns;
+	const struct spans *spans = account->spans;
+	_cleanup_free_ char *data = NULL;
+	struct span span = {
+		.begin = end > spans->begin + time_ns ? end - time_ns : spans->begin,
+		.end = end,
+		.name = account->cause.name,
+		.kind = SPAN_IRQS_OFF,
+	};
+	uint64_t nr = (perhaps || account->cause.kind == CAUSE_IRQS_OFF) && end > span.begin;
+	FILE *file;
+	size_t size;
+
+	if (spans->lanes[LANE_IRQS_OFF].nr || !nr)
+		return new_lane_of_spans(spans, LANE_IRQS_OFF, "interrupts off");
+	file = open_memstream(&data, &size);
+	if (file)
+		put_chart_span(file, &span, spans->begin);
+	return new_chart_lane(perhaps ? "interrupts off, perhaps" : "interrupts off", nr, file,
+			      &data);
+}
+
 static int add_chart_lane(json_object *list, json_object *lane)
 {
 	return lane ? json_object_array_add(list, lane) : -ENOMEM;
@@ -148,7 +175,10 @@ static int add_chart_lanes(json_object *list, const struct account *account)
 	if (account->thread && add_chart_lane(list, new_thread_lane(account)))
 		return -ENOMEM;
 	for (size_t i = 0; i < ARRAY_SIZE(lanes); i++) {
-		if (add_chart_lane(list, new_lane_of_spans(spans, lanes[i].number, lanes[i].title)))
+		if (add_chart_lane(list, lanes[i].number == LANE_IRQS_OFF
+						 ? new_irqs_off_lane(account)
+						 : new_lane_of_spans(spans, lanes[i].number,
+								     lanes[i].title)))
 			return -ENOMEM;
 	}
 	return add_chart_lane(list, new_samples_lane(spans));
@@ -161,8 +191,27 @@ static void add_page_fact(json_object *list, const char *name, const char *value
 	if (!*value)
 		value = "unknown";
 	json_object_array_add(row, json_object_new_string(name));
-	json_object_array_add(row, json_object_new_string(CLEAN(value)));
+	json_object_array_add(row, json_object_new_string(CLEAN_TO(1024, value)));
 	json_object_array_add(list, row);
+}
+
+/* The counts of the hardware, and who sent the blamed interrupt; nothing if there are none. */
+static void add_hardware_facts(json_object *list, const struct account *account)
+{
+	_cleanup_free_ char *counts = NULL;
+	_cleanup_free_ char *sender = NULL;
+	size_t size;
+	FILE *file = open_memstream(&counts, &size);
+
+	if (file)
+		hardware_put_counts(file, &account->facts.hardware, "");
+	if (file && !fclose(file) && *counts)
+		add_page_fact(list, "hardware", strtok(counts, "\n"));
+	file = account->cause.sender ? open_memstream(&sender, &size) : NULL;
+	if (file)
+		sender_put_text(file, account->cause.sender);
+	if (file && !fclose(file) && has_prefix(sender, ", "))
+		add_page_fact(list, "sender", sender + 2);
 }
 
 static json_object *new_page_facts(const struct account *account)
@@ -188,7 +237,11 @@ static json_object *new_page_facts(const struct account *account)
 		      facts_is_pt(facts)			? "Intel PT"
 		      : account->spans->functions == RING_CALLS ? "ftrace"
 		      : account->spans->has_functions ? "ftrace (functions without returns)"
-						      : "events (no functions, no interrupts off)");
+						      : "events: interrupts, softirqs, timers and "
+							"tasks; functions only at the spike");
+	add_hardware_facts(list, account);
+	if (account->fingerprint.id[0])
+		add_page_fact(list, "fingerprint", account->fingerprint.id);
 	snprintf(text, sizeof(text), "%" PRIu64 " events lost, %" PRIu64 " decoding errors",
 		 facts->capture.lost, account->errors);
 	add_page_fact(list, "missing", text);
@@ -303,6 +356,8 @@ int html_report_write(FILE *file, const struct account *account,
 	json_add(chart, "names", names);
 	json_add(chart, "sources", sources);
 	json_add(chart, "facts", new_page_facts(account));
+	json_add_text(chart, "holder_title", account_holder_title(&account->facts));
+	json_add_text(chart, "stack_title", account_stack_title(&account->facts));
 	json_add_u64(chart, "end", spans->end - spans->begin);
 	json_add_u64(chart, "spike", time_in_window(spans, account->facts.spike.time_ns));
 	json_add_u64(chart, "expected", time_in_window(spans, account->facts.spike.expected_ns));

@@ -2,6 +2,7 @@
 #include "causes/causes.h"
 
 #include <inttypes.h>
+#include <libgen.h>
 #include <limits.h>
 #include <string.h>
 #include <time.h>
@@ -266,8 +267,20 @@ static void print_causes(struct console *con, const struct causes *causes,
 	print_causes_total(con->out, causes, judge);
 }
 
-/* [milliseconds since 1970, latency in ns, CPU, host, path] each */
-static json_object *new_chart_points(const struct group *group)
+/* Beside the page, or below its folder: a relative link, so that both can be moved. */
+static void json_push_link(json_object *list, const char *folder, const char *path)
+{
+	_cleanup_free_ char *real = realpath(path, NULL);
+	size_t length = folder ? strlen(folder) : 0;
+
+	if (real && folder && has_prefix(real, folder) && real[length] == '/')
+		json_push_text(list, real + length + 1);
+	else
+		json_push_text(list, real ?: path);
+}
+
+/* [milliseconds since 1970, latency in ns, CPU, host, path, link] each */
+static json_object *new_chart_points(const struct group *group, const char *folder)
 {
 	json_object *list = json_object_new_array();
 
@@ -280,15 +293,25 @@ static json_object *new_chart_points(const struct group *group)
 		json_object_array_add(row, json_object_new_int(sighting->cpu));
 		json_push_text(row, sighting->host);
 		json_push_text(row, sighting->path);
+		json_push_link(row, folder, sighting->path);
 		json_object_array_add(list, row);
 	}
 	return list;
 }
 
+/* NULL: unknown. */
+static char *folder_of_file(const char *path)
+{
+	_cleanup_free_ char *copy = strdup(path);
+
+	return copy ? realpath(dirname(copy), NULL) : NULL;
+}
+
 /* Returns 0 or a negative errno. */
-static int write_causes_page(FILE *file, const struct causes *causes,
+static int write_causes_page(FILE *file, const char *path, const struct causes *causes,
 			     const struct known_judge *judge)
 {
+	_cleanup_free_ char *folder = folder_of_file(path);
 	json_object *list = json_object_new_array();
 	int err;
 
@@ -296,7 +319,7 @@ static int write_causes_page(FILE *file, const struct causes *causes,
 		const struct group *group = causes->groups[i];
 		json_object *object = new_group_line(causes, group, judge);
 
-		json_add(object, "points", new_chart_points(group));
+		json_add(object, "points", new_chart_points(group, folder));
 		json_object_array_add(list, object);
 	}
 	err = html_page_write(file, causes_html, &list);
@@ -332,7 +355,8 @@ static int write_causes_file(const struct writing *w, const char *path, bool is_
 		if (!file)
 			err = -errno;
 		else if (is_page)
-			err = write_causes_page(file, w->causes, w->args->known ? w->judge : NULL);
+			err = write_causes_page(file, path, w->causes,
+						w->args->known ? w->judge : NULL);
 		else
 			err = known_causes_write(file, w->judge->known, w->causes);
 		if (file && fclose(file))

@@ -3,6 +3,8 @@
 const causes = JSON.parse(document.getElementById("data").textContent);
 const canvas = document.getElementById("chart");
 const details = document.getElementById("details");
+const CAPTURES = 200; // of a cause
+const DATE_WIDTH = 170; // pixels
 const MARGIN = { left: 64, right: 12, top: 10, bottom: 26 };
 const hidden = new Set();
 let places = [];
@@ -20,8 +22,13 @@ function formatTime(ns) {
 	return `${Math.round(ns)}ns`;
 }
 
+/* Local time, as causes and list print it. */
 function formatDate(ms) {
-	return ms ? new Date(ms).toLocaleString() : "unknown";
+	if (!ms)
+		return "unknown";
+	const date = new Date(ms), two = (number) => String(number).padStart(2, "0");
+	return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ` +
+		`${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 }
 
 /* As the kernel writes lists of CPUs. */
@@ -45,23 +52,33 @@ function bounds() {
 	return { first, last: Math.max(last, first + 1000), least: Math.log(Math.max(least, 1) * 0.8), most: Math.log(Math.max(most, 1) * 1.25) };
 }
 
+/* 1, 2 and 5 of each power of ten, or powers of ten if these are many. */
+function roundTimes(box) {
+	const times = [], steps = box.most - box.least > Math.log(2000) ? [1] : [1, 2, 5];
+	for (let power = 1; Math.log(power) < box.most; power *= 10)
+		times.push(...steps.map((step) => step * power));
+	return times.filter((ns) => Math.log(ns) >= box.least && Math.log(ns) <= box.most);
+}
+
 function drawAxes(context, box, width, height, text, line) {
 	context.fillStyle = text;
 	context.strokeStyle = line;
 	context.font = "12px system-ui, sans-serif";
 	context.textAlign = "right";
-	for (let step = 0; step <= 4; step++) {
-		const y = MARGIN.top + (height - MARGIN.top - MARGIN.bottom) * step / 4;
+	for (const ns of roundTimes(box)) {
+		const y = MARGIN.top + (height - MARGIN.top - MARGIN.bottom) * (box.most - Math.log(ns)) / (box.most - box.least);
 		context.beginPath();
 		context.moveTo(MARGIN.left, y);
 		context.lineTo(width - MARGIN.right, y);
 		context.stroke();
-		context.fillText(formatTime(Math.round(Math.exp(box.most - (box.most - box.least) * step / 4))), MARGIN.left - 6, y + 4);
+		context.fillText(formatTime(ns), MARGIN.left - 6, y + 4);
 	}
-	context.textAlign = "left";
-	context.fillText(formatDate(box.first), MARGIN.left, height - 8);
-	context.textAlign = "right";
-	context.fillText(formatDate(box.last), width - MARGIN.right, height - 8);
+	const wide = width - MARGIN.left - MARGIN.right, dates = Math.max(Math.floor(wide / DATE_WIDTH), 2);
+	for (let n = 0; n < dates; n++) {
+		const part = n / (dates - 1), text = formatDate(box.first + part * (box.last - box.first));
+		context.textAlign = n === 0 ? "left" : n === dates - 1 ? "right" : "center";
+		context.fillText(2 * DATE_WIDTH > wide ? text.slice(5, 16) : text, MARGIN.left + part * wide, height - 8);
+	}
 }
 
 function draw() {
@@ -99,8 +116,9 @@ function tell(event) {
 	}
 	if (!nearest)
 		return;
-	const [time, latency, cpu, host, path] = nearest.point;
-	details.textContent = `${nearest.cause.fingerprint}: ${formatTime(latency)} at ${formatDate(time)}, ${host || "unknown host"}, CPU ${cpu}: ${path}`;
+	const [time, latency, cpu, host, path, link] = nearest.point;
+	details.textContent = `${nearest.cause.fingerprint}: ${formatTime(latency)} at ${formatDate(time)}, ${host || "unknown host"}, CPU ${cpu}: `;
+	addLink(details, path, link);
 }
 
 function cell(row, text, name) {
@@ -140,8 +158,30 @@ function addRow(table, cause, i) {
 			toggle(row, i);
 		}
 	});
-	const why = addElement(table, "tr", "", "why");
-	cell(why, `worst: ${cause.sentence} (${cause.example})`).colSpan = row.cells.length;
+	const why = addElement(table, "tr", "", "why"), about = document.createElement("div");
+	about.textContent = `worst: ${cause.sentence} `;
+	cell(why, "").append(about);
+	why.cells[0].colSpan = row.cells.length;
+	addLink(about, cause.example, cause.points.find((point) => point[4] === cause.example)[5]);
+	addCaptures(about, cause);
+}
+
+/* To a file or folder: its path from this page, or from the root. */
+function addLink(parent, text, path) {
+	const element = addElement(parent, "a", text);
+	element.href = (path.startsWith("/") ? "file://" : "") + path.split("/").map(encodeURIComponent).join("/");
+}
+
+/* The newest first. */
+function addCaptures(parent, cause) {
+	const list = addElement(parent, "details", "");
+	addElement(list, "summary", count(cause.count, "capture"));
+	for (const [time, latency, cpu, , path, link] of [...cause.points].sort((a, b) => b[0] - a[0]).slice(0, CAPTURES)) {
+		const line = addElement(list, "div", `${formatDate(time)}, ${formatTime(latency)} on CPU ${cpu}: `);
+		addLink(line, path, link);
+	}
+	if (cause.count > CAPTURES)
+		addElement(list, "div", `and ${cause.count - CAPTURES} more`);
 }
 
 function addTable() {

@@ -6,6 +6,7 @@ charts, what a click tells, themes.
 usage: pages.py CTL SPIKE.TAR.ZST [FOLDER]; FOLDER takes a screenshot of each. 77 where there is no
 Chromium.
 """
+import json
 import pathlib
 import re
 import subprocess
@@ -14,7 +15,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from browser import browser as started, check, equal  # noqa: E402
-from made import stack_capture as capture  # noqa: E402
+from made import frame, stack_capture as capture  # noqa: E402
 
 CTL, SAMPLE = sys.argv[1:3]
 SHOTS = sys.argv[3:]
@@ -53,8 +54,52 @@ def text(browser, selector):
     return browser.run(f"document.querySelector('{selector}').textContent")
 
 
+# What is drawn outside of the chart, as [text, x, width]; and how wide the page is, at least.
+CUT = """(() => {
+    const kind = CanvasRenderingContext2D.prototype, old = kind.fillText, cut = [];
+    const before = { left: 0, center: 0.5, right: 1 };
+    kind.fillText = function (text, x, y) {
+        const room = this.measureText(text).width;
+        const left = x - room * (before[this.textAlign] || 0);
+        if (left < 0 || left + room > this.canvas.clientWidth) cut.push([text, left, room]);
+        old.call(this, text, x, y);
+    };
+    dispatchEvent(new Event("resize"));
+    kind.fillText = old;
+    return cut;
+})()"""
+# The width of the page beyond the window, and the most lines of a cell with numbers.
+NARROW = """(() => {
+    const lines = [...document.querySelectorAll("table:not(#facts) th, table:not(#facts) td")]
+        .filter((cell) => cell.className === "" && cell.closest("tr").className.indexOf("why"))
+        .map((cell) => {
+            const range = document.createRange();
+            range.selectNodeContents(cell);
+            return range.getClientRects().length;
+        });
+    const names = [...document.querySelectorAll("td.name")].map((cell) => cell.clientWidth);
+    const wider = document.documentElement.scrollWidth - innerWidth;
+    return [wider, Math.max(0, ...lines), Math.min(...names)];
+})()"""
+
+
+def check_narrow(browser, page):
+    """A telephone's: nothing is out of sight, but what its table scrolls."""
+    for width in (420, 1200):
+        browser.resize(width)
+        equal(browser.run(CUT), [], f"{page.name}, {width} pixels: cut")
+        wider, lines, name = browser.run(NARROW)
+        check(wider <= 0, f"{page.name}: {wider} pixels wider than {width}")
+        check(lines < 2, f"{page.name}: a number takes {lines} lines")
+        check(name > 30, f"{page.name}: a name has {name} pixels")
+        browser.chart()
+        for folder in SHOTS:
+            pathlib.Path(folder, f"{page.stem}.{width}.png").write_bytes(browser.screenshot())
+
+
 def check_looks(browser, page):
     shots = []
+    check_narrow(browser, page)
     for theme in ("light", "dark"):
         browser.theme(theme)
         contrast, wider = browser.run(LOOKS)
@@ -93,19 +138,45 @@ def check_causes(browser, folder):
     )
     browser.mouse("mouseMoved", x, y)
     check(
-        re.match(r"irqs-off/acme_drain:\w+: 50us at .*, one, CPU 2: .*-cpu2-50us$",
-                 text(browser, "#details")), text(browser, "#details"))
+        re.match(r"irqs-off/acme_drain:\w+: 50us at 2026-11-2\d \d\d:30:10, one, CPU 2: "
+                 r".*-cpu2-50us$", text(browser, "#details")), text(browser, "#details"))
+    # Dates as the command prints them; a link to each capture, from where the page is.
+    for printed in re.findall(r"2026-11-\S+ \S+", subprocess.run(
+            [CTL, "causes", folder / "plain"], capture_output=True, text=True,
+            check=True).stdout):
+        check(printed in text(browser, "#causes"), printed)
+    links = browser.run("[...document.querySelectorAll('a')].map((link) => link.href)")
+    equal(len(links), 7, "links: of the point, of the worst of each, and of all")
+    for path in (folder / "plain").iterdir():
+        check(path.resolve().as_uri() in links, f"{path}: {links}")
     check_looks(browser, page)
 
 
 def check_normal(browser, folder):
     """Of the sample: late_timer_spin, by itself, is what took longer."""
     ctl("open", "-q", SAMPLE, "-o", folder / "spike")
+    about = folder / "spike/capture.json"
+    told = json.loads(about.read_text())
+    told["hardware"] = {"since_ns": 2000000000, "nmis": 3, "steal_ns": 190000}
+    told["spike"]["stack"] = [frame("acme_flush"), frame("acme_write"), frame("vfs_write")]
+    about.chmod(0o600)
+    about.write_text(json.dumps(told))
     page = folder / "export.html"
     ctl("export", "-q", folder / "spike", "--html", page, "--normal")
     browser.open(page)
     browser.wait("document.body.dataset.painted > 0")
     check(not browser.run("document.getElementById('normal').hidden"), "the comparison is hidden")
+    # What the report says of the capture.
+    printed = subprocess.run([CTL, "report", folder / "spike"], capture_output=True, text=True,
+                             check=True).stdout
+    facts = text(browser, "#facts")
+    for name in "fingerprint", "hardware":
+        row = re.search(rf"^  {name} +(\S.*)$", printed, re.MULTILINE)
+        check(row and row[1] in facts, f"{name}: {row and row[1]}: {facts}")
+    stack = re.search(r"^what the timer's interrupt hit\n((?:  .*\n?)+)", printed, re.MULTILINE)
+    equal(browser.run("[...document.querySelectorAll('#stacks li')].map((item) => item.innerText)"),
+          [line.strip() for line in stack[1].splitlines()], "stack")
+    equal(text(browser, "#stacks h2"), "What the timer's interrupt hit", "title of the stack")
     check("(median of 15, p99 148us); here 227us more" in text(browser, "#normal_sentence"),
           text(browser, "#normal_sentence"))
     check("expiry to interrupt" in text(browser, "#normal_steps"), text(browser, "#normal_steps"))

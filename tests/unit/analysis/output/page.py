@@ -44,7 +44,7 @@ def check_click(browser):
     for _ in range(60):
         browser.mouse("mouseWheel", box[0] + box[2] / 2, box[1] + 80, deltaX=0, deltaY=-200)
     check(browser.chart() != before, "zooming changes nothing")
-    row = 22 + 2 * (17 + 6) + 8
+    row = 22 + 2 * (14 + 17 + 2) + 14 + 8
     for step in range(60):
         browser.click(box[0] + box[2] / 2 + 10 * step, box[1] + row)
         if text_of(browser, "details"):
