@@ -258,7 +258,7 @@ static __noinline __u64 spike_freeze_trace(void)
 {
 	if (!pause_message[0] || pause_held || !cpu_is_watched(bpf_get_smp_processor_id()))
 		return 0;
-	bpf_trace_printk((const char *)pause_message, sizeof(pause_message));
+	print_message(pause_message);
 	return bpf_ktime_get_ns();
 }
 

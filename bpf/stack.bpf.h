@@ -11,17 +11,26 @@
 
 #include <bpf/bpf_tracing.h>
 
-/* 0: off, and the map has one entry. */
+/* 0: of the task only its name. */
 const volatile __u32 has_stacks = 0;
 
 /* Of the newest spikes, by sequence. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1); /* set to TRIGGER_RECENT before load */
+	__uint(max_entries, TRIGGER_RECENT);
 	__type(key, __u32);
 	__type(value, struct trigger_stacks);
 } stacks SEC(".maps");
+
+/* By CPU: the perf event that counts its SMIs, if it can. To read it from another CPU would
+ * interrupt that one. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+	__uint(max_entries, 1); /* set before load */
+	__type(key, __u32);
+	__type(value, __u32);
+} smi_events SEC(".maps");
 
 static __always_inline void stack_take_current(struct trigger_stack *to, void *ctx)
 {
@@ -33,8 +42,10 @@ static __always_inline void stack_take_current(struct trigger_stack *to, void *c
 	to->rt_priority = task->rt_priority;
 	to->nice = task->static_prio - TRIGGER_NICE_0;
 	bpf_get_current_comm(to->comm, sizeof(to->comm));
+	to->kernel_size = to->user_size = to->build_ids_size = 0;
+	if (!has_stacks)
+		return;
 	to->kernel_size = bpf_get_stack(ctx, to->kernel, sizeof(to->kernel), 0);
-	to->user_size = to->build_ids_size = 0;
 	if (!task->mm)
 		return;
 	to->user_size = bpf_get_stack(ctx, to->user, sizeof(to->user), BPF_F_USER_STACK);
@@ -48,16 +59,19 @@ static __always_inline void stack_take_current(struct trigger_stack *to, void *c
 static __noinline int stack_at_spike(void *ctx, __u64 sequence)
 {
 	__u32 key = sequence % TRIGGER_RECENT;
-	struct trigger_stacks *to = has_stacks ? bpf_map_lookup_elem(&stacks, &key) : NULL;
+	struct trigger_stacks *to = bpf_map_lookup_elem(&stacks, &key);
+	__u64 begin = bpf_ktime_get_ns();
 
 	if (!to)
 		return 0;
 	to->sequence = 0;
 	barrier();
+	to->smis = bpf_perf_event_read(&smi_events, BPF_F_CURRENT_CPU);
 	stack_take_current(&to->spike, ctx);
 	to->holder.since_ns = 0;
 	to->steal_ns =
 		steal_ns_of_run_queue(steal_run_queue_of((void *)bpf_get_current_task_btf()));
+	to->took_ns = bpf_ktime_get_ns() - begin;
 	barrier();
 	to->sequence = sequence;
 	return 0;
@@ -86,6 +100,8 @@ static __noinline int stack_of_blocker(__u32 cpu, __u64 sequence)
 		return 0;
 	to->holder.since_ns = 0;
 	to->steal_ns = STEAL_UNKNOWN;
+	to->smis = bpf_perf_event_read(&smi_events, BPF_F_CURRENT_CPU);
+	to->took_ns = 0;
 	barrier();
 	to->sequence = sequence;
 	return 0;

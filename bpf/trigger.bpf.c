@@ -131,7 +131,7 @@ int trigger_hrtimer_registers(__u64 *ctx)
 SEC("raw_tp")
 int trigger_resume(void *ctx)
 {
-	bpf_trace_printk((const char *)resume_message, sizeof(resume_message));
+	print_message(resume_message);
 	return 0;
 }
 

@@ -164,6 +164,10 @@ struct trigger_stacks {
 	/* Steal time of the CPU at the scheduler's last update before the spike; all bits set:
 	 * unknown. */
 	__u64 steal_ns;
+	/* SMIs of the CPU that took the spike, since the counter was opened; a negative errno:
+	 * unknown. */
+	__s64 smis;
+	__u64 took_ns; /* to take the stack of the spike; 0: it was taken before */
 };
 
 /* What kept osnoise's thread from running. */

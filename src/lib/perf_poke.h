@@ -258,7 +258,8 @@ struct perf_poke_spike {
 	char late_comm[16];	      /**< its name; "": unknown */
 	int late_policy;	      /**< SCHED_...; -1: unknown */
 	int late_priority, late_nice; /**< real-time priority and nice value */
-	bool overrun; /**< not over yet: the thread had not run, or the span had not ended */
+	bool overrun;	   /**< not over yet: the thread had not run, or the span had not ended */
+	uint64_t stack_ns; /**< for which `ran_cpu` took the stacks; 0: unknown */
 };
 
 /** One bucket of the latency histogram: `count` latencies of low_ns <= latency < high_ns. */
@@ -443,6 +444,9 @@ struct perf_poke_opts {
 	/** recorder events: do not sample cycles, each 300,000th, the default if the PMU interrupts
 	 * by NMI, no watched CPU is isolated or nohz_full, and `events` names nothing to sample */
 	bool no_samples;
+	/** do not take the stacks of kernel and user at a spike, nor of the task that had the CPU
+	 */
+	bool no_stack;
 	/** of the targets whose own is 0; default: SIGUSR2 */
 	int signal;
 	/** accept targets that do not look like perf */

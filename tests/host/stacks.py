@@ -51,6 +51,15 @@ class Stacks(common.HostTest):
         report = json.loads(common.run_ctl("report", "--json", folder).stdout)
         self.assertEqual([frame["name"] for frame in report["stack"]][:len(symbols)], symbols)
 
+    def test_none(self):
+        """Without stacks it is still known who ran."""
+        cpu = common.find_cpus(1)[0]
+        with common.ticker(cpu, 1000), common.late(cpu), common.Session(
+            [cpu], self.output, *SPIKES, "--no-stack", "--count", "1") as session:
+            spike = common.facts(session.read_capture()["path"])["spike"]
+        self.assertEqual((spike["stack"], spike["holder"]), (None, None))
+        self.assertTrue(spike["stack_tid"])
+
     @unittest.skipUnless(shutil.which("perf"), "no perf")
     def test_perf(self):
         """Stock perf has the same frames in the sample of the event `spike`."""

@@ -125,7 +125,7 @@ void hardware_put_causes(FILE *file, const struct hardware_facts *facts, const s
 			facts->throttles == 1 ? "" : "s", FORMAT_TIME(facts->since_ns));
 	if (steal_is_wide(facts, latency_ns) || hardware_is_counted(facts->smis) ||
 	    hardware_is_counted(facts->throttles))
-		fputs(" since the session was armed", file);
+		fputs(" before", file);
 }
 
 void hardware_put_steal(FILE *file, uint64_t steal_ns, uint64_t latency_ns)

@@ -23,8 +23,7 @@ static const struct option_spec options[] = {
 	  .help = "run a shell command for each capture, for at most 60 s,\n"
 		  "with PERF_POKE_* set and JSON on standard input" },
 	{ "metrics", 0, OPTION_STRING, TARGET(hooks.metrics), .metavar = "FILE",
-	  .help = "write Prometheus metrics to FILE every 10 s, for the\n"
-		  "textfile collector of node_exporter" },
+	  .help = "metrics for node_exporter (textfile collector), each 10 s" },
 	{ "duration", 0, OPTION_DURATION, .min = NSEC_PER_SEC / 1000, .max = 8760 * NSEC_PER_HOUR,
 	  TARGET(duration_ns), .metavar = "TIME",
 	  .help = "stop this long after arming (no limit)" },

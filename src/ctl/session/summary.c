@@ -119,6 +119,14 @@ const char *format_ran_cpu(char *buf, size_t size, const struct perf_poke_spike 
 	return buf;
 }
 
+/* Where that is much, as the CPU is the watched one. */
+static void summary_print_cost(FILE *file, const struct perf_poke_spike *spike)
+{
+	if (spike->threshold_ns > 1 && spike->stack_ns > spike->threshold_ns / 10)
+		fprintf(file, "  %-12s %s on CPU %d, after the spike (--no-stack)\n", "stacks took",
+			FORMAT_TIME(spike->stack_ns), spike->ran_cpu);
+}
+
 static void summary_print_spike(FILE *file, const struct perf_poke_spike *spike)
 {
 	char task[64], ran[64];
@@ -198,6 +206,7 @@ static int summary_print_capture(FILE *file, size_t number, const struct perf_po
 		fprintf(file, "  %-12s %s, re-armed after %s\n", "skid",
 			FORMAT_TIME(capture->skid_ns), FORMAT_TIME(capture->blind_ns));
 	}
+	summary_print_cost(file, capture->spike);
 	/* The commands that show the capture. */
 	if (!data || text_shell_word(capture->path, &folder_word) ||
 	    text_shell_word(data, &data_word))

@@ -132,6 +132,7 @@ static const struct field fields[] = {
 	{ "spike.irqs_off", FIELD_MAYBE, SPIKE(irqs_off) },
 	{ "spike.stack_pid", FIELD_TASK, SPIKE(stack_pid) },
 	{ "spike.stack_tid", FIELD_TASK, SPIKE(stack_tid) },
+	{ "spike.stack_ns", FIELD_NS, SPIKE(stack_ns), NULL_ZERO },
 	{ "spike.stack", FIELD_STACK, STACK(stack, nr_frames) },
 	{ "spike.holder.pid", FIELD_TASK, SPIKE(holder_pid), .name = "holder_pid",
 	  .is_there = capture_has_holder },

@@ -231,6 +231,7 @@ bool spike_complete(const struct capture_env *env, struct capture *capture)
 	/* The stacks first: their tasks may end at any time. */
 	stacks = has_more ? malloc(sizeof(*stacks)) : NULL;
 	if (stacks && trigger_read_stacks(env->trigger, spike->sequence, stacks)) {
+		spike->stack_ns = stacks->took_ns;
 		spike->stack_pid = (int)stacks->spike.pid;
 		spike->stack_tid = (int)stacks->spike.tid;
 		spike->policy = (int)stacks->spike.policy;

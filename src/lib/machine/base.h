@@ -273,7 +273,7 @@ int hotplug_read(int fd, struct hotplug_event *event);
 int hotplug_parse(const char *uevent, size_t len, struct hotplug_event *event);
 
 /* Counters of what the machine did besides the kernel's work. They are read when a session is armed
- * and at a spike. */
+ * and at a spike, without an interrupt of the CPU that they are of. */
 struct json_object;
 struct hardware;
 
@@ -297,11 +297,15 @@ struct hardware_counts {
 int hardware_open(struct hardware **ret, const int *cpus, size_t nr_cpus);
 void hardware_free(struct hardware *hardware);
 
-/* Restarts the counts of a CPU; negative: of all. */
-void hardware_restart_counts(struct hardware *hardware, int cpu);
+/* The perf event that counts the SMIs of the i-th CPU from hardware_open() on, or -1. */
+int hardware_smi_fd(const struct hardware *hardware, size_t i);
 
-/* The increase since then, and the time. All unknown if the CPU is negative or not watched. */
-struct hardware_counts hardware_read_rise(struct hardware *hardware, int cpu);
+/* Reads all counts for the first time. */
+void hardware_restart_counts(struct hardware *hardware);
+
+/* The increase since the last reading, and the time; smis: what the event has counted, UINT64_MAX:
+ * unknown. All unknown if the CPU is negative or not watched. */
+struct hardware_counts hardware_take_rise(struct hardware *hardware, int cpu, uint64_t smis);
 
 /* at_spike: steal time since boot, as known to the scheduler at the spike. */
 void hardware_set_late_steal(struct hardware_counts *rise, uint64_t at_spike);

@@ -31,11 +31,12 @@ _Static_assert(ARRAY_SIZE(counter_names) == HARDWARE_NR, "each has a name");
 
 struct hardware {
 	struct hardware_bpf *bpf; /* NULL: refused by the kernel */
+	bool has_nmis;
 	size_t nr_cpus;
 	struct hardware_cpu {
 		int cpu;
-		int smi_fd, nmi_fd; /* -1: not counted */
-		struct hardware_counts armed;
+		int smi_fd; /* -1: not counted */
+		struct hardware_counts before;
 	} cpus[];
 };
 
@@ -61,16 +62,6 @@ static int open_smi_counter(int cpu)
 				cpu);
 }
 
-static int open_nmi_counter(int cpu)
-{
-	_cleanup_close_ int tracefs = tracefs_open();
-	char id[32];
-
-	if (tracefs < 0 || read_text_at(tracefs, "events/nmi/nmi_handler/id", id, sizeof(id)))
-		return -1;
-	return open_cpu_counter(PERF_TYPE_TRACEPOINT, strtoull(id, NULL, 10), cpu);
-}
-
 /* Runs the task iterator. */
 static int find_run_queues(struct hardware_bpf *bpf)
 {
@@ -83,14 +74,16 @@ static int find_run_queues(struct hardware_bpf *bpf)
 	return len < 0 ? -EIO : 0;
 }
 
-static struct hardware_bpf *load_hardware_bpf(void)
+static struct hardware_bpf *load_hardware_bpf(bool nmis)
 {
 	const struct log none = {};
 	struct hardware_bpf *bpf;
 
 	log_capture_libbpf(&none);
-	bpf = hardware_bpf__open_and_load();
-	if (bpf && find_run_queues(bpf)) {
+	bpf = hardware_bpf__open();
+	if (bpf)
+		bpf_program__set_autoload(bpf->progs.hardware_read_nmis, nmis);
+	if (bpf && (hardware_bpf__load(bpf) || find_run_queues(bpf))) {
 		hardware_bpf__destroy(bpf);
 		bpf = NULL;
 	}
@@ -105,12 +98,14 @@ int hardware_open(struct hardware **ret, const int *cpus, size_t nr_cpus)
 
 	if (!hardware)
 		return -ENOMEM;
-	hardware->bpf = load_hardware_bpf();
+	hardware->bpf = load_hardware_bpf(true);
+	hardware->has_nmis = hardware->bpf;
+	if (!hardware->bpf)
+		hardware->bpf = load_hardware_bpf(false);
 	hardware->nr_cpus = nr_cpus;
 	for (size_t i = 0; i < nr_cpus; i++) {
 		hardware->cpus[i].cpu = cpus[i];
 		hardware->cpus[i].smi_fd = open_smi_counter(cpus[i]);
-		hardware->cpus[i].nmi_fd = open_nmi_counter(cpus[i]);
 	}
 	*ret = hardware;
 	return 0;
@@ -122,7 +117,6 @@ void hardware_free(struct hardware *hardware)
 		return;
 	for (size_t i = 0; i < hardware->nr_cpus; i++) {
 		closep(&hardware->cpus[i].smi_fd);
-		closep(&hardware->cpus[i].nmi_fd);
 	}
 	hardware_bpf__destroy(hardware->bpf);
 	free(hardware);
@@ -141,11 +135,17 @@ static uint64_t read_steal_ns(const struct hardware *hardware, int cpu)
 	return bpf->bss->steal_ns;
 }
 
-static uint64_t read_event_counter(int fd)
+static uint64_t read_nmis(const struct hardware *hardware, int cpu)
 {
-	uint64_t count;
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+	struct hardware_bpf *bpf = hardware->bpf;
 
-	return fd >= 0 && read(fd, &count, sizeof(count)) == sizeof(count) ? count : UINT64_MAX;
+	if (!hardware->has_nmis)
+		return UINT64_MAX;
+	bpf->bss->cpu = cpu;
+	if (bpf_prog_test_run_opts(bpf_program__fd(bpf->progs.hardware_read_nmis), &opts))
+		return UINT64_MAX;
+	return bpf->bss->nmis;
 }
 
 static void read_throttle_count(int cpu, uint64_t *count)
@@ -161,14 +161,14 @@ static void read_throttle_count(int cpu, uint64_t *count)
 }
 
 static struct hardware_counts read_cpu_counts(const struct hardware *hardware,
-					      const struct hardware_cpu *cpu)
+					      const struct hardware_cpu *cpu, uint64_t smis)
 {
 	struct hardware_counts now = {
 		.time_ns = clock_ns(CLOCK_MONOTONIC),
 		.counts = {
-			[HARDWARE_SMIS] = read_event_counter(cpu->smi_fd),
+			[HARDWARE_SMIS] = smis,
 			[HARDWARE_STEAL] = read_steal_ns(hardware, cpu->cpu),
-			[HARDWARE_NMIS] = read_event_counter(cpu->nmi_fd),
+			[HARDWARE_NMIS] = read_nmis(hardware, cpu->cpu),
 			[HARDWARE_THROTTLES] = UINT64_MAX,
 		},
 	};
@@ -179,32 +179,42 @@ static struct hardware_counts read_cpu_counts(const struct hardware *hardware,
 	return now;
 }
 
-void hardware_restart_counts(struct hardware *hardware, int cpu)
+int hardware_smi_fd(const struct hardware *hardware, size_t i)
+{
+	return hardware->cpus[i].smi_fd;
+}
+
+void hardware_restart_counts(struct hardware *hardware)
 {
 	for (size_t i = 0; i < hardware->nr_cpus; i++) {
-		if (cpu < 0 || hardware->cpus[i].cpu == cpu)
-			hardware->cpus[i].armed = read_cpu_counts(hardware, &hardware->cpus[i]);
+		struct hardware_cpu *cpu = &hardware->cpus[i];
+
+		cpu->before = read_cpu_counts(hardware, cpu, 0);
 	}
 }
 
-struct hardware_counts hardware_read_rise(struct hardware *hardware, int cpu)
+struct hardware_counts hardware_take_rise(struct hardware *hardware, int cpu, uint64_t smis)
 {
 	struct hardware_counts rise = { .steal_ns = UINT64_MAX, .late_steal_ns = UINT64_MAX };
 
 	memset(rise.counts, 0xff, sizeof(rise.counts));
 	for (size_t i = 0; i < hardware->nr_cpus; i++) {
-		const struct hardware_counts *armed = &hardware->cpus[i].armed;
+		struct hardware_counts *before = &hardware->cpus[i].before, now;
 
 		if (cpu < 0 || hardware->cpus[i].cpu != cpu)
 			continue;
-		rise = read_cpu_counts(hardware, &hardware->cpus[i]);
-		rise.time_ns -= armed->time_ns;
+		now = rise = read_cpu_counts(hardware, &hardware->cpus[i], smis);
+		rise.time_ns -= before->time_ns;
 		for (size_t j = 0; j < HARDWARE_NR; j++) {
 			bool known =
-				rise.counts[j] != UINT64_MAX && armed->counts[j] <= rise.counts[j];
+				now.counts[j] != UINT64_MAX && before->counts[j] <= now.counts[j];
 
-			rise.counts[j] = known ? rise.counts[j] - armed->counts[j] : UINT64_MAX;
+			rise.counts[j] = known ? now.counts[j] - before->counts[j] : UINT64_MAX;
+			/* What is not known now rises until it is. */
+			if (now.counts[j] == UINT64_MAX)
+				now.counts[j] = before->counts[j];
 		}
+		*before = now;
 	}
 	return rise;
 }
@@ -251,7 +261,7 @@ static int probe_counters(struct probe_detail *detail)
 	static const char *const missing[] = {
 		[HARDWARE_SMIS] = "SMIs (the PMU msr has no event smi)",
 		[HARDWARE_STEAL] = "steal time (the kernel does not account for it)",
-		[HARDWARE_NMIS] = "NMIs (no tracepoint nmi:nmi_handler)",
+		[HARDWARE_NMIS] = "NMIs (the kernel's BTF has no irq_stat)",
 		[HARDWARE_THROTTLES] = "throttling for heat (no thermal_throttle in sysfs)",
 	};
 	const int cpu = sched_getcpu();
@@ -265,7 +275,8 @@ static int probe_counters(struct probe_detail *detail)
 
 	if (err)
 		return err;
-	now = read_cpu_counts(hardware, &hardware->cpus[0]);
+	now = read_cpu_counts(hardware, &hardware->cpus[0],
+			      hardware->cpus[0].smi_fd < 0 ? UINT64_MAX : 0);
 	hardware_free(hardware);
 	for (size_t i = 0; i < HARDWARE_NR && len < sizeof(detail->text); i++) {
 		any |= now.counts[i] != UINT64_MAX;

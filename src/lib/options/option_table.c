@@ -84,6 +84,8 @@ static const struct option_row option_rows[] = {
 	  MEMBER(OPTION_FLAG, call_graph) },
 	{ { "no-samples", 0, NULL, "without an --event to sample, do not sample cycles", NO_AXIS },
 	  MEMBER(OPTION_FLAG, no_samples) },
+	{ { "no-stack", 0, NULL, "do not take the stacks at a spike", NO_AXIS },
+	  MEMBER(OPTION_FLAG, no_stack) },
 	{ { "buffer", 0, "SIZE", "ring size of each CPU (events and ftrace 4M, pt 16M)", NO_AXIS },
 	  MEMBER(OPTION_SIZE, buffer_size),
 	  .min = 4096,

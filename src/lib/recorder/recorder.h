@@ -47,12 +47,14 @@ int rings_open(struct rings **ret, struct ring_event *events, size_t nr, const i
 /* Pages for at least `size` bytes, a power of two. */
 size_t rings_pages_for_size(uint64_t size);
 
-int rings_pause(struct rings *rings, int first_cpu);
+/* Those of two CPUs, which may be one; cpu negative: all. */
+int rings_pause(struct rings *rings, int cpu, int other);
 int rings_resume(struct rings *rings);
-/* Fills `copies`, one per CPU. The caller frees each `data`, also on failure. */
+/* Fills `copies`, one per CPU, of the paused rings. The caller frees each `data`, also on failure.
+ */
 int rings_copy_paused(const struct rings *rings, struct ring_copy *copies);
-/* The same for rings that are not paused. Omits the oldest records of a full ring, which the kernel
- * may be overwriting. */
+/* The same for those of the running rings that are not copied yet. Omits the oldest records of a
+ * full ring, which the kernel may be overwriting. */
 int rings_copy_running(const struct rings *rings, struct ring_copy *copies);
 
 /* Reopens the events of a CPU that was offline: the kernel has detached the old ones for good. The

@@ -26,6 +26,7 @@ struct ring {
 	struct perf_cpu_map *cpus;  /* this CPU */
 	struct perf_evlist *evlist; /* NULL: could not be reopened */
 	struct perf_evsel *joined;  /* writes to the ring now; NULL: the list's event */
+	bool paused;
 };
 
 struct rings {
@@ -318,33 +319,41 @@ size_t rings_pages_for_size(uint64_t size)
 	return pages;
 }
 
-static int rings_pause_all(struct rings *rings, int first_cpu, unsigned int paused)
+static int ring_pause(struct ring *ring, bool paused)
 {
-	int ret = 0;
+	ring->paused = paused;
+	return ring->evlist && ioctl(ring->evlist->mmap_ovw[0].fd, PERF_EVENT_IOC_PAUSE_OUTPUT,
+				     paused)
+		       ? -errno
+		       : 0;
+}
 
-	for (int others = 0; others < 2; others++) {
-		for (size_t i = 0; i < rings->nr_cpus; i++) {
-			const struct ring *ring = &rings->rings[i];
+int rings_pause(struct rings *rings, int cpu, int other)
+{
+	int ret = 0, err;
 
-			if ((ring->cpu == first_cpu) == others || !ring->evlist)
-				continue;
-			if (ioctl(ring->evlist->mmap_ovw[0].fd, PERF_EVENT_IOC_PAUSE_OUTPUT,
-				  paused) &&
-			    !ret)
-				ret = -errno;
-		}
+	for (size_t i = 0; i < rings->nr_cpus; i++) {
+		struct ring *ring = &rings->rings[i];
+
+		if (cpu >= 0 && ring->cpu != cpu && ring->cpu != other)
+			continue;
+		err = ring_pause(ring, true);
+		ret = ret ? ret : err;
 	}
 	return ret;
 }
 
-int rings_pause(struct rings *rings, int first_cpu)
-{
-	return rings_pause_all(rings, first_cpu, 1);
-}
-
 int rings_resume(struct rings *rings)
 {
-	return rings_pause_all(rings, -1, 0);
+	int ret = 0, err;
+
+	for (size_t i = 0; i < rings->nr_cpus; i++) {
+		if (!rings->rings[i].paused)
+			continue;
+		err = ring_pause(&rings->rings[i], false);
+		ret = ret ? ret : err;
+	}
+	return ret;
 }
 
 /* A backward ring: the newest record begins at data_head, older ones follow. */
@@ -373,32 +382,37 @@ static int ring_copy_records(const struct perf_mmap *map, size_t size, struct ri
 	return 0;
 }
 
-static int rings_copy_all(const struct rings *rings, struct ring_copy *copies, size_t left_out)
+int rings_copy_paused(const struct rings *rings, struct ring_copy *copies)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < rings->nr_cpus && !err; i++) {
+		const struct ring *ring = &rings->rings[i];
+
+		copies[i].cpu = ring->cpu;
+		if (ring->evlist && ring->paused)
+			err = ring_copy_records(&ring->evlist->mmap_ovw[0], rings->size,
+						&copies[i]);
+	}
+	return err;
+}
+
+int rings_copy_running(const struct rings *rings, struct ring_copy *copies)
 {
 	for (size_t i = 0; i < rings->nr_cpus; i++) {
 		const struct ring *ring = &rings->rings[i];
 		int err;
 
 		copies[i].cpu = ring->cpu;
-		if (!ring->evlist)
+		if (!ring->evlist || copies[i].data)
 			continue;
 		err = ring_copy_records(&ring->evlist->mmap_ovw[0], rings->size, &copies[i]);
 		if (err)
 			return err;
-		if (copies[i].size > rings->size - left_out)
-			copies[i].size = rings->size - left_out;
+		if (copies[i].size > rings->size - WRITING_MAX)
+			copies[i].size = rings->size - WRITING_MAX;
 	}
 	return 0;
-}
-
-int rings_copy_paused(const struct rings *rings, struct ring_copy *copies)
-{
-	return rings_copy_all(rings, copies, 0);
-}
-
-int rings_copy_running(const struct rings *rings, struct ring_copy *copies)
-{
-	return rings_copy_all(rings, copies, WRITING_MAX);
 }
 
 void rings_free(struct rings *rings)

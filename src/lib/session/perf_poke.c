@@ -69,7 +69,7 @@ static int session_open_trigger(struct perf_poke *pp, uint64_t function)
 		.function = function,
 		.pause_message = pp->message,
 		.resume_message = pp->recorder->resume_message,
-		.stacks = true,
+		.stacks = !pp->config.opts.no_stack,
 		.rtla = pp->config.opts.session,
 	};
 
@@ -82,6 +82,19 @@ static int session_open_trigger(struct perf_poke *pp, uint64_t function)
 	if (pp->poke)
 		poke_configure(pp->poke, &trigger);
 	return trigger_open(&pp->trigger, &trigger, &pp->config.log);
+}
+
+static int session_count_smis(struct perf_poke *pp)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < pp->config.nr_cpus && !err; i++) {
+		int fd = hardware_smi_fd(pp->hardware, i);
+
+		if (fd >= 0)
+			err = trigger_count_smis(pp->trigger, pp->config.cpus[i], fd);
+	}
+	return err;
 }
 
 /* -1 is ignored. */
@@ -220,6 +233,8 @@ int perf_poke__start(struct perf_poke *pp)
 		err = poke_open(&pp->poke, &pp->config, log);
 	if (!err)
 		err = session_open_trigger(pp, function);
+	if (!err)
+		err = session_count_smis(pp);
 	if (!err && pp->poke)
 		err = poke_start(pp->poke, pp->trigger);
 	if (!err)
@@ -249,7 +264,7 @@ int perf_poke__start(struct perf_poke *pp)
 		trigger_free(TAKE_PTR(pp->trigger));
 	} else {
 		trigger_session(pp->trigger)->armed_ns = clock_ns(CLOCK_BOOTTIME);
-		hardware_restart_counts(pp->hardware, -1);
+		hardware_restart_counts(pp->hardware);
 		pp->reporter = trigger_reporter(pp->trigger);
 		any_thread_admit(&pp->gate);
 		trigger_set_disarmed(pp->trigger, pp->disarmed);
@@ -264,14 +279,12 @@ int perf_poke__fd(const struct perf_poke *pp)
 	return pp->started ? pp->epoll_fd : -ENOTCONN;
 }
 
-/* cpu: whose counters rose while it was not armed; negative: all. */
-static void session_rearm(struct perf_poke *pp, int cpu)
+static void session_rearm(struct perf_poke *pp)
 {
 	pp->paused = pp->pending >= PENDING_MAX ||
 		     pp->complete + pp->pending - pp->poked >= pp->config.opts.max_captures;
 	if (pp->paused)
 		return;
-	hardware_restart_counts(pp->hardware, cpu);
 	trigger_arm(pp->trigger);
 }
 
@@ -315,7 +328,8 @@ static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *s
 		/* The trigger froze the CPU that it ran on. */
 		if (frozen_ns && spike->cpu == spike->ran_cpu)
 			capture->still_ns = frozen_ns;
-		capture->hardware = hardware_read_rise(pp->hardware, spike->cpu);
+		capture->hardware = hardware_take_rise(pp->hardware, spike->cpu,
+						       trigger_read_smis(pp->trigger, spike));
 	}
 	if (pp->poke)
 		poke_settle(pp->poke, spike->sequence, !spike->poked && !seen->unpoked);
@@ -323,7 +337,7 @@ static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *s
 		err = capture ? recorder_copy(pp->recorder, &capture->snapshot) : -ENOMEM;
 	resumed = session_resume(pp, frozen_ns ? spike->ran_cpu : -1);
 	if (err || resumed) {
-		session_rearm(pp, spike->cpu);
+		session_rearm(pp);
 		return session_lose_capture(pp, capture, err ? err : resumed);
 	}
 	pp->pending++;
@@ -335,7 +349,7 @@ static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *s
 		trigger_set_quiet(pp->trigger, cooldown_end_ns);
 	}
 	trigger_hold_pause(pp->trigger, pp->recorder->reads_late);
-	session_rearm(pp, spike->cpu);
+	session_rearm(pp);
 	capture->armed_ns = clock_ns(CLOCK_MONOTONIC);
 	statistics_snapshot(pp, spike, &capture->stats);
 	err = recorder_copy_rest(pp->recorder, capture->snapshot);
@@ -344,7 +358,7 @@ static int session_capture(struct perf_poke *pp, const struct perf_poke_spike *s
 		pp->pending--;
 		pp->poked -= spike->poked;
 		if (pp->paused)
-			session_rearm(pp, spike->cpu);
+			session_rearm(pp);
 		return session_lose_capture(pp, capture, err);
 	}
 	writer_add_capture(pp->writer, capture);
@@ -444,7 +458,7 @@ int perf_poke__poll(struct perf_poke *pp, int timeout_ms)
 		goto out;
 	}
 	if (nr && pp->paused)
-		session_rearm(pp, -1);
+		session_rearm(pp);
 	if (!ret && pp->poke && !poke_poll(pp->poke))
 		ret = -ESRCH;
 	if (!ret)

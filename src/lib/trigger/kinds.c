@@ -11,6 +11,7 @@
 
 #include "bpf/trigger_bare.skel.h"
 #include "bpf/trigger_impl.skel.h"
+#include "bpf/trigger_mute.skel.h"
 #include "bpf/trigger_old.skel.h"
 
 /* Whether the kernel loads the program of the trigger marker. */
@@ -314,12 +315,25 @@ static int trigger_set_kinds(struct trigger *trigger, const struct trigger_confi
 	return err;
 }
 
+static bool trigger_has_messages(const struct trigger_config *config)
+{
+	const char *const messages[] = { config->pause_message, config->resume_message,
+					 config->poke_message };
+
+	for (size_t i = 0; i < ARRAY_SIZE(messages); i++) {
+		if (messages[i] && messages[i][0])
+			return true;
+	}
+	return false;
+}
+
 /* Loading a program that calls bpf_trace_printk() enables a tracefs event, which writes all such
  * messages to the trace buffer. Our perf events do not need it. */
-static int trigger_load_programs(struct trigger *trigger, const struct log *log)
+static int trigger_load_programs(struct trigger *trigger, const struct trigger_config *config,
+				 const struct log *log)
 {
 	const char *event = "events/bpf_trace/bpf_trace_printk/enable";
-	_cleanup_close_ int tracefs = tracefs_open();
+	_cleanup_close_ int tracefs = trigger_has_messages(config) ? tracefs_open() : -1;
 	_cleanup_close_ int fd = tracefs < 0 ? -1 : openat(tracefs, event, O_RDWR | O_CLOEXEC);
 	char enabled = '1';
 	struct btf *btf;
@@ -359,6 +373,7 @@ static struct trigger_bpf *trigger_skeleton(const struct trigger_config *config)
 
 	static_assert(sizeof(struct trigger_bpf) == sizeof(struct trigger_impl_bpf) &&
 			      sizeof(struct trigger_bpf) == sizeof(struct trigger_bare_bpf) &&
+			      sizeof(struct trigger_bpf) == sizeof(struct trigger_mute_bpf) &&
 			      sizeof(struct trigger_bpf) == sizeof(struct trigger_old_bpf),
 		      "one may be taken for the other");
 	static_assert(offsetof(struct trigger_bpf__data_arming, disarmed) == 12 + 8 * TRIGGER_KINDS,
@@ -366,6 +381,9 @@ static struct trigger_bpf *trigger_skeleton(const struct trigger_config *config)
 
 	if (!kfunc_exists("bpf_local_irq_save"))
 		return (struct trigger_bpf *)trigger_old_bpf__open_opts(&opts);
+	if (!(config->poke_ways & 1U << PERF_POKE_DELIVERY_TASK_WORK) &&
+	    !trigger_has_messages(config))
+		return (struct trigger_bpf *)trigger_mute_bpf__open_opts(&opts);
 	if (!(config->poke_ways & 1U << PERF_POKE_DELIVERY_TASK_WORK))
 		return (struct trigger_bpf *)trigger_bare_bpf__open_opts(&opts);
 	if (!kfunc_exists(TRIGGER_TASK_WORK))
@@ -417,16 +435,15 @@ static int trigger_load(struct trigger *trigger, const struct trigger_config *co
 	trigger->hrtimer = trigger->skel->progs.trigger_hrtimer;
 	bpf_map__set_max_entries(trigger->skel->maps.cpus, possible);
 	trigger->nr_possible = possible;
+	bpf_map__set_max_entries(trigger->skel->maps.smi_events, possible);
 	trigger->skel->rodata->has_stacks = config->stacks;
-	if (config->stacks)
-		bpf_map__set_max_entries(trigger->skel->maps.stacks, TRIGGER_RECENT);
 	trigger_set_messages(trigger, config);
 	trigger_set_pokes(trigger, config);
 	trigger_set_rtla(trigger, config->rtla);
 	err = trigger_set_kinds(trigger, config, log);
 	if (err)
 		return err;
-	err = trigger_load_programs(trigger, log);
+	err = trigger_load_programs(trigger, config, log);
 	if (err)
 		return err;
 	err = trigger_map_all(trigger, config);

@@ -200,11 +200,29 @@ bool trigger_read_stacks(const struct trigger *trigger, uint64_t sequence,
 {
 	const volatile struct trigger_stacks *seen = trigger->stacks;
 
-	if (!trigger->skel || !trigger->skel->rodata->has_stacks)
+	if (!trigger->skel)
 		return false;
 	seen += sequence % TRIGGER_RECENT;
 	*stacks = *seen;
 	return stacks->sequence == sequence && seen->sequence == sequence;
+}
+
+uint64_t trigger_read_smis(const struct trigger *trigger, const struct perf_poke_spike *spike)
+{
+	const volatile struct trigger_stacks *seen = trigger->stacks;
+	int64_t smis;
+
+	if (!trigger->skel || spike->cpu != spike->ran_cpu)
+		return UINT64_MAX;
+	seen += spike->sequence % TRIGGER_RECENT;
+	smis = seen->smis;
+	return seen->sequence == spike->sequence && smis >= 0 ? (uint64_t)smis : UINT64_MAX;
+}
+
+int trigger_count_smis(struct trigger *trigger, int cpu, int fd)
+{
+	return bpf_map__update_elem(trigger->skel->maps.smi_events, &cpu, sizeof(cpu), &fd,
+				    sizeof(fd), 0);
 }
 
 bool trigger_read_noise(const struct trigger *trigger, uint64_t sequence,

@@ -203,6 +203,12 @@ bool trigger_has_noise(const struct trigger *trigger);
 /* Expiries, on all CPUs, that the program missed because it was already running there. */
 uint64_t trigger_missed(const struct trigger *trigger);
 
+/* The perf event that counts the SMIs of a CPU is read at each spike, by the CPU itself. Returns 0
+ * or a negative errno. */
+int trigger_count_smis(struct trigger *trigger, int cpu, int fd);
+/* What it has counted at the spike; UINT64_MAX: unknown, as if another CPU took the spike. */
+uint64_t trigger_read_smis(const struct trigger *trigger, const struct perf_poke_spike *spike);
+
 /* Detaches the program; statistics stay. */
 void trigger_detach(struct trigger *trigger);
 void trigger_free(struct trigger *trigger);

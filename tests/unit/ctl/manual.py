@@ -16,7 +16,7 @@ import subprocess
 import sys
 
 # Of `start`
-OPTIONS_MAX, LINES_MAX = 46, 120
+OPTIONS_MAX, LINES_MAX = 47, 120
 
 
 def output(*words):

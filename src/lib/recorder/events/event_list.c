@@ -40,9 +40,8 @@ static const struct {
 	{ "timer:timer_expire_exit" },
 	/* Function calls requested by other CPUs, by interrupt or not. */
 	{ "csd:csd_function_*" },
-	/* The CPU's idle states and frequency. */
+	/* The idle states of the CPU. */
 	{ "power:cpu_idle" },
-	{ "power:cpu_frequency" },
 	{ "sched:sched_wakeup_new" },
 	{ "sched:sched_migrate_task" },
 	{ "workqueue:workqueue_execute_start" },

@@ -196,7 +196,7 @@ static int events_recorder_open(struct recorder **ret, const struct recorder_con
 
 static int events_freeze_rings(struct recorder *recorder, const struct perf_poke_spike *spike)
 {
-	return rings_pause(to_events_recorder(recorder)->rings, spike->cpu);
+	return rings_pause(to_events_recorder(recorder)->rings, spike->cpu, spike->ran_cpu);
 }
 
 static int events_resume_rings(struct recorder *recorder)
@@ -281,7 +281,8 @@ static int events_copy_rest(struct recorder *recorder, struct snapshot *snapshot
 {
 	struct events_recorder *events = to_events_recorder(recorder);
 
-	return task_names_copy(events->names, &snapshot->names)
+	return rings_copy_running(events->rings, snapshot->copies)
+		       ?: task_names_copy(events->names, &snapshot->names)
 		       ?: senders_copy_rings(events->senders, &snapshot->senders);
 }
 

@@ -73,7 +73,7 @@ TEST(says_what_rose)
 	facts.steal_ns = 100 * US - 1;
 	check(&facts, &none, "");
 	facts.steal_ns = 190 * US;
-	check(&facts, &none, "; 190us of steal time in the 2s since the session was armed");
+	check(&facts, &none, "; 190us of steal time in the 2s before");
 	/* Steal time during the latency is more precise. */
 	facts.late_steal_ns = 100 * US;
 	check(&facts, &none, "; up to 100us of that is steal time");
@@ -83,11 +83,10 @@ TEST(says_what_rose)
 	check(&facts, &none, "");
 	facts.steal_ns = 0;
 	facts.smis = 2;
-	check(&facts, &none, "; 2 SMIs in the 2s since the session was armed");
+	check(&facts, &none, "; 2 SMIs in the 2s before");
 	facts.smis = 1;
 	facts.throttles = 1;
-	check(&facts, &none,
-	      "; 1 SMI in the 2s; throttled for heat 1 time in the 2s since the session was armed");
+	check(&facts, &none, "; 1 SMI in the 2s; throttled for heat 1 time in the 2s before");
 }
 
 TEST(blames)

@@ -84,6 +84,8 @@ static void print_spikes(FILE *file)
 						      .cpu = 3,
 						      .ran_cpu = 3,
 						      .function_name = "hrtimer_wakeup",
+						      .threshold_ns = 40000,
+						      .stack_ns = 4100,
 						      .pid = 12,
 						      .tid = 12,
 						      .comm = "st\033ress" },
@@ -93,7 +95,8 @@ static void print_spikes(FILE *file)
 		  .size = 3355443,
 		  .skid_ns = 12345,
 		  .blind_ns = 1234567 },
-		CAPTURE(.function = 0xffffffff81000000, .idle = true),
+		CAPTURE(.function = 0xffffffff81000000, .idle = true, .threshold_ns = 41000,
+			.stack_ns = 4100),
 		CAPTURE(.comm = "0123456789abcdef", .pid = 12, .tid = 13, .ran_cpu = 1),
 		CAPTURE(.poked = true, .cpu = -1),
 	};

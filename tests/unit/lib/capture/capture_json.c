@@ -131,7 +131,7 @@ static const char golden[] =
 	"'idle':false,'poked':false,'rtla':false,"
 	"'trigger':'irq','label':null,'irq_ns':null,'thread_ns':null,'user_ns':null,"
 	"'noise':{'irq_ns':6,'softirq_ns':7,'thread_ns':8,'nmi_ns':9},"
-	"'overrun':false,'irqs_off':true,'stack_pid':4321,'stack_tid':4322,"
+	"'overrun':false,'irqs_off':true,'stack_pid':4321,'stack_tid':4322,'stack_ns':4100,"
 	"'stack':[{'address':'0xffffffffc0000017','symbol':'acme_flush','module':'acme',"
 	"'offset':7,'user':false},"
 	"{'address':'0xffffffffc1000000','symbol':null,'module':null,'offset':null,'user':false},"
@@ -166,7 +166,7 @@ static const char golden_fields[] =
 	"'poked':false,'rtla':false,'trigger':'noise','label':null,'irq_ns':null,"
 	"'thread_ns':null,'user_ns':null,'noise_irq_ns':6,'noise_softirq_ns':7,"
 	"'noise_thread_ns':8,'noise_nmi_ns':9,'noise_most_ns':0,'overrun':true,'irqs_off':true,"
-	"'stack_pid':4321,'stack_tid':4322,"
+	"'stack_pid':4321,'stack_tid':4322,'stack_ns':4100,"
 	"'stack':[{'address':'0xffffffffc0000017','symbol':'acme_flush','module':'acme',"
 	"'offset':7,'user':false},"
 	"{'address':'0xffffffffc1000000','symbol':null,'module':null,'offset':null,'user':false},"
@@ -203,6 +203,7 @@ static struct capture *full_example(void)
 	capture->spike.nice = -3;
 	capture->spike.irqs_off = 1;
 	capture->spike.stack_pid = 4321;
+	capture->spike.stack_ns = 4100;
 	capture->spike.stack_tid = 4322;
 	capture->spike.stack = stack;
 	capture->spike.nr_frames = ARRAY_SIZE(stack);

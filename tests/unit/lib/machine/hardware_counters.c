@@ -46,17 +46,17 @@ static struct hardware *open_on(int cpu)
 	return hardware;
 }
 
-TEST(counts_from_arming_on)
+TEST(counts_from_the_last_reading_on)
 {
 	const int cpu = sched_getcpu();
 	struct hardware *hardware = open_on(cpu);
 	struct hardware_counts first, second;
 
-	hardware_restart_counts(hardware, -1);
-	first = hardware_read_rise(hardware, cpu);
-	second = hardware_read_rise(hardware, cpu);
+	hardware_restart_counts(hardware);
+	first = hardware_take_rise(hardware, cpu, UNKNOWN);
+	second = hardware_take_rise(hardware, cpu, UNKNOWN);
 	assert_true(first.time_ns > 0);
-	assert_true(second.time_ns > first.time_ns);
+	assert_true(second.time_ns > 0);
 	for (int i = 0; i < HARDWARE_NR; i++)
 		assert_int_equal(first.counts[i] == UNKNOWN, second.counts[i] == UNKNOWN);
 	hardware_free(hardware);
@@ -69,9 +69,9 @@ TEST(knows_nothing_of_other_cpus)
 	struct hardware *hardware = open_on(cpu);
 	struct hardware_counts counts;
 
-	hardware_restart_counts(hardware, -1);
+	hardware_restart_counts(hardware);
 	for (int other = -1; other < 2; other += 2) {
-		counts = hardware_read_rise(hardware, other < 0 ? -1 : cpu + other);
+		counts = hardware_take_rise(hardware, other < 0 ? -1 : cpu + other, 0);
 		assert_int_equal(counts.time_ns, 0);
 		for (int i = 0; i < HARDWARE_NR; i++)
 			assert_true(counts.counts[i] == UNKNOWN);
@@ -80,18 +80,32 @@ TEST(knows_nothing_of_other_cpus)
 	hardware_free(hardware);
 }
 
-TEST(arms_one_cpu)
+TEST(reads_one_cpu)
 {
 	static const int cpus[] = { 0, 1 };
 	struct hardware *hardware;
 	uint64_t before;
 
 	assert_int_equal(hardware_open(&hardware, cpus, 2), 0);
-	hardware_restart_counts(hardware, -1);
+	hardware_restart_counts(hardware);
 	usleep(1000);
-	before = hardware_read_rise(hardware, 1).time_ns;
-	hardware_restart_counts(hardware, 0);
-	assert_true(hardware_read_rise(hardware, 1).time_ns >= before);
+	before = hardware_take_rise(hardware, 1, 0).time_ns;
+	usleep(1000);
+	assert_true(hardware_take_rise(hardware, 0, 0).time_ns > before);
+	hardware_free(hardware);
+}
+
+/* A spike that another CPU took does not know them. */
+TEST(counts_smis_that_were_unknown)
+{
+	const int cpu = sched_getcpu();
+	static const uint64_t seen[] = { 2, UNKNOWN, 5, 5 }, rises[] = { 2, UNKNOWN, 3, 0 };
+	struct hardware *hardware = open_on(cpu);
+
+	hardware_restart_counts(hardware);
+	for (size_t i = 0; i < sizeof(seen) / sizeof(*seen); i++)
+		assert_int_equal(hardware_take_rise(hardware, cpu, seen[i]).counts[HARDWARE_SMIS],
+				 rises[i]);
 	hardware_free(hardware);
 }
 

@@ -231,7 +231,10 @@ static void free_copies(void)
 static void copy_rings(void)
 {
 	free_copies();
+	assert_int_equal(rings_pause(rings, -1, -1), 0);
 	assert_int_equal(rings_copy_paused(rings, copies), 0);
+	assert_int_equal(rings_resume(rings), 0);
+	kernel.nr_order = 0;
 }
 
 static int close_all(void **state)
@@ -337,20 +340,26 @@ static void check_order(const char *expected)
 	kernel.nr_order = 0;
 }
 
-TEST_WITH(pauses_the_spikes_cpu_first, open_one, close_all)
+TEST_WITH(pauses_the_spikes_cpus, open_one, close_all)
 {
-	assert_int_equal(rings_pause(rings, 5), 0);
-	check_order("5 1 2 ");
+	assert_int_equal(rings_pause(rings, 5, 5), 0);
+	check_order("5 ");
 	assert_int_equal(kernel.argument, 1);
 	assert_int_equal(rings_resume(rings), 0);
-	check_order("1 2 5 ");
+	check_order("5 ");
 	assert_int_equal(kernel.argument, 0);
-	assert_int_equal(rings_pause(rings, -1), 0);
+	assert_int_equal(rings_resume(rings), 0);
+	check_order("");
+	assert_int_equal(rings_pause(rings, 5, 1), 0);
+	check_order("1 5 ");
+	assert_int_equal(rings_resume(rings), 0);
+	check_order("1 5 ");
+	assert_int_equal(rings_pause(rings, -1, 1), 0);
 	check_order("1 2 5 ");
 	/* A failure on one CPU does not prevent pausing the others. */
 	kernel.pause_errno = ENODEV;
-	assert_int_equal(rings_pause(rings, 2), -ENODEV);
-	check_order("2 1 5 ");
+	assert_int_equal(rings_pause(rings, -1, -1), -ENODEV);
+	check_order("1 2 5 ");
 }
 
 /* Records of equal size, each filled with its number. */
@@ -451,6 +460,25 @@ TEST_WITH(opens_again, forget, close_all)
 	check_ids((uint64_t[]){ 1, 7, 5, 2, 8, 6 }, 6);
 }
 
+/* What is paused is copied before the rest, which goes on. */
+TEST_WITH(copies_the_rest_later, forget, close_all)
+{
+	event = (struct ring_event){ .attr.config = FINE, .name = "a:a" };
+	open_rings(&event, 1, 4);
+	write_records(0, 1, 1);
+	write_records(1, 1, 2);
+	assert_int_equal(rings_pause(rings, 2, 2), 0);
+	assert_int_equal(rings_copy_paused(rings, copies), 0);
+	assert_int_equal(rings_resume(rings), 0);
+	assert_null(copies[0].data);
+	check_copy(&copies[1], 2, 2, 2 * RECORD);
+	write_records(0, 2, 2);
+	write_records(1, 3, 3);
+	assert_int_equal(rings_copy_running(rings, copies), 0);
+	check_copy(&copies[0], 1, 2, 2 * RECORD);
+	check_copy(&copies[1], 2, 2, 2 * RECORD);
+}
+
 TEST_WITH(goes_on_without_what_cannot_be_opened_again, open_one, close_all)
 {
 	event.optional = true;
@@ -459,13 +487,13 @@ TEST_WITH(goes_on_without_what_cannot_be_opened_again, open_one, close_all)
 	event.attr.config = REFUSED;
 	assert_int_equal(rings_reopen_cpu(rings, 1), -EPERM);
 	assert_true(event.opened);
-	assert_int_equal(rings_pause(rings, 1), 0);
+	assert_int_equal(rings_pause(rings, -1, -1), 0);
+	check_order("2 5 ");
+	assert_int_equal(rings_resume(rings), 0);
 	check_order("2 5 ");
 	copy_rings();
 	assert_int_equal(copies[0].cpu, 1);
 	assert_int_equal(copies[0].size, 0);
-	assert_int_equal(rings_resume(rings), 0);
-	check_order("2 5 ");
 	/* The next try prints no message either. */
 	event.attr.config = FINE;
 	kernel.map_errno = EPERM;
@@ -473,7 +501,7 @@ TEST_WITH(goes_on_without_what_cannot_be_opened_again, open_one, close_all)
 	assert_int_equal(messages.nr, 0);
 	kernel.map_errno = 0;
 	assert_int_equal(rings_reopen_cpu(rings, 1), 0);
-	assert_int_equal(rings_pause(rings, 1), 0);
+	assert_int_equal(rings_pause(rings, -1, -1), 0);
 	check_order("1 2 5 ");
 }
 
