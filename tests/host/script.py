@@ -105,7 +105,7 @@ class Events(common.HostTest):
                             "[ \"$1\" = --version ] && echo perf version 0 && exit; kill -TERM $$")
         result = script(self.path, env=environment(PERF_POKE_PERF=fake))
         self.assertEqual(result.returncode, -signal.SIGTERM)
-        self.assert_one_line(result.stderr, "perf version 0 (%s)" % fake)
+        self.assertEqual(result.stderr, "")
 
     def test_no_instructions(self):
         self.assert_fails(script(self.path, "--insns"), USAGE, "--insns", self.path)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cli/cli.h"
 
+#include <ctype.h>
 #include <getopt.h>
 #include <perf_poke.h>
 #include <string.h>
@@ -181,6 +182,10 @@ static int parser_explain_option(struct parser *p, bool is_missing)
 	if (spec)
 		return say_why(p->error, -EINVAL, "%s '%s': takes no value", name,
 			       strchr(word, '=') + 1);
+	spec = parser_find_spec(p, isupper(optopt) ? tolower(optopt) : toupper(optopt));
+	if (spec)
+		return say_why(p->error, -EINVAL, "%s: no such option (did you mean -%c?)", name,
+			       spec->short_name);
 	return say_why(p->error, -EINVAL, "%s: no such option (--help lists them)", name);
 }
 

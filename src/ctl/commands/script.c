@@ -109,7 +109,7 @@ static enum exit_code show_perf_script(struct console *con, const struct script_
 		console_error(con, "%s", why ?: strerror(-err));
 		return EXIT_FAILED;
 	}
-	if (!args->quiet)
+	if (!args->quiet && console_has_status(con) && console_terminal_columns(con))
 		console_info(con, "%s (%s)", perf.version, perf.path);
 	if (args->insns)
 		view.insns = choose_insns_option(&perf);

@@ -188,16 +188,15 @@ class ExportTest(Export):
                 check=True, env={**os.environ, "PATH": str(bin_), "PERF_POKE_PERF": str(perf)})
             return result.stdout.removeprefix(view), result.stderr
 
-        told = f"perf-poke-ctl: perf version 6.1.2 ({perf})\n"
         self.assertEqual(dry_run("--", "-F", "+a b"),
-                         ("1.999840000, --call-ret-trace -F -dso -F '+a b'\n", told))
+                         ("1.999840000, --call-ret-trace -F -dso -F '+a b'\n", ""))
         warning = "perf-poke-ctl: showing instructions as bytes: " \
                   "install xed, or a perf with capstone, for disassembly\n"
         self.assertEqual(dry_run("-q", "--insns"), ("1.999840000, --insn-trace\n", warning))
         self.assertEqual(dry_run("--insns", disassembles="exit 1"),
-                         ("1.999840000, --insn-trace=disasm\n", told))
+                         ("1.999840000, --insn-trace=disasm\n", ""))
         xed.symlink_to("/bin/true")
-        self.assertEqual(dry_run("--insns"), ("1.999840000, --insn-trace --xed\n", told))
+        self.assertEqual(dry_run("--insns"), ("1.999840000, --insn-trace --xed\n", ""))
 
     def test_output_that_cannot_be(self):
         self.output = self.folder / "nowhere/a.fxt"

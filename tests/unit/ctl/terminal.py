@@ -77,6 +77,20 @@ class Terminal(unittest.TestCase):
         text, _ = on_terminal(self.folder, 80, "list", "--why", "--json")
         self.assertEqual(text.count("\n"), 1)
 
+    def test_version_of_perf(self):
+        """Is the headline of script on a terminal, and nothing in a pipe."""
+        self.fill()
+        perf = self.folder / "perf"
+        perf.write_text("#!/bin/sh\n[ $1 = --version ] && echo perf version 0\nexit 0\n")
+        perf.chmod(0o755)
+        os.environ["PERF_POKE_PERF"] = str(perf)
+        self.addCleanup(os.environ.pop, "PERF_POKE_PERF")
+        text, _ = on_terminal(self.folder, 80, "script", "real")
+        self.assertIn("perf-poke-ctl: perf version 0", text)
+        piped = subprocess.run([CTL, "script", "real"], cwd=self.folder, capture_output=True,
+                               text=True, check=True)
+        self.assertEqual(piped.stderr, "")
+
     def test_closed_pipe(self):
         """`| head` ends it without a word."""
         self.fill()

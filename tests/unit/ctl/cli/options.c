@@ -117,6 +117,7 @@ TEST(refuses)
 		{ "--cp 3 --cpu=3", "--cpu: given twice" },
 		{ "--cp", "--cpu: LIST is missing" },
 		{ "-x", "-x: no such option (--help lists them)" },
+		{ "-C 1", "-C: no such option (did you mean -c?)" },
 		{ "--cpu", "--cpu: LIST is missing" },
 		{ "-c", "-c: LIST is missing" },
 		{ "-c 1 --cpu 2", "--cpu: given twice" },
