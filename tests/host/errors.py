@@ -189,6 +189,12 @@ class Absent(ErrorTest):
                    "/no/such/file")
         self.check("user=1h", None, "trigger user", "--workload user")
 
+    def test_no_uprobes(self):
+        prefix = common.unshared("mount -t tmpfs tmpfs /sys/bus/event_source/devices")
+        result = self.start("--trigger", "x=1h", "--span", "x=uprobe:/bin/sh:main", prefix=prefix)
+        self.assert_fails(result, FAILED, "span x", "CONFIG_UPROBE_EVENTS", "--trigger report")
+        self.assertFalse(os.path.exists(self.output))
+
     def test_kernel(self):
         rows = {row["name"]: row for row in common.of_type(
             common.parse_lines(common.run_ctl("check", "--json").stdout), "capability")}

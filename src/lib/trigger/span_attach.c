@@ -249,6 +249,10 @@ static int side_check_file(const struct span_side *side)
 {
 	const char *file = side->point->parts[0];
 
+	if (access(PMUS "uprobe", F_OK))
+		return side_log_failure(side, -EOPNOTSUPP, file,
+					"the kernel is built without CONFIG_UPROBE_EVENTS, which "
+					"uprobe and usdt need: use tp, or --trigger report");
 	if (strchr(file, '/') && access(file, R_OK))
 		return side_log_failure(side, -errno, file, strerror(errno));
 	return 0;
