@@ -42,6 +42,16 @@ class Words(ErrorTest):
         self.assert_usage(self.start("--period", "9us"), "period", "10us")
         self.assert_usage(common.run_ctl("bogus"), "'bogus'")
 
+    def test_names_are_those_of_the_command_line(self):
+        for words, said in ((["--cpu", "8191"], "--cpu 8191: does not exist"),
+                            (["-c8191"], "--cpu 8191: does not exist"),
+                            (["--trig=wakeup"], "--trigger wakeup: needs --task"),
+                            (["--function", "no_such"], "--function 'no_such'"),
+                            (["-e", "no:such"], "--event 'no:such'")):
+            cpu = [] if "8191" in words[-1] else ["--cpu", str(self.cpu)]
+            result = common.run_ctl("start", *cpu, "--output", self.output, *words)
+            self.assert_usage(result, "perf-poke-ctl: " + said)
+
     def test_help_is_no_error(self):
         for args in (["start", "--help"], ["check", "--help"]):
             with self.subTest(args=args):

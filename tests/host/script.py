@@ -73,12 +73,9 @@ class Events(common.HostTest):
         self.assertGreater(len(self.shown("--window", "1s")), len(self.shown()))
         self.assertGreater(len(self.shown("--all", "--all-cpus")), len(self.shown("--all")))
 
-    def test_says_which_perf(self):
-        version = subprocess.run(["perf", "--version"], stdout=subprocess.PIPE, text=True,
-                                 check=True).stdout.strip()
+    def test_says_nothing_into_a_pipe(self):
         result = script(self.path)
-        self.assertEqual(result.returncode, 0)
-        self.assert_one_line(result.stderr, version, "(%s)" % shutil.which("perf"))
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
 
     def test_passes_arguments_on(self):
         result = script(self.path, "--quiet", "--all", "--", "-F", "event")

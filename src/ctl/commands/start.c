@@ -174,6 +174,7 @@ static enum exit_code run_start(struct console *con, int argc, char **argv)
 	if (err)
 		return command_options_exit(err);
 	view = (struct session_view){
+		.words = argv,
 		.top = args.top,
 		.program = args.program,
 		.hooks = args.hooks,

@@ -64,6 +64,7 @@ int detach_fork_child(struct detach *detach, struct console *con,
 		      enum exit_code *code) _must_check_;
 
 struct session_view {
+	char **words;	/* of the command line, NULL-terminated */
 	bool top;	/* a table each second */
 	char **program; /* of the command `run`; NULL: none */
 	struct capture_hooks_opts hooks;

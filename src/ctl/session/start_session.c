@@ -7,6 +7,7 @@
 
 #include "clock.h"
 #include "cpulist.h"
+#include "text.h"
 #include "units.h"
 
 /* See perf_poke.h. */
@@ -47,11 +48,43 @@ static void session_print_failure(struct session *s, const char *what, int error
 	s->errors = s->con->errors;
 }
 
+static bool option_is_given(const struct perf_poke_option *option, char *const *words)
+{
+	for (; *words && strcmp(*words, "--"); words++) {
+		const char *word = *words;
+
+		if (option->letter && word[0] == '-' && word[1] == option->letter)
+			return true;
+		/* Names may be abbreviated. */
+		if (has_prefix(word, "--") &&
+		    !strncmp(word + 2, option->name, strcspn(word + 2, "=")))
+			return true;
+	}
+	return false;
+}
+
+/* The library names options as programs give them. Whether the message begins with one that the
+ * user has given, with dashes. */
+static bool message_names_option(const char *msg, char *const *words)
+{
+	const struct perf_poke_option *option;
+	size_t length = strcspn(msg, " :");
+
+	for (size_t i = 0; words && (option = perf_poke__option(i)); i++) {
+		if (strlen(option->name) == length && !strncmp(msg, option->name, length))
+			return option_is_given(option, words);
+	}
+	return false;
+}
+
 static void session_log_message(void *ctx, enum perf_poke_log_level level, const char *msg)
 {
+	_cleanup_free_ char *dashed = NULL;
 	struct session *s = ctx;
 
-	console_log_message(s->con, level, msg);
+	if (level == PERF_POKE_LOG_ERROR && message_names_option(msg, s->view.words))
+		dashed = strfmt("--%s", msg);
+	console_log_message(s->con, level, dashed ?: msg);
 }
 
 static void session_add_capture(void *ctx, const struct perf_poke_capture *capture)
