@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """--trigger interruption: what takes a CPU from a thread, and how often."""
+import os
 import platform
 import re
+import shutil
 import signal
+import subprocess
 import time
 import unittest
 
@@ -23,6 +26,15 @@ def counts(cpu):
             for name, _, fields in (line.partition(":") for line in file)
             if len(fields.split()) > column and fields.split()[column].isdigit()
         }
+
+
+def opened_events(pid):
+    names = [os.readlink(fd.path) for fd in os.scandir("/proc/%d/fd" % pid)]
+    return names.count("anon_inode:[perf_event]")
+
+
+def counted_by_perf(text, name):
+    return int(re.search(r"^(\d+),.*:%s_entry," % name, text, re.M)[1])
 
 
 @unittest.skipUnless(platform.machine() == "x86_64", "needs the tracepoints irq_vectors:*")
@@ -71,6 +83,29 @@ class Interruption(common.HostTest):
             self.assertLessEqual(counted, after[line] - before[line], name)
         self.assertGreater(vectors["local_timer"]["count"], 0)
         self.assertGreater(vectors["local_timer"]["max_ns"], 0)
+
+    @unittest.skipUnless(shutil.which("perf"), "no perf")
+    def test_counts_are_perfs(self):
+        """Between those of a perf stat that ends before the session, and of one around it."""
+        command = [
+            "perf", "stat", "-x,", "-C", str(self.cpu), "-e",
+            ",".join("irq_vectors:%s_entry" % name for name in LINES)
+        ]
+        with common.busy(self.cpu), subprocess.Popen(command, stderr=subprocess.PIPE,
+                                                     text=True) as around:
+            common.wait_for(lambda: opened_events(around.pid) == len(LINES), "perf counts")
+            with common.Session([self.cpu], self.output, "--recorder", "none", "--workload", "none",
+                                "--trigger", NEVER) as session:
+                inside = subprocess.run([*command, "sleep", "1"], stderr=subprocess.PIPE, text=True,
+                                        check=True).stderr
+                session.finish(signal.SIGINT)
+            around.send_signal(signal.SIGINT)
+            around = around.communicate()[1]
+        vectors = self.sources(session.summary, "vector")
+        for name in LINES:
+            counted = vectors[name]["count"] if name in vectors else 0
+            self.assertGreaterEqual(counted, counted_by_perf(inside, name), name)
+            self.assertLessEqual(counted, counted_by_perf(around, name), name)
 
     def test_gate(self):
         """The exit code says whether the CPU was ever taken, if the time has passed."""

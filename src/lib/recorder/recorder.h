@@ -36,6 +36,7 @@ struct ring_copy {
 	int cpu;
 	char *data;
 	size_t size;
+	bool spare; /* of rings_reserve_copy() */
 };
 
 struct rings;
@@ -50,11 +51,15 @@ size_t rings_pages_for_size(uint64_t size);
 /* Those of two CPUs, which may be one; cpu negative: all. */
 int rings_pause(struct rings *rings, int cpu, int other);
 int rings_resume(struct rings *rings);
-/* Fills `copies`, one per CPU, of the paused rings. The caller frees each `data`, also on failure.
- */
-int rings_copy_paused(const struct rings *rings, struct ring_copy *copies);
+/* Keeps memory for the copy of a paused ring. */
+int rings_reserve_copy(struct rings *rings);
+/* Fills `copies`, one per CPU, of the paused rings. The caller frees each with rings_free_copy(),
+ * also on failure. */
+int rings_copy_paused(struct rings *rings, struct ring_copy *copies);
+/* By any thread. */
+void rings_free_copy(struct rings *rings, struct ring_copy *copy);
 /* The same for those of the running rings that are not copied yet. Omits the oldest records of a
- * full ring, which the kernel may be overwriting. */
+ * full ring, which the kernel may be overwriting. The caller may free each `data`. */
 int rings_copy_running(const struct rings *rings, struct ring_copy *copies);
 
 /* Reopens the events of a CPU that was offline: the kernel has detached the old ones for good. The

@@ -180,6 +180,8 @@ static int events_recorder_open(struct recorder **ret, const struct recorder_con
 	if (!err)
 		err = rings_open(&events->rings, events->ring_events, events->list.nr, config->cpus,
 				 config->nr_cpus, pages, log);
+	if (!err)
+		err = rings_reserve_copy(events->rings);
 	attr.mmap = attr.mmap2 = events->has_callchains;
 	/* perf sched timehist shows callchains only if all events have them. */
 	if (opts->call_graph)
@@ -219,7 +221,7 @@ static void events_snapshot_free(struct snapshot *snapshot)
 	if (!snapshot)
 		return;
 	for (size_t i = 0; i < snapshot->events->nr_cpus; i++)
-		free(snapshot->copies[i].data);
+		rings_free_copy(snapshot->events->rings, &snapshot->copies[i]);
 	ring_copies_free(snapshot->names);
 	ring_copies_free(snapshot->senders);
 	free(snapshot->ids);

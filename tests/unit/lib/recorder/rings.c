@@ -224,8 +224,7 @@ static void check_all_closed(void)
 static void free_copies(void)
 {
 	for (int i = 0; i < CPUS; i++)
-		free(copies[i].data);
-	memset(copies, 0, sizeof(copies));
+		rings_free_copy(rings, &copies[i]);
 }
 
 static void copy_rings(void)
@@ -477,6 +476,22 @@ TEST_WITH(copies_the_rest_later, forget, close_all)
 	assert_int_equal(rings_copy_running(rings, copies), 0);
 	check_copy(&copies[0], 1, 2, 2 * RECORD);
 	check_copy(&copies[1], 2, 2, 2 * RECORD);
+}
+
+TEST_WITH(reuses_memory, open_one, close_all)
+{
+	const char *reserved;
+
+	assert_int_equal(rings_reserve_copy(rings), 0);
+	write_records(0, 1, 1);
+	copy_rings();
+	reserved = copies[0].data;
+	assert_true(copies[0].spare);
+	/* A second ring, or a copy that is not free yet, has its own. */
+	assert_false(copies[1].spare);
+	copy_rings();
+	assert_ptr_equal(copies[0].data, reserved);
+	check_copy(&copies[0], 1, 1, RECORD);
 }
 
 TEST_WITH(goes_on_without_what_cannot_be_opened_again, open_one, close_all)

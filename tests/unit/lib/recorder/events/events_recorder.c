@@ -158,7 +158,19 @@ static int copy_side(struct ring_copy *copies)
 	return 0;
 }
 
-int __wrap_rings_copy_paused(const struct rings *rings, struct ring_copy *copies)
+int __wrap_rings_reserve_copy(struct rings *rings)
+{
+	assert_ptr_equal(rings, &kernel);
+	return 0;
+}
+
+void __wrap_rings_free_copy(struct rings *rings, struct ring_copy *copy)
+{
+	assert_ptr_equal(rings, &kernel);
+	free(copy->data);
+}
+
+int __wrap_rings_copy_paused(struct rings *rings, struct ring_copy *copies)
 {
 	assert_ptr_equal(rings, &kernel);
 	for (size_t i = 0; i < ARRAY_SIZE(cpus); i++) {
