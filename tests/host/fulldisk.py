@@ -60,7 +60,7 @@ class FullDisk(common.HostTest):
         lost = 0
         for line in stderr.splitlines():
             told = re.fullmatch(
-                "perf-poke-ctl: output '%s': (?:the capture is|(\\d+) more captures? (?:is|are)) "
+                "perf-poke-ctl: --output '%s': (?:the capture is|(\\d+) more captures? (?:is|are)) "
                 "lost: No space left on device" % self.output, line)
             self.assertTrue(told, line)
             lost += int(told[1] or 1)
