@@ -55,6 +55,32 @@ static __always_inline void stack_take_current(struct trigger_stack *to, void *c
 					   BPF_F_USER_STACK | BPF_F_USER_BUILD_ID);
 }
 
+#define USER_CHUNK 1024
+
+/* The stack may end, or a page of it may be away. */
+static __always_inline void stack_take_user(struct trigger_user *to)
+{
+	to->size = 0;
+#ifdef bpf_target_x86
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+	const struct pt_regs *regs;
+
+	if (!has_stacks || !task->mm ||
+	    !bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		return;
+	regs = (void *)bpf_task_pt_regs(task);
+	if (bpf_probe_read_kernel(to->registers, sizeof(to->registers), regs))
+		return;
+	for (int i = 0; i < TRIGGER_USER_MEMORY / USER_CHUNK; i++) {
+		if (bpf_probe_read_user(
+			    to->memory + i * USER_CHUNK, USER_CHUNK,
+			    (void *)(PT_REGS_SP((struct pt_regs *)to->registers) + i * USER_CHUNK)))
+			break;
+		to->size += USER_CHUNK;
+	}
+#endif
+}
+
 /* The stack of the running or interrupted task. */
 static __noinline int stack_at_spike(void *ctx, __u64 sequence)
 {
@@ -68,6 +94,7 @@ static __noinline int stack_at_spike(void *ctx, __u64 sequence)
 	barrier();
 	to->smis = bpf_perf_event_read(&smi_events, BPF_F_CURRENT_CPU);
 	stack_take_current(&to->spike, ctx);
+	stack_take_user(&to->user);
 	to->holder.since_ns = 0;
 	to->steal_ns =
 		steal_ns_of_run_queue(steal_run_queue_of((void *)bpf_get_current_task_btf()));
@@ -98,6 +125,7 @@ static __noinline int stack_of_blocker(__u32 cpu, __u64 sequence)
 	barrier();
 	if (bpf_probe_read_kernel(&to->spike, sizeof(to->spike), from))
 		return 0;
+	to->user.size = 0;
 	to->holder.since_ns = 0;
 	to->steal_ns = STEAL_UNKNOWN;
 	to->smis = bpf_perf_event_read(&smi_events, BPF_F_CURRENT_CPU);

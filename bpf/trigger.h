@@ -157,6 +157,17 @@ struct trigger_holder {
 	struct trigger_stack stack; /* kernel_size 0: none */
 };
 
+/* What user space had when the task entered the kernel: of x86 the kernel's struct pt_regs, and the
+ * top of the stack, by which code without frame pointers is unwound. */
+#define TRIGGER_USER_REGISTERS 21
+#define TRIGGER_USER_MEMORY 8192
+
+struct trigger_user {
+	__u64 size; /* of `memory`, from the stack pointer on; 0: nothing was taken */
+	__u64 registers[TRIGGER_USER_REGISTERS];
+	__u8 memory[TRIGGER_USER_MEMORY];
+};
+
 struct trigger_stacks {
 	__u64 sequence; /* of the spike; 0: none, or being written */
 	struct trigger_stack spike;
@@ -167,7 +178,8 @@ struct trigger_stacks {
 	/* SMIs of the CPU that took the spike, since the counter was opened; a negative errno:
 	 * unknown. */
 	__s64 smis;
-	__u64 took_ns; /* to take the stack of the spike; 0: it was taken before */
+	__u64 took_ns;		  /* to take the stack of the spike; 0: it was taken before */
+	struct trigger_user user; /* of `spike` */
 };
 
 /* What kept osnoise's thread from running. */

@@ -19,6 +19,41 @@ READER = "import os\nfd = os.open('/dev/zero', os.O_RDONLY)\n" \
 SPIKES = ["--threshold", "5ms", "--recorder", "events"]
 
 
+# Distributions compile libraries without frame pointers, and qsort() calls back.
+PROGRAM = """
+#include <stdlib.h>
+volatile unsigned long sum;
+__attribute__((noinline)) void innermost(int n)
+{
+	volatile char room[200];
+	for (int i = 0; i < 200; i++)
+		room[i] = i + n;
+	for (;;)
+		sum += room[sum % 200];
+}
+static int compare(const void *a, const void *b)
+{
+	innermost(*(const int *)a);
+	return 0;
+}
+__attribute__((noinline)) void middle(int n)
+{
+	int list[] = { n, 2, 3, 4 };
+	qsort(list, 4, sizeof(int), compare);
+	sum++;
+}
+__attribute__((noinline)) void outer(int n)
+{
+	middle(n + 1);
+	sum++;
+}
+int main(void)
+{
+	outer(3);
+}
+"""
+
+
 class Stacks(common.HostTest):
     def capture(self, cpu):
         """The capture of a spike during a read of the task; on a busy machine others come too."""
@@ -50,6 +85,34 @@ class Stacks(common.HostTest):
                          ("other", 0, os.nice(0)))
         report = json.loads(common.run_ctl("report", "--json", folder).stdout)
         self.assertEqual([frame["name"] for frame in report["stack"]][:len(symbols)], symbols)
+
+    @unittest.skipUnless(os.uname().machine == "x86_64", "registers of x86-64")
+    def test_without_frame_pointers(self):
+        """The callers are found by the unwind tables, through a library without frame pointers."""
+        program, cpu = os.path.join(self.folder, "program"), common.find_cpus(1)[0]
+        subprocess.run([*os.environ["PERF_POKE_CC"].split(), "-x", "c", "-", "-O2", "-g",
+                        "-fomit-frame-pointer", "-o", program], input=PROGRAM, text=True,
+                       check=True)
+        with common.running(["taskset", "-c", str(cpu), program]) as process, common.Session(
+                [cpu], self.output, *common.ANY_TIMER, "--count", "1000") as session:
+            for line in iter(session.read_capture, None):
+                facts = common.facts(line["path"])
+                if facts["spike"]["tid"] == process.pid and len(facts["spike"]["stack"]) and \
+                        facts["spike"]["stack"][0]["user"]:
+                    break
+            else:
+                self.fail("no spike while the program ran")
+            path = line["path"]
+        if "user_stack" not in facts:
+            self.skipTest("the kernel has no bpf_task_pt_regs()")
+        report = json.loads(common.run_ctl("report", "--json", path).stdout)
+        names = [frame["name"] for frame in report["stack"]]
+        self.assertEqual(names[:2], ["innermost", "compare"])
+        self.assertTrue(names[2:-5] or names[2:], names)
+        at = names.index("middle")
+        self.assertEqual(names[at:at + 3], ["middle", "outer", "main"])
+        self.assertEqual(report["stack"][at]["source"].split(":")[0], "<stdin>")
+        self.assertGreater(len(names), len(facts["spike"]["stack"]))
 
     def test_none(self):
         """Without stacks it is still known who ran."""

@@ -197,13 +197,15 @@ static int account_load_spans(struct account *account, const struct analysis_hoo
 static int name_user_frames(struct account *account, const struct capture_file *capture,
 			    const struct account_want *want)
 {
+	_cleanup_(unwound_release) struct unwound_stack unwound = {};
 	_cleanup_free_ char *buildid_dir = NULL;
 	int err = capture_trace_buildid_dir(account->capture, &buildid_dir);
 	const struct files_places places = { .buildid_dir = buildid_dir, .symfs = want->symfs };
 
 	err = err ?: symbolizer_new(&account->symbolizer, &places);
+	err = err ?: capture_unwind(&unwound, capture->capture, &places, account->symbolizer);
 	if (!err)
-		capture_name_frames(&account->facts, capture->capture->spike, &places,
+		capture_name_frames(&account->facts, capture->capture->spike, &unwound, &places,
 				    account->symbolizer, want->lines);
 	return err;
 }

@@ -61,7 +61,7 @@ int elf_file_open(struct elf_file *file, const struct files_places *places,
 	Elf *elf;
 	int kind;
 
-	*file = (struct elf_file){ .places = places, .wanted = *wanted, .debug = -1 };
+	*file = (struct elf_file){ .places = places, .wanted = *wanted, .debug = -1, .fd = -1 };
 	elf_version(EV_CURRENT);
 	elf = elf_begin(own, ELF_C_READ_MMAP, NULL);
 	kind = elf && elf_kind(elf) == ELF_K_ELF && gelf_getehdr(elf, &header) ? header.e_type
@@ -83,6 +83,7 @@ int elf_file_open(struct elf_file *file, const struct files_places *places,
 		file->module =
 			dwfl_report_elf(file->dwfl, wanted->name, wanted->name, own, 0, true);
 	if (file->module) {
+		file->fd = fcntl(own, F_DUPFD_CLOEXEC, 0);
 		(void)TAKE_FD(own);
 		dwfl_module_info(file->module, &userdata, NULL, NULL, NULL, NULL, NULL, NULL);
 		*userdata = file;
@@ -98,7 +99,8 @@ void elf_file_close(struct elf_file *file)
 	if (file->dwfl)
 		dwfl_end(file->dwfl);
 	closep(&file->debug);
-	*file = (struct elf_file){ .debug = -1 };
+	closep(&file->fd);
+	*file = (struct elf_file){ .debug = -1, .fd = -1 };
 }
 
 int elf_file_open_debug(struct elf_file *file)

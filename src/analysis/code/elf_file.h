@@ -13,6 +13,7 @@ struct elf_file {
 	Dwfl *dwfl;
 	Dwfl_Module *module;
 	Elf *elf; /* the mapped file */
+	int fd;	  /* the same */
 	const struct files_places *places;
 	struct files_wanted wanted;
 	Dwfl_Callbacks callbacks;

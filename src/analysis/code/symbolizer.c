@@ -254,6 +254,49 @@ int symbolizer_find_places(struct symbolizer *symbolizer, uint32_t number, const
 	return end_asking(symbolizer, err);
 }
 
+int symbolizer_unwind(struct symbolizer *symbolizer, const struct unwind_wanted *wanted,
+		      uint64_t frames[UNWIND_FRAMES_MAX], size_t *nr)
+{
+	size_t head = UNWIND_REGISTERS + 2, numbers = 0;
+	_cleanup_free_ uint64_t *body =
+		calloc(head + 2 * wanted->nr_words + 4 * wanted->nr_code, sizeof(*body));
+	struct request request = { .kind = REQUEST_UNWIND };
+	_cleanup_close_ int none = -1;
+	struct reply reply;
+	int err = 0;
+
+	*nr = 0;
+	if (!body)
+		return -ENOMEM;
+	pthread_mutex_lock(&symbolizer->lock);
+	memcpy(body, wanted->registers, sizeof(wanted->registers));
+	body[UNWIND_REGISTERS] = wanted->size;
+	body[UNWIND_REGISTERS + 1] = wanted->nr_words;
+	memcpy(body + head, wanted->words, wanted->nr_words * sizeof(*wanted->words));
+	numbers = head + 2 * wanted->nr_words;
+	for (size_t i = 0; i < wanted->nr_code; i++) {
+		/* Of a child that has ended. */
+		if (wanted->code[i][0] >> 16 != symbolizer->children)
+			continue;
+		memcpy(body + numbers, wanted->code[i], sizeof(wanted->code[i]));
+		body[numbers] &= 0xffff;
+		numbers += 4;
+	}
+	request.nr = (uint32_t)numbers;
+	if (symbolizer->fd < 0)
+		err = -ENOENT;
+	if (!err)
+		err = symbolizer_ask(symbolizer, &request, body, numbers * sizeof(*body), -1,
+				     &reply, &none);
+	if (!err && reply.nr > UNWIND_FRAMES_MAX)
+		err = -EINVAL;
+	if (!err)
+		err = symbolizer_read(symbolizer->fd, frames, reply.nr * sizeof(*frames));
+	if (!err)
+		*nr = reply.nr;
+	return end_asking(symbolizer, err);
+}
+
 static int check_inlines(const struct source_inlines *inlines, uint64_t offset, uint64_t size)
 {
 	for (size_t i = 0; i < inlines->nr; i++) {

@@ -73,6 +73,28 @@ void source_inlines_release(struct source_inlines *inlines);
 int symbolizer_find_inlined(struct symbolizer *symbolizer, uint32_t number, uint64_t offset,
 			    uint64_t size, struct source_inlines *inlines) _must_check_;
 
+#define UNWIND_REGISTERS 8
+#define UNWIND_WORDS_MAX 2048
+#define UNWIND_CODE_MAX 256
+#define UNWIND_FRAMES_MAX 64
+
+/* A stack of x86-64, to be unwound by the tables of the files. */
+struct unwind_wanted {
+	uint64_t registers[UNWIND_REGISTERS]; /* RIP, RSP, RBX, RBP, R12 to R15 */
+	uint64_t size;			      /* of the memory, from RSP on */
+	/* Index and value of words that are not zero. */
+	uint64_t words[UNWIND_WORDS_MAX][2];
+	size_t nr_words;
+	/* Mapped code: number of the file, start, end, offset in the file. */
+	uint64_t code[UNWIND_CODE_MAX][4];
+	size_t nr_code;
+};
+
+/* Finds the addresses of the frames, innermost first, of which the others follow calls. Sets *nr to
+ * 0 if nothing is known. */
+int symbolizer_unwind(struct symbolizer *symbolizer, const struct unwind_wanted *wanted,
+		      uint64_t frames[UNWIND_FRAMES_MAX], size_t *nr) _must_check_;
+
 /* Writes a place such as `request.c:42`; "" if it is unknown. */
 void source_place_format(const struct source_places *places, size_t i, char *text, size_t size);
 

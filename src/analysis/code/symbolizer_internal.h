@@ -3,6 +3,7 @@
 #ifndef DECODE_SYMBOLIZER_INTERNAL_H
 #define DECODE_SYMBOLIZER_INTERNAL_H
 
+#include "code/elf_file.h"
 #include "code/symbolizer.h"
 
 /* Files whose debug information stays open. */
@@ -13,9 +14,11 @@ enum request_kind {
 	REQUEST_DEBUG,
 	REQUEST_PLACES,
 	REQUEST_INLINED,
+	REQUEST_UNWIND,
 };
 
-/* Followed by the name of the file, or by offsets; of a function, by its offset and size. */
+/* Followed by the name of the file, or by offsets; of a function, by its offset and size; of a
+ * stack, by the numbers of struct unwind_wanted. */
 struct request {
 	uint32_t kind;
 	uint32_t number;
@@ -39,6 +42,10 @@ int symbolizer_send(int fd, const void *data, size_t size);
 /* With a descriptor; -1: none. */
 int symbolizer_send_fd(int socket, const void *data, size_t size, int fd);
 int symbolizer_read_fd(int socket, void *data, size_t size, int *fd);
+
+/* The child's, in unwind.c. Returns the number of frames. */
+size_t unwind_frames(struct elf_file *const *files, size_t nr_files, const uint64_t *numbers,
+		     size_t nr, uint64_t frames[UNWIND_FRAMES_MAX]);
 
 /* The child. */
 _Noreturn void symbolizer_serve(const struct files_places *places, int socket);

@@ -282,6 +282,18 @@ static int serve_inlined(struct server *server, const struct request *request,
 	return err;
 }
 
+static int serve_unwind(struct server *server, const struct request *request,
+			const uint64_t *numbers)
+{
+	static uint64_t frames[UNWIND_FRAMES_MAX]; /* of the child */
+	struct reply reply = {};
+	int err;
+
+	reply.nr = (uint32_t)unwind_frames(server->files, server->nr, numbers, request->nr, frames);
+	err = symbolizer_send(server->socket, &reply, sizeof(reply));
+	return err ?: symbolizer_send(server->socket, frames, reply.nr * sizeof(*frames));
+}
+
 static int serve_request(struct server *server)
 {
 	_cleanup_close_ int fd = -1;
@@ -302,8 +314,10 @@ static int serve_request(struct server *server)
 		err = serve_debug(server, &request, TAKE_PTR(body), fd);
 	} else if (!err && request.kind == REQUEST_PLACES) {
 		err = serve_places(server, &request, (const uint64_t *)body);
-	} else if (!err) {
+	} else if (!err && request.kind == REQUEST_INLINED) {
 		err = serve_inlined(server, &request, (const uint64_t *)body);
+	} else if (!err) {
+		err = serve_unwind(server, &request, (const uint64_t *)body);
 	}
 	free(body);
 	alarm(0);

@@ -50,9 +50,10 @@ static void name_unknown_place(struct spike_frame *to, const struct perf_poke_fr
 	}
 }
 
-static void set_spike_stack(struct spike_stack *stack, const struct perf_poke_frame *const *frames,
-			    size_t nr)
+void spike_stack_set(struct spike_stack *stack, const struct perf_poke_frame *const *frames,
+		     size_t nr)
 {
+	stack->nr = 0;
 	for (; stack->nr < nr && stack->nr < STACK_FRAMES_MAX; stack->nr++) {
 		const struct perf_poke_frame *frame = frames[stack->nr];
 		struct spike_frame *to = &stack->frames[stack->nr];
@@ -74,13 +75,13 @@ static void set_spike_stack(struct spike_stack *stack, const struct perf_poke_fr
 
 static void set_spike_stacks(struct facts *facts, const struct perf_poke_spike *spike)
 {
-	set_spike_stack(&facts->stack, spike->stack, spike->nr_frames);
+	spike_stack_set(&facts->stack, spike->stack, spike->nr_frames);
 	facts->stack.tid = spike->stack_tid;
 	*(facts_is_thread(facts) ? &facts->holder.irqs : &facts->stack.irqs) =
 		spike->irqs_off < 0 ? IRQS_NOT_KNOWN
 		: spike->irqs_off   ? IRQS_WERE_OFF
 				    : IRQS_WERE_ON;
-	set_spike_stack(&facts->holder, spike->holder, spike->nr_holder_frames);
+	spike_stack_set(&facts->holder, spike->holder, spike->nr_holder_frames);
 	facts->holder.tid = spike->holder_tid;
 	facts->holder.interrupted = spike->holder_interrupted;
 }

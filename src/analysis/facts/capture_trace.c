@@ -382,8 +382,8 @@ static void name_user_stack(struct user_file *file, struct spike_stack *stack,
 }
 
 void capture_name_frames(struct facts *facts, const struct perf_poke_spike *spike,
-			 const struct files_places *places, struct symbolizer *symbolizer,
-			 bool lines)
+			 const struct unwound_stack *unwound, const struct files_places *places,
+			 struct symbolizer *symbolizer, bool lines)
 {
 	_cleanup_(user_file_release) struct user_file file = {
 		.places = places,
@@ -391,7 +391,9 @@ void capture_name_frames(struct facts *facts, const struct perf_poke_spike *spik
 		.lines = lines,
 	};
 
-	name_user_stack(&file, &facts->stack, spike->stack);
+	if (unwound->nr)
+		spike_stack_set(&facts->stack, unwound->rows, unwound->nr);
+	name_user_stack(&file, &facts->stack, unwound->nr ? unwound->rows : spike->stack);
 	name_user_stack(&file, &facts->holder, spike->holder);
 }
 

@@ -151,12 +151,28 @@ int capture_trace_events(struct tracepoints **tracepoints, struct user_code *use
 			 const char *folder, const char *data, const char *symfs,
 			 const struct sample_window *window, char **why) _must_check_;
 
+/* The stack of a spike with the user frames that unwinding has found. */
+struct unwound_stack {
+	struct perf_poke_frame frames[STACK_FRAMES_MAX];
+	const struct perf_poke_frame *rows[STACK_FRAMES_MAX];
+	size_t nr; /* of rows; 0: what the capture has is better */
+};
+
+/* Unwinds the user stack that a capture has kept. Returns 0 or -ENOMEM. */
+int capture_unwind(struct unwound_stack *unwound, const struct perf_poke_capture *capture,
+		   const struct files_places *places, struct symbolizer *symbolizer) _must_check_;
+void unwound_release(struct unwound_stack *unwound);
+
+/* Frames as the capture has them, with names of the kernel's functions. */
+void spike_stack_set(struct spike_stack *stack, const struct perf_poke_frame *const *frames,
+		     size_t nr);
+
 /* Names the functions of programs in the stacks of a spike, of capture_file_open(), and finds their
  * lines if `lines` is set. Frames of files that are not found, or have no build ID, keep their
  * names. */
 void capture_name_frames(struct facts *facts, const struct perf_poke_spike *spike,
-			 const struct files_places *places, struct symbolizer *symbolizer,
-			 bool lines);
+			 const struct unwound_stack *unwound, const struct files_places *places,
+			 struct symbolizer *symbolizer, bool lines);
 
 /* Captures that are changed while they are read. */
 #define UNCHANGED_FILES 6

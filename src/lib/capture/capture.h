@@ -88,6 +88,7 @@ struct capture {
 	struct tree_size size; /* while the session owns data that its captures share */
 	char function_name[128];
 	struct capture_stack stack, holder; /* of the spike */
+	struct json_object *user;	    /* the user stack of `stack`; NULL: not taken */
 	struct snapshot_facts facts;
 };
 

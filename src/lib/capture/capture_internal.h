@@ -31,6 +31,8 @@ struct perf_poke_frame *capture_stack_new(const struct trigger_stack *stack,
 					  struct capture_symbols *symbols, size_t *nr);
 /* One frame of user space, for capture_stack_free(). NULL: the process has ended. */
 struct perf_poke_frame *capture_stack_user_frame(uint64_t address, uint32_t pid);
+/* For unwinding the user stack later; NULL: it was not taken. */
+struct json_object *capture_user_json(const struct trigger_user *user, uint32_t pid);
 /* Whether this code, before the frame that an interrupt hit, had just enabled interrupts: 1 or 0 if
  * that is certain, else -1. */
 int code_held_interrupts_off(const uint8_t code[TRIGGER_CODE_SIZE],

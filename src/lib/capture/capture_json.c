@@ -244,6 +244,8 @@ int capture_json_write(const struct capture_env *env, const struct capture *capt
 	if (capture->spike.kind == PERF_POKE_TRIGGER_SPAN)
 		json_add(trigger, "ends", span_ends_json(config->texts[PERF_POKE_TRIGGER_SPAN]));
 	json_add(json, "trigger", trigger);
+	if (capture->user)
+		json_add(json, "user_stack", json_object_get(capture->user));
 	json_add(json, "statistics", statistics_json(capture));
 	json_add_text(workload, "kind", env->workload);
 	if (config->opts.workload != PERF_POKE_WORKLOAD_NONE &&

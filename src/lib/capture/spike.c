@@ -239,6 +239,8 @@ bool spike_complete(const struct capture_env *env, struct capture *capture)
 		spike->nice = stacks->spike.nice;
 		spike->stack = spike_name_stack(env, &capture->stack, &stacks->spike);
 		spike->nr_frames = capture->stack.nr;
+		if (spike->nr_frames && capture->stack.frames[capture->stack.nr - 1].user)
+			capture->user = capture_user_json(&stacks->user, stacks->spike.pid);
 		spike_take_holder(env, capture, stacks);
 		spike->irqs_off = spike_find_irqs_off(env, spike);
 		if (spike->kind == PERF_POKE_TRIGGER_IRQ)

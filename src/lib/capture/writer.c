@@ -138,6 +138,7 @@ void capture_free(const struct capture_env *env, struct capture *capture)
 	free(capture->note);
 	capture_stack_free(capture->stack.frames, capture->stack.nr);
 	capture_stack_free(capture->holder.frames, capture->holder.nr);
+	json_object_put(capture->user);
 	free(capture);
 }
 

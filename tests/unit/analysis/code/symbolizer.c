@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "code/symbolizer.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <string.h>
+#include <ucontext.h>
 
 #include "build_id.h"
 #include "io.h"
 #include "perfdata/helpers.h"
+#include "text.h"
 
 static const struct files_places here;
 
@@ -41,6 +44,99 @@ TEST(knows_this_program)
 	assert_non_null(entry);
 	assert_ptr_equal(symbols_find(&symbols, entry->start), entry);
 	assert_int_not_equal(number, SYMBOLIZER_NO_FILE);
+}
+
+#define MEMORY 4096
+
+static struct unwind_wanted wanted_stack;
+
+/* As a spike in innermost() keeps it. */
+static __attribute__((noinline)) int innermost(int depth)
+{
+	struct unwind_wanted *wanted = &wanted_stack;
+	ucontext_t here_now;
+	const greg_t *registers = here_now.uc_mcontext.gregs;
+	static const int order[] = { REG_RIP, REG_RSP, REG_RBX, REG_RBP,
+				     REG_R12, REG_R13, REG_R14, REG_R15 };
+
+	assert_int_equal(getcontext(&here_now), 0);
+	for (size_t i = 0; i < UNWIND_REGISTERS; i++)
+		wanted->registers[i] = (uint64_t)registers[order[i]];
+	wanted->size = MEMORY;
+	wanted->nr_words = MEMORY / sizeof(uint64_t);
+	for (size_t i = 0; i < wanted->nr_words; i++) {
+		wanted->words[i][0] = i;
+		memcpy(&wanted->words[i][1],
+		       (const char *)wanted->registers[1] + i * sizeof(uint64_t), sizeof(uint64_t));
+	}
+	return depth + 1;
+}
+
+static __attribute__((noinline)) int middle(int depth)
+{
+	volatile char room[100];
+
+	room[depth] = (char)innermost(depth + 1);
+	return room[depth] + 1;
+}
+
+static __attribute__((noinline)) int outer(int depth)
+{
+	return middle(depth + 1) + 1;
+}
+
+static void want_own_code(uint32_t number)
+{
+	_cleanup_fclose_ FILE *maps = fopen("/proc/self/maps", "re");
+	uint64_t start, end, offset, own = (uint64_t)innermost;
+	char line[512];
+
+	while (fgets(line, sizeof(line), maps)) {
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64, &start, &end, &offset) !=
+			    3 ||
+		    own < start || own >= end)
+			continue;
+		memcpy(wanted_stack.code[wanted_stack.nr_code++],
+		       (uint64_t[]){ number, start, end, offset }, 4 * sizeof(uint64_t));
+	}
+}
+
+/* By the program's unwind tables, in a compilation without frame pointers. */
+TEST(unwinds_a_stack)
+{
+	static const char *const expected[] = { "innermost", "middle", "outer", "unwinds_a_stack" };
+	_cleanup_(symbolizer_freep) struct symbolizer *symbolizer = NULL;
+	_cleanup_(symbols_release) struct symbols symbols = {};
+	uint64_t frames[UNWIND_FRAMES_MAX];
+	uint32_t number;
+	size_t nr;
+
+	assert_int_equal(outer(1), 6);
+	assert_int_equal(symbolizer_new(&symbolizer, &here), 0);
+	assert_int_equal(open_self(symbolizer, &symbols, &number), 0);
+	assert_int_equal(symbolizer_unwind(symbolizer, &wanted_stack, frames, &nr), 0);
+	/* Without the code, nothing but where it was is known. */
+	assert_in_range(nr, 0, 1);
+	want_own_code(number);
+	assert_int_equal(wanted_stack.nr_code, 1);
+	assert_int_equal(symbolizer_unwind(symbolizer, &wanted_stack, frames, &nr), 0);
+	assert_true(nr > ARRAY_SIZE(expected));
+	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
+		uint64_t offset =
+			frames[i] - !!i - wanted_stack.code[0][1] + wanted_stack.code[0][3];
+		const struct symbols_entry *entry = symbols_find(&symbols, offset);
+
+		assert_non_null(entry);
+		/* A compiler may have cloned it. */
+		assert_true(has_prefix(symbols_name(&symbols, entry), expected[i]));
+	}
+	/* Of a stranger's capture. */
+	wanted_stack.registers[1] = UINT64_MAX - 7;
+	wanted_stack.code[0][2] = UINT64_MAX;
+	wanted_stack.code[0][3] = UINT64_MAX - 4096;
+	assert_int_equal(symbolizer_unwind(symbolizer, &wanted_stack, frames, &nr), 0);
+	wanted_stack.code[0][0] |= SYMBOLIZER_NO_FILE & 0xffff;
+	assert_int_equal(symbolizer_unwind(symbolizer, &wanted_stack, frames, &nr), 0);
 }
 
 /* As when libdw crashed: what it knew is gone, nothing else. */

@@ -144,7 +144,7 @@ TEST(names_functions)
 	for (size_t i = 0; i < ARRAY_SIZE(frames); i++)
 		put_frame(&facts.stack, "as it was");
 	assert_int_equal(symbolizer_new(&symbolizer, &places), 0);
-	capture_name_frames(&facts, &spike, &places, symbolizer, true);
+	capture_name_frames(&facts, &spike, &(struct unwound_stack){}, &places, symbolizer, true);
 	assert_string_equal(named[0].name, "as it was");
 	assert_string_equal(named[1].name, "acme_loop");
 	assert_string_equal(named[1].module, "test-analysis-capture_trace");

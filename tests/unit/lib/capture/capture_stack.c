@@ -4,6 +4,7 @@
 #include "capture/capture_internal.h"
 
 #include <inttypes.h>
+#include <json-c/json.h>
 #include <linux/bpf.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -358,4 +359,37 @@ TEST(takes_build_ids_of_the_kernel)
 	assert_int_equal(frames[0].build_id[0], 0xab);
 	assert_int_equal(frames[0].offset, 0x234);
 	capture_stack_free(frames, nr);
+}
+
+/* Of the words of a stack, only those that unwinding needs. */
+TEST(keeps_no_data_of_a_stack)
+{
+	static struct trigger_user user;
+	uint64_t code = (uint64_t)(uintptr_t)capture_user_json, secret = 0x7365637265743432;
+	uint64_t sp = 0x7ff000, words[] = { secret, code, sp + 16, 0, sp + 4096 };
+	struct json_object *json;
+	char expected[128];
+
+	user.registers[16] = code;
+	user.registers[17] = 0x33;
+	user.registers[19] = sp;
+	user.registers[4] = secret;
+	user.registers[5] = sp + 8;
+	assert_null(capture_user_json(&user, (uint32_t)getpid()));
+	user.size = sizeof(words);
+	memcpy(user.memory, words, sizeof(words));
+	json = capture_user_json(&user, (uint32_t)getpid());
+	snprintf(expected, sizeof(expected), "1:%" PRIx64 " 2:%" PRIx64, code, sp + 16);
+	assert_string_equal(json_object_get_string(json_object_object_get(json, "words")),
+			    expected);
+	snprintf(expected, sizeof(expected), "%" PRIx64 " %" PRIx64 " %" PRIx64 " 0 0 0 0 0", code,
+		 sp, sp + 8);
+	assert_string_equal(json_object_get_string(json_object_object_get(json, "registers")),
+			    expected);
+	assert_non_null(strstr(json_object_get_string(json_object_object_get(json, "code")), " /"));
+	assert_null(strstr(json_object_to_json_string(json), "7365637265"));
+	json_object_put(json);
+	/* A program of 32 bits. */
+	user.registers[17] = 0x23;
+	assert_null(capture_user_json(&user, (uint32_t)getpid()));
 }

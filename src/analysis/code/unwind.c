@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Unwinds a stack that was kept, in the symbolizer's process. */
+#include <gelf.h>
+#include <string.h>
+
+#include "code/symbolizer_internal.h"
+
+/* DWARF's numbers of the registers of x86-64 */
+#define DWARF_REGISTERS 17
+
+struct unwinding {
+	const uint64_t *registers;
+	uint64_t size;
+	const uint64_t (*words)[2];
+	size_t nr_words;
+	uint64_t *frames;
+	size_t nr;
+};
+
+static pid_t unwind_next_thread(Dwfl *dwfl, void *unwinding, void **thread)
+{
+	if (*thread)
+		return 0;
+	*thread = unwinding;
+	return 1;
+}
+
+/* Words that were not kept are zero: they are neither code nor addresses of the stack. */
+static bool unwind_read_memory(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *word, void *ctx)
+{
+	const struct unwinding *unwinding = ctx;
+	uint64_t sp = unwinding->registers[1], index;
+
+	if (address < sp || address - sp >= unwinding->size || (address - sp) % sizeof(*word))
+		return false;
+	index = (address - sp) / sizeof(*word);
+	*word = 0;
+	for (size_t i = 0; i < unwinding->nr_words; i++) {
+		if (unwinding->words[i][0] == index)
+			*word = unwinding->words[i][1];
+	}
+	return true;
+}
+
+static bool unwind_set_registers(Dwfl_Thread *thread, void *ctx)
+{
+	static const size_t places[UNWIND_REGISTERS] = { 16, 7, 3, 6, 12, 13, 14, 15 };
+	const struct unwinding *unwinding = ctx;
+	Dwarf_Word registers[DWARF_REGISTERS] = {};
+
+	for (size_t i = 0; i < UNWIND_REGISTERS; i++)
+		registers[places[i]] = unwinding->registers[i];
+	return dwfl_thread_state_registers(thread, 0, DWARF_REGISTERS, registers);
+}
+
+static int unwind_take_frame(Dwfl_Frame *frame, void *ctx)
+{
+	struct unwinding *unwinding = ctx;
+	Dwarf_Addr pc;
+
+	if (unwinding->nr == UNWIND_FRAMES_MAX || !dwfl_frame_pc(frame, &pc, NULL))
+		return DWARF_CB_ABORT;
+	unwinding->frames[unwinding->nr++] = pc;
+	return DWARF_CB_OK;
+}
+
+static int unwind_find_no_debug(Dwfl_Module *module, void **userdata, const char *module_name,
+				Dwarf_Addr base, const char *file_name, const char *debuglink,
+				GElf_Word crc, char **path)
+{
+	return -1;
+}
+
+/* What is added to the addresses of the file. */
+static bool unwind_find_bias(Elf *elf, const uint64_t code[4], uint64_t *bias)
+{
+	GElf_Phdr header;
+	size_t nr;
+
+	if (!elf || elf_getphdrnum(elf, &nr))
+		return false;
+	for (size_t i = 0; i < nr; i++) {
+		if (!gelf_getphdr(elf, (int)i, &header) || header.p_type != PT_LOAD ||
+		    code[3] + (code[2] - code[1]) <= header.p_offset ||
+		    code[3] >= header.p_offset + header.p_filesz || !(header.p_flags & PF_X))
+			continue;
+		*bias = code[1] - code[3] - (header.p_vaddr - header.p_offset);
+		return true;
+	}
+	return false;
+}
+
+static void unwind_report_code(Dwfl *dwfl, const struct elf_file *file, const uint64_t code[4])
+{
+	int fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+	uint64_t bias;
+
+	if (fd < 0 || !unwind_find_bias(file->elf, code, &bias) ||
+	    !dwfl_report_elf(dwfl, file->wanted.name, file->wanted.name, fd, bias, true))
+		closep(&fd);
+}
+
+size_t unwind_frames(struct elf_file *const *files, size_t nr_files, const uint64_t *numbers,
+		     size_t nr, uint64_t frames[UNWIND_FRAMES_MAX])
+{
+	static const Dwfl_Callbacks callbacks = { .find_elf = dwfl_build_id_find_elf,
+						  .find_debuginfo = unwind_find_no_debug };
+	static const Dwfl_Thread_Callbacks threads = {
+		.next_thread = unwind_next_thread,
+		.memory_read = unwind_read_memory,
+		.set_initial_registers = unwind_set_registers,
+	};
+	struct unwinding unwinding = { .registers = numbers, .frames = frames };
+	const uint64_t(*code)[4];
+	size_t nr_code;
+	Dwfl *dwfl;
+
+	/* Registers, size, number of words, words, code. */
+	if (nr < UNWIND_REGISTERS + 2)
+		return 0;
+	unwinding.size = numbers[UNWIND_REGISTERS];
+	unwinding.nr_words = numbers[UNWIND_REGISTERS + 1];
+	unwinding.words = (const void *)(numbers + UNWIND_REGISTERS + 2);
+	if (unwinding.nr_words > (nr - UNWIND_REGISTERS - 2) / 2)
+		return 0;
+	code = (const void *)(unwinding.words + unwinding.nr_words);
+	nr_code = (nr - UNWIND_REGISTERS - 2 - 2 * unwinding.nr_words) / 4;
+	dwfl = dwfl_begin(&callbacks);
+	if (!dwfl)
+		return 0;
+	for (size_t i = 0; i < nr_code; i++) {
+		if (code[i][0] < nr_files)
+			unwind_report_code(dwfl, files[code[i][0]], code[i]);
+	}
+	if (!dwfl_report_end(dwfl, NULL, NULL) &&
+	    dwfl_attach_state(dwfl, NULL, 1, &threads, &unwinding))
+		(void)dwfl_getthread_frames(dwfl, 1, unwind_take_frame, &unwinding);
+	dwfl_end(dwfl);
+	return unwinding.nr;
+}
