@@ -35,30 +35,42 @@ static uint32_t name_kernel_frame(struct names *names, struct tracepoints *trace
 	return names_add(names, function && !cold ? function : text);
 }
 
+/* Merges recursive frames, and user space into one frame. */
+static int sample_add_frame(struct samples *samples, struct names *names,
+			    struct tracepoints *tracepoints, const struct tracepoint_event *event,
+			    struct sampled *sample, uint64_t address)
+{
+	uint32_t name = address < KERNEL_FIRST ? name_user_frame(samples, names, event, address)
+					       : name_kernel_frame(names, tracepoints, address);
+
+	if (array_grow(&samples->frames, samples->nr_frames, sizeof(*samples->frames)))
+		return -ENOMEM;
+	if (sample->nr && samples->frames[samples->nr_frames - 1] == name)
+		return 0;
+	samples->frames[samples->nr_frames++] = name;
+	sample->nr++;
+	if (address >= KERNEL_FIRST)
+		sample->nr_kernel = sample->nr;
+	return 0;
+}
+
 int samples_add_event(struct samples *samples, struct names *names, struct tracepoints *tracepoints,
 		      const struct tracepoint_event *event)
 {
 	struct sampled sample = { .at = event->time, .first = samples->nr_frames };
 	uint64_t at = 0, address;
+	int err = 0;
 
 	samples->period_ns = event->kind->clock_ns;
 	if (array_grow(&samples->list, samples->nr, sizeof(sample)))
 		return -ENOMEM;
-	while (sample.nr < DEPTH_MAX && tracepoints_frame(&event->callchain, &at, &address)) {
-		uint32_t name = address < KERNEL_FIRST
-					? name_user_frame(samples, names, event, address)
-					: name_kernel_frame(names, tracepoints, address);
-
-		if (array_grow(&samples->frames, samples->nr_frames, sizeof(*samples->frames)))
-			return -ENOMEM;
-		/* Merges recursive frames, and user space into one frame. */
-		if (sample.nr && samples->frames[samples->nr_frames - 1] == name)
-			continue;
-		samples->frames[samples->nr_frames++] = name;
-		sample.nr++;
-		if (address >= KERNEL_FIRST)
-			sample.nr_kernel = sample.nr;
-	}
+	while (sample.nr < DEPTH_MAX && !err && tracepoints_frame(&event->callchain, &at, &address))
+		err = sample_add_frame(samples, names, tracepoints, event, &sample, address);
+	/* User space has no callchain unless that was asked for. */
+	if (!sample.nr && !err && event->ip)
+		err = sample_add_frame(samples, names, tracepoints, event, &sample, event->ip);
+	if (err)
+		return err;
 	if (sample.nr)
 		samples->list[samples->nr++] = sample;
 	return names_error(names);

@@ -75,7 +75,7 @@ static void judge_domains(const struct isolation *isolation, const char *cmdline
 {
 	static const char name[] = "isolcpus", file[] = "/" CPU_FOLDER "/isolated";
 	_cleanup_free_ char *remedy =
-		strfmt("boot with isolcpus=nohz,domain,managed_irq,%s, or make an isolated "
+		strfmt("boot with isolcpus=domain,managed_irq,%s, or make an isolated "
 		       "partition of cpuset (echo isolated >cpuset.cpus.partition)",
 		       isolation->list);
 	struct cpu_overlap isolated;

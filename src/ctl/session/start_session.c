@@ -174,6 +174,7 @@ static void session_print_armed(struct session *s, const int *cpus, size_t nr)
 	_cleanup_free_ char *targets = NULL;
 	_cleanup_free_ char *thresholds = NULL;
 	_cleanup_free_ char *list = NULL;
+	char cost[64] = "";
 
 	if (s->con->json)
 		json_print_line(s->con, json_armed_line(cpus, nr, &s->opts, session, recorder,
@@ -181,12 +182,16 @@ static void session_print_armed(struct session *s, const int *cpus, size_t nr)
 	if (cpulist_format(cpus, nr, &list) || format_poke_targets(&s->opts, &targets) ||
 	    format_thresholds(&s->opts, &thresholds))
 		return;
+	/* Who has not chosen a workload may not know that it disturbs the watched CPUs. */
+	if (s->opts.workload == PERF_POKE_WORKLOAD_AUTO && strcmp(workload, "none"))
+		snprintf(cost, sizeof(cost), " (a real-time thread each %s there)",
+			 FORMAT_TIME(s->opts.period_ns ?: NSEC_PER_MSEC));
 	console_info(s->con,
-		     "armed: %s%s%sCPU%s %s, threshold%s%s%s, recorder %s, workload %s%s%s%s",
+		     "armed: %s%s%sCPU%s %s, threshold%s%s%s, recorder %s, workload %s%s%s%s%s",
 		     session ? "session " : "", session ?: "", session ? ", " : "",
 		     nr > 1 ? "s" : "", list, thresholds, s->opts.function ? ", timer " : "",
-		     s->opts.function ?: "", recorder, workload, *targets ? ", delivery " : "",
-		     *targets ? delivery : "", targets);
+		     s->opts.function ?: "", recorder, workload, cost,
+		     *targets ? ", delivery " : "", *targets ? delivery : "", targets);
 }
 
 struct session *session_new(struct console *con, const struct perf_poke_opts *opts,

@@ -81,6 +81,7 @@ static struct perf_event_attr events_attr_of_event(const struct event *event, bo
 		attr.sample_type = PERF_SAMPLE_RAW | (call_graph ? PERF_SAMPLE_CALLCHAIN : 0);
 	} else {
 		attr.sample_type = PERF_SAMPLE_CALLCHAIN;
+		attr.exclude_callchain_user &= !call_graph;
 	}
 	if (event->id && !call_graph && !strcmp(event->name, RECORDS_SWITCH)) {
 		attr.sample_type |= PERF_SAMPLE_CALLCHAIN;

@@ -356,5 +356,7 @@ bool pmu_event_default(struct perf_event_attr *attr, int root_fd)
 	set_event_config(attr, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
 	attr->sample_period = PERIOD_DEFAULT_EVENT;
 	attr->exclude_guest = 1;
+	/* --call-graph asks for it. */
+	attr->exclude_callchain_user = 1;
 	return true;
 }

@@ -187,6 +187,17 @@ TEST_WITH(takes_callchains, set_up, tear_down)
 	samples_release(&samples);
 }
 
+/* As the default event is recorded without --call-graph. */
+TEST_WITH(takes_the_address_of_user_space_without_a_callchain, set_up, tear_down)
+{
+	const struct tracepoint_event event = { .kind = &clock_kind, .time = 5, .ip = 0x401000 };
+	struct samples samples = { 0 };
+
+	assert_int_equal(samples_add_event(&samples, names, NULL, &event), 0);
+	check(&samples, 0, 9, "1 of 1 samples in [user space]");
+	samples_release(&samples);
+}
+
 static uint32_t name_low(void *context, struct names *to, const struct tracepoint_event *event,
 			 uint64_t address)
 {

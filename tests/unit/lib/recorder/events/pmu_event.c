@@ -199,5 +199,6 @@ TEST_WITH(has_a_default_where_pmus_interrupt_by_nmi, make_root, remove_folder)
 	assert_int_equal(attr.sample_period, 300000);
 	assert_false(attr.freq);
 	assert_true(attr.exclude_guest);
+	assert_true(attr.exclude_callchain_user);
 	assert_int_equal(unlinkat(folder->fd, PMU "type", 0), 0);
 }
