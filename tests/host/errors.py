@@ -41,6 +41,8 @@ class Words(ErrorTest):
         self.assert_usage(self.start("--bogus"), "--bogus", "no such option")
         self.assert_usage(self.start("--period", "9us"), "period", "10us")
         self.assert_usage(common.run_ctl("bogus"), "'bogus'")
+        self.assert_usage(common.run_ctl("check", "--cpu", "x"), "--cpu 'x'", "isolated")
+        self.assert_fails(common.run_ctl("check", "--cpu", "8191"), FAILED, "CPU 8191 is not")
 
     def test_names_are_those_of_the_command_line(self):
         for words, said in ((["--cpu", "8191"], "--cpu 8191: does not exist"),

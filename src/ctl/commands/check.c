@@ -18,7 +18,7 @@ struct check_args {
 };
 
 static const struct option_spec options[] = {
-	{ "cpu", 0, OPTION_CPUS, .offset = offsetof(struct check_args, cpus), .metavar = "LIST",
+	{ "cpu", 0, OPTION_STRING, .offset = offsetof(struct check_args, cpus), .metavar = "LIST",
 	  .help = "judge instead whether these CPUs are isolated, or the word isolated" },
 	{ "json", 0, OPTION_FLAG, .offset = offsetof(struct check_args, json),
 	  .help = "print JSON, see perf-poke-capture(5)" },
@@ -128,14 +128,19 @@ static enum exit_code check_isolation(struct console *con, const char *list)
 	size_t nr, nr_online;
 	int err = root_fd < 0 ? -errno : cpulist_parse_words(list, &cpus, &nr);
 
+	if (err == -EINVAL || err == -ERANGE) {
+		console_error(con, "--cpu '%s': not a list of CPUs (use 3, 2,4-7, all or isolated)",
+			      list);
+		return EXIT_USAGE;
+	}
 	if (!err && !nr) {
-		console_error(con, "check --cpu '%s': no CPU is isolated", list);
+		console_error(con, "--cpu '%s': no CPU is isolated", list);
 		return EXIT_FAILED;
 	}
 	if (!err)
 		err = cpulist_read("/sys/devices/system/cpu/online", &online, &nr_online);
 	if (!err && cpulist_missing(cpus, nr, online, nr_online) >= 0) {
-		console_error(con, "check --cpu '%s': CPU %d is not online", list,
+		console_error(con, "--cpu '%s': CPU %d is not online", list,
 			      cpulist_missing(cpus, nr, online, nr_online));
 		return EXIT_FAILED;
 	}

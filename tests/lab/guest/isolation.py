@@ -86,3 +86,7 @@ for finding in found:
     check(finding["remedy"] or finding["verdict"] != "bad", f"no remedy: {finding}")
 if bad:
     equal(status, 1, "exit status")
+isolated = pathlib.Path("/sys/devices/system/cpu/isolated").read_text().strip()
+out = subprocess.run([CTL, "check", "--cpu", "isolated"], capture_output=True, text=True,
+                     check=False)
+check(f"CPU {guest.CPU}" in out.stdout if isolated else out.returncode, f"--cpu isolated: {out}")
