@@ -280,3 +280,38 @@ int tree_set_owner(int dirfd, const char *name, uid_t uid)
 {
 	return tree_set_owner_below(dirfd, name, uid, 0);
 }
+
+/* Some file systems have nothing to sync. */
+static int sync_fd(int fd)
+{
+	return fsync(fd) && errno != EINVAL && errno != EROFS ? -errno : 0;
+}
+
+static int tree_sync_below(int dirfd, const char *name, int depth)
+{
+	_cleanup_closedir_ DIR *dir = NULL;
+	_cleanup_close_ int fd = -1;
+	struct dirent *entry;
+	struct stat st;
+	int err = 0;
+
+	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW))
+		return -errno;
+	if (!S_ISREG(st.st_mode) && (!S_ISDIR(st.st_mode) || depth == MAX_DEPTH))
+		return 0;
+	fd = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (S_ISDIR(st.st_mode))
+		err = opendir_at(&dir, fd, ".");
+	while (dir && !err && (entry = readdir(dir))) {
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			err = tree_sync_below(fd, entry->d_name, depth + 1);
+	}
+	return err ? err : sync_fd(fd);
+}
+
+int tree_sync(int dirfd, const char *name)
+{
+	return tree_sync_below(dirfd, name, 0);
+}

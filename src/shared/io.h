@@ -69,4 +69,7 @@ struct tree_size tree_size(int dirfd, const char *name);
  * able to change it meanwhile. Returns 0 or a negative errno. */
 int tree_set_owner(int dirfd, const char *name, uid_t uid);
 
+/* Writes a file, or a folder and all below it, to the disk. Returns 0 or a negative errno. */
+int tree_sync(int dirfd, const char *name);
+
 #endif

@@ -118,8 +118,13 @@ bool capture_finish(const struct capture_env *env, struct capture *capture)
 			capture->size = tree_size(fd, ".");
 		if (!err && env->output->owner)
 			err = tree_set_owner(work, partial, env->output->owner);
+		/* A machine that panics after a spike has its capture. */
+		if (!err)
+			err = tree_sync(work, partial);
 		if (!err)
 			err = capture_publish(env, partial, capture);
+		if (!err)
+			fsync(env->output->fd);
 		if (err)
 			tree_remove(work, partial);
 	}

@@ -2,6 +2,7 @@
 /* A capture appears complete under its name, or not at all. The thread writes them in order. */
 #include "capture/capture.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -10,11 +11,33 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "fake_recorder.h"
 #include "helpers.h"
 #include "io.h"
+#include "text.h"
+
+/* Of the file system: names that were synced. */
+static struct {
+	char names[256];
+	int error;
+} disk;
+
+int __wrap_fsync(int fd)
+{
+	_cleanup_free_ char *link = strfmt("/proc/self/fd/%d", fd);
+	char path[4096] = "";
+
+	assert_true(readlink(link, path, sizeof(path) - 1) > 0);
+	/* Not in the capture's folder, once that has its name. */
+	assert_null(strstr(path, "-cpu3-"));
+	snprintf(disk.names + strlen(disk.names), sizeof(disk.names) - strlen(disk.names), "%s ",
+		 strrchr(path, '/') + 1);
+	errno = disk.error;
+	return disk.error ? -1 : 0;
+}
 
 static void check_name(const struct capture *capture, const char *pattern)
 {
@@ -61,6 +84,27 @@ TEST_WITH(appears_under_its_name, make_output, remove_output)
 	capture_free(&env, capture);
 	assert_int_equal(fake.freed, 1);
 	capture_free(&env, NULL);
+}
+
+/* All files, before the capture has its name, and then the name. */
+TEST_WITH(is_on_the_disk_before_it_appears, make_output, remove_output)
+{
+	struct capture *capture = fake_capture(17);
+
+	disk.names[0] = '\0';
+	write_capture(capture);
+	assert_non_null(strstr(disk.names, " data perf.data "));
+	assert_non_null(strstr(disk.names, "capture.json "));
+	assert_string_equal(disk.names + strlen(disk.names) - strlen(" captures "), " captures ");
+	capture_free(&env, capture);
+
+	capture = fake_capture(18);
+	disk.error = EIO;
+	write_capture(capture);
+	disk.error = 0;
+	assert_int_equal(capture->error, -EIO);
+	assert_null(capture->path);
+	capture_free(&env, capture);
 }
 
 TEST_WITH(a_poke_has_no_cpu, make_output, remove_output)
