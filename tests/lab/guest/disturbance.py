@@ -70,7 +70,7 @@ with busy():
     time.sleep(SECONDS)
     quiet = interrupts() - before
     print("without a session: %d interrupts in %d s" % (quiet, SECONDS))
-    for recorder, cpu in (("events", guest.CPU), ("events", OTHER), ("none", OTHER)):
+    for recorder, cpu in (("none", OTHER), ("events", OTHER), ("events", guest.CPU)):
         start, armed, end = of_session("--cpu", str(cpu), "--recorder", recorder)
         print("%s, of CPU %d: start %d, armed for %d s %d, end %d" %
               (recorder, cpu, start, SECONDS, armed, end), flush=True)
