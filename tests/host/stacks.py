@@ -117,11 +117,11 @@ class Stacks(common.HostTest):
     def test_none(self):
         """Without stacks it is still known who ran."""
         cpu = common.find_cpus(1)[0]
-        with common.ticker(cpu, 1000), common.late(cpu), common.Session(
+        with common.busy(cpu), common.late(cpu), common.Session(
             [cpu], self.output, *SPIKES, "--no-stack", "--count", "1") as session:
             spike = common.facts(session.read_capture()["path"])["spike"]
         self.assertEqual((spike["stack"], spike["holder"]), (None, None))
-        self.assertTrue(spike["stack_tid"])
+        self.assertEqual(spike["stack_tid"], spike["tid"])
 
     @unittest.skipUnless(shutil.which("perf"), "no perf")
     def test_perf(self):
