@@ -184,7 +184,7 @@ static void session_print_armed(struct session *s, const int *cpus, size_t nr)
 		return;
 	/* Who has not chosen a workload may not know that it disturbs the watched CPUs. */
 	if (s->opts.workload == PERF_POKE_WORKLOAD_AUTO && strcmp(workload, "none"))
-		snprintf(cost, sizeof(cost), " (a real-time thread each %s there)",
+		snprintf(cost, sizeof(cost), " (its thread wakes there each %s)",
 			 FORMAT_TIME(s->opts.period_ns ?: NSEC_PER_MSEC));
 	console_info(s->con,
 		     "armed: %s%s%sCPU%s %s, threshold%s%s%s, recorder %s, workload %s%s%s%s%s",
