@@ -184,8 +184,10 @@ def noise(row, report, witness, capture):
         vectors = timehist.interrupts(capture, spike["cpu"], begin_ns, end_ns)
         if 2 * vectors.total() > end_ns - begin_ns:
             return "by perf interrupts took %.1f ms" % (vectors.total() / 1e6)
+    # To the scheduler a thread runs while the hypervisor runs something else.
     steal = (report.get("hardware") or {}).get("steal_ns") or 0
-    if part == "running" and 3 * steal > end_ns - begin_ns:
+    ran = 2 * (late.get("running_ns") or 0) > end_ns - begin_ns
+    if (part == "running" or ran) and 3 * steal > end_ns - begin_ns:
         return "steal %.1f ms" % (steal / 1e6)
     return None
 
