@@ -43,6 +43,9 @@ if "timerlat" not in (TRACING / "available_tracers").read_text():
     guest.skip("this kernel has no timerlat tracer")
 before = (TRACING / "osnoise/cpus").read_text()
 (TRACING / "osnoise/cpus").write_text(str(guest.CPU))
+# Linux 6.1 takes the main buffer for expanded once an instance has had a tracer: it would hold some
+# ten milliseconds.
+(TRACING / "buffer_size_kb").write_text("1408")
 (TRACING / "current_tracer").write_text("timerlat")
 (TRACING / "tracing_on").write_text("1")
 try:
