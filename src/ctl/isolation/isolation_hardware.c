@@ -115,7 +115,7 @@ static void judge_clocksource(const struct isolation *isolation)
 	static const char *const slow[] = { "hpet", "acpi_pm", "jiffies", "pit",
 					    "refined-jiffies" };
 	char clock[64];
-	int err = isolation_read_text(isolation, clock, sizeof(clock), "%s", CLOCKSOURCE + 1);
+	int err = isolation_read_text(isolation, clock, sizeof(clock), "%s", &CLOCKSOURCE[1]);
 	bool is_slow = false;
 
 	for (size_t i = 0; !err && i < ARRAY_SIZE(slow); i++)

@@ -63,14 +63,14 @@ static void judge_watchdog(const struct isolation *isolation)
 {
 	static const char name[] = "watchdog", file[] = SYSCTL "watchdog_cpumask";
 	char soft[16] = "0", hard[16] = "0";
-	int err = isolation_read_text(isolation, soft, sizeof(soft), SYSCTL "watchdog" + 1);
+	int err = isolation_read_text(isolation, soft, sizeof(soft), &(SYSCTL "watchdog")[1]);
 	struct cpu_overlap watched;
 
 	if (err) {
 		isolation_report_unread(isolation, name, SYSCTL "watchdog", err);
 		return;
 	}
-	isolation_read_text(isolation, hard, sizeof(hard), SYSCTL "nmi_watchdog" + 1);
+	isolation_read_text(isolation, hard, sizeof(hard), &(SYSCTL "nmi_watchdog")[1]);
 	if (!strcmp(soft, "0") && !strcmp(hard, "0")) {
 		isolation_report(isolation, ISOLATION_FINE, name, SYSCTL "watchdog", NULL, "off");
 		return;
@@ -96,7 +96,7 @@ static void judge_rt_throttling(const struct isolation *isolation)
 	char runtime[32], period[32];
 	int err = isolation_read_text(isolation, runtime, sizeof(runtime), "%s", file + 1)
 			  ?: isolation_read_text(isolation, period, sizeof(period), "%s",
-						 SYSCTL "sched_rt_period_us" + 1);
+						 &(SYSCTL "sched_rt_period_us")[1]);
 
 	if (err)
 		isolation_report_unread(isolation, name, file, err);
