@@ -3,6 +3,7 @@
 
 #include <link.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <sys/auxv.h>
 
 #include "util.h"
@@ -12,6 +13,13 @@
 /* The kernel starts no program with more: load_elf_phdrs() of fs/binfmt_elf.c. */
 #define SEGMENTS_SIZE_MAX 65536
 #define NOTE_ALIGN(size) (((size_t)(size) + 3) & ~(size_t)3)
+
+void build_id_format(const struct build_id *id, char hex[BUILD_ID_HEX_SIZE])
+{
+	hex[0] = '\0';
+	for (size_t i = 0; i < id->size; i++)
+		snprintf(hex + 2 * i, 3, "%02x", id->bytes[i]);
+}
 
 struct build_id build_id_of_notes(const uint8_t *notes, size_t len)
 {

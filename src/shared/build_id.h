@@ -14,6 +14,11 @@ struct build_id {
 	uint8_t bytes[20];
 };
 
+#define BUILD_ID_HEX_SIZE (2 * sizeof(((struct build_id *)NULL)->bytes) + 1)
+
+/* Formats a build ID as hexadecimal text; "": none. */
+void build_id_format(const struct build_id *id, char hex[BUILD_ID_HEX_SIZE]);
+
 /* From ELF notes: those of a file, or /sys/kernel/notes. */
 struct build_id build_id_of_notes(const uint8_t *notes, size_t len);
 

@@ -252,42 +252,9 @@ struct tree_size tree_size(int dirfd, const char *name)
 	return size;
 }
 
-static int tree_set_owner_below(int dirfd, const char *name, uid_t uid, int depth)
-{
-	_cleanup_closedir_ DIR *dir = NULL;
-	_cleanup_close_ int fd = -1;
-	struct dirent *entry;
-	struct stat st;
-	int err = 0;
-
-	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) ||
-	    fchownat(dirfd, name, uid, (gid_t)-1, AT_SYMLINK_NOFOLLOW))
-		return -errno;
-	if (!S_ISDIR(st.st_mode) || depth == MAX_DEPTH)
-		return 0;
-	fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	err = opendir_at(&dir, fd, ".");
-	while (!err && (entry = readdir(dir))) {
-		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
-			err = tree_set_owner_below(fd, entry->d_name, uid, depth + 1);
-	}
-	return err;
-}
-
-int tree_set_owner(int dirfd, const char *name, uid_t uid)
-{
-	return tree_set_owner_below(dirfd, name, uid, 0);
-}
-
-/* Some file systems have nothing to sync. */
-static int sync_fd(int fd)
-{
-	return fsync(fd) && errno != EINVAL && errno != EROFS ? -errno : 0;
-}
-
-static int tree_sync_below(int dirfd, const char *name, int depth)
+/* Visits what is in a folder before the folder itself. */
+static int tree_walk(int dirfd, const char *name, int depth,
+		     int (*visit)(int dirfd, const char *name, mode_t mode, uid_t uid), uid_t uid)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
 	_cleanup_close_ int fd = -1;
@@ -297,21 +264,41 @@ static int tree_sync_below(int dirfd, const char *name, int depth)
 
 	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW))
 		return -errno;
-	if (!S_ISREG(st.st_mode) && (!S_ISDIR(st.st_mode) || depth == MAX_DEPTH))
+	if (S_ISDIR(st.st_mode) && depth < MAX_DEPTH) {
+		fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		err = fd < 0 ? -errno : opendir_at(&dir, fd, ".");
+	}
+	while (dir && !err && (entry = readdir(dir))) {
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			err = tree_walk(fd, entry->d_name, depth + 1, visit, uid);
+	}
+	return err ? err : visit(dirfd, name, st.st_mode, uid);
+}
+
+static int set_owner(int dirfd, const char *name, mode_t mode, uid_t uid)
+{
+	return fchownat(dirfd, name, uid, (gid_t)-1, AT_SYMLINK_NOFOLLOW) ? -errno : 0;
+}
+
+int tree_set_owner(int dirfd, const char *name, uid_t uid)
+{
+	return tree_walk(dirfd, name, 0, set_owner, uid);
+}
+
+/* Some file systems have nothing to sync. */
+static int sync_file(int dirfd, const char *name, mode_t mode, uid_t uid)
+{
+	_cleanup_close_ int fd = -1;
+
+	if (!S_ISREG(mode) && !S_ISDIR(mode))
 		return 0;
 	fd = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	if (S_ISDIR(st.st_mode))
-		err = opendir_at(&dir, fd, ".");
-	while (dir && !err && (entry = readdir(dir))) {
-		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
-			err = tree_sync_below(fd, entry->d_name, depth + 1);
-	}
-	return err ? err : sync_fd(fd);
+	return fsync(fd) && errno != EINVAL && errno != EROFS ? -errno : 0;
 }
 
 int tree_sync(int dirfd, const char *name)
 {
-	return tree_sync_below(dirfd, name, 0);
+	return tree_walk(dirfd, name, 0, sync_file, 0);
 }

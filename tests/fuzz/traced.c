@@ -26,7 +26,7 @@ int fuzz_one(const uint8_t *data, size_t size)
 	_cleanup_close_ int fd = fuzz_file(data, size);
 	_cleanup_free_ char *why = NULL;
 	struct traced_file *files = NULL;
-	char hex[FILES_HEX_SIZE];
+	char hex[BUILD_ID_HEX_SIZE];
 	size_t nr = 0;
 	int r;
 
@@ -35,7 +35,7 @@ int fuzz_one(const uint8_t *data, size_t size)
 	if (r && !why)
 		abort();
 	for (size_t i = 0; i < nr; i++) {
-		files_format_build_id(&files[i].id, hex);
+		build_id_format(&files[i].id, hex);
 		if (strlen(hex) != 2 * (size_t)files[i].id.size || !*files[i].name)
 			abort();
 	}

@@ -140,9 +140,9 @@ static bool capture_has_file(const struct capture_pack *c, const char *name)
 static int format_part_name(const struct traced_file *file, const char *part, char *name,
 			    size_t size)
 {
-	char hex[FILES_HEX_SIZE];
+	char hex[BUILD_ID_HEX_SIZE];
 
-	files_format_build_id(&file->id, hex);
+	build_id_format(&file->id, hex);
 	return snprintf(name, size, LAYOUT_BUILDID "/.build-id/%.2s/%s%s%s", hex, hex + 2,
 			*part ? "/" : "", part);
 }

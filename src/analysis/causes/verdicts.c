@@ -54,12 +54,12 @@ static int find_own_build_id(struct dl_phdr_info *info, size_t size, void *found
 static void write_key_decoder(FILE *file)
 {
 	struct build_id id = { 0 };
+	char hex[BUILD_ID_HEX_SIZE];
 
 	dl_iterate_phdr(find_own_build_id, &id);
-	fprintf(file, "perf-poke %s ", PERF_POKE_VERSION);
-	for (size_t i = 0; i < id.size; i++)
-		fprintf(file, "%02x", id.bytes[i]);
-	fprintf(file, ", fingerprints %d\n", FINGERPRINT_VERSION);
+	build_id_format(&id, hex);
+	fprintf(file, "perf-poke %s %s, fingerprints %d\n", PERF_POKE_VERSION, hex,
+		FINGERPRINT_VERSION);
 }
 
 static void write_key_sizes(FILE *file, int dirfd)

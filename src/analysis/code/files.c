@@ -13,13 +13,6 @@
 
 #define VDSO_NAME "[vdso]"
 
-void files_format_build_id(const struct build_id *id, char hex[FILES_HEX_SIZE])
-{
-	hex[0] = '\0';
-	for (size_t i = 0; i < id->size; i++)
-		snprintf(hex + 2 * i, 3, "%02x", id->bytes[i]);
-}
-
 /* Old tables have no sizes: shorter IDs are padded with zeros. */
 static bool is_same_build_id(const struct build_id *a, const struct build_id *b)
 {
@@ -48,12 +41,12 @@ static int open_by_build_id(const char *folder, const struct build_id *id, const
 			    char **path)
 {
 	_cleanup_free_ char *text = NULL;
-	char hex[FILES_HEX_SIZE];
+	char hex[BUILD_ID_HEX_SIZE];
 	int fd;
 
 	if (!id->size)
 		return -ENOENT;
-	files_format_build_id(id, hex);
+	build_id_format(id, hex);
 	text = strfmt("%s/.build-id/%.2s/%s%s", folder, hex, hex + 2, part);
 	if (!text)
 		return -ENOMEM;
@@ -133,9 +126,9 @@ char *files_explain_error(const struct files_places *places, const struct files_
 {
 	const char *home = getenv("HOME") ?: "", *folder = places->buildid_dir;
 	const char *there = err == -ESTALE ? "is another one now" : "is not there";
-	char hex[FILES_HEX_SIZE];
+	char hex[BUILD_ID_HEX_SIZE];
 
-	files_format_build_id(&wanted->id, hex);
+	build_id_format(&wanted->id, hex);
 	if (!wanted->id.size)
 		return strfmt("%s%s %s", places->symfs ?: "", wanted->name, there);
 	if (wanted->name[0] != '/')

@@ -6,8 +6,6 @@
 #include "build_id.h"
 #include "util.h"
 
-#define FILES_HEX_SIZE (2 * sizeof(((struct build_id *)NULL)->bytes) + 1)
-
 struct files_places {
 	const char *buildid_dir; /* searched first, laid out like perf's ~/.debug; NULL: none */
 	const char *symfs;	 /* root of files searched by name; NULL: / */
@@ -17,9 +15,6 @@ struct files_wanted {
 	const char *name;   /* in the traced task */
 	struct build_id id; /* size 0: unknown */
 };
-
-/* Formats a build ID as hexadecimal text. */
-void files_format_build_id(const struct build_id *id, char hex[FILES_HEX_SIZE]);
 
 /* Opens the file; *path is to be freed. Returns a descriptor, -ENOENT if not found, -ESTALE if its
  * path now has another file, or -ENOMEM. A path below /proc/self/fd needs the descriptor to stay

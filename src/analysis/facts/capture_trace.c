@@ -325,7 +325,7 @@ static void name_user_frame(struct user_file *file, const struct perf_poke_frame
 	const struct build_id id = build_id_of_frame(frame);
 	const struct symbols_entry *entry;
 	_cleanup_free_ char *plain = NULL;
-	char hex[FILES_HEX_SIZE];
+	char hex[BUILD_ID_HEX_SIZE];
 	const char *name;
 
 	if (memcmp(&id, &file->id, sizeof(id)))
@@ -336,7 +336,7 @@ static void name_user_frame(struct user_file *file, const struct perf_poke_frame
 	name = symbols_name(&file->symbols, entry);
 	plain = demangle(name);
 	text_copy_printable(to->name, sizeof(to->name), plain ?: name);
-	files_format_build_id(&id, hex);
+	build_id_format(&id, hex);
 	/* The process has ended. The first digits will do, as for a commit. */
 	if (frame->file)
 		text_copy_printable(to->module, sizeof(to->module), basename(frame->file));

@@ -121,7 +121,10 @@ struct console {
 	bool abandoned; /* a thread still waits: only _exit() ends the process */
 };
 
-/* The width of the terminal behind `out`; 0: there is none. */
+/* The width of the terminal behind a file; 0: there is none. */
+size_t terminal_columns(FILE *file);
+
+/* The same of `out`, or what lines are folded at where that is narrower. */
 size_t console_terminal_columns(const struct console *con);
 
 /* From here to console_unfold(), lines of `out` are folded at the width of the terminal, if there

@@ -5,7 +5,6 @@
 #include <stdarg.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/ioctl.h>
 
 #include "clock.h"
 #include "text.h"
@@ -263,11 +262,8 @@ bool console_has_status(const struct console *con)
 
 void console_status(struct console *con, const char *text)
 {
-	struct winsize size = { 0 };
-	int width = 80;
+	int width = (int)terminal_columns(con->err) ?: 80;
 
-	if (!ioctl(fileno(con->err), TIOCGWINSZ, &size) && size.ws_col)
-		width = size.ws_col;
 	if (con->outlet && !outlet_is_idle(con->outlet))
 		return;
 	/* Some terminals wrap when the last column is written. */

@@ -99,13 +99,18 @@ static ssize_t fold_write(void *cookie, const char *text, size_t size)
 	return ferror(fold->out) ? 0 : (ssize_t)size;
 }
 
-size_t console_terminal_columns(const struct console *con)
+size_t terminal_columns(FILE *file)
 {
 	struct winsize size = { 0 };
 
-	if (ioctl(fileno(con->out), TIOCGWINSZ, &size) || !size.ws_col)
-		return 0;
-	return MAX(size.ws_col, COLUMNS_MIN);
+	return ioctl(fileno(file), TIOCGWINSZ, &size) ? 0 : size.ws_col;
+}
+
+size_t console_terminal_columns(const struct console *con)
+{
+	size_t columns = terminal_columns(con->out);
+
+	return columns ? MAX(columns, COLUMNS_MIN) : 0;
 }
 
 void console_fold(struct console *con)

@@ -31,6 +31,16 @@ struct perf_poke_frame *capture_stack_new(const struct trigger_stack *stack,
 					  struct capture_symbols *symbols, size_t *nr);
 /* One frame of user space, for capture_stack_free(). NULL: the process has ended. */
 struct perf_poke_frame *capture_stack_user_frame(uint64_t address, uint32_t pid);
+/* Of /proc/PID/maps */
+struct mapping_line {
+	uint64_t start, end, offset;
+	char access[5];
+	const char *name; /* "": none */
+};
+
+/* False: the task has ended, so only the kernel's data remains. */
+bool capture_each_mapping(uint32_t pid, void (*take)(void *ctx, const struct mapping_line *line),
+			  void *ctx);
 /* For unwinding the user stack later; NULL: it was not taken. */
 struct json_object *capture_user_json(const struct trigger_user *user, uint32_t pid);
 /* Whether this code, before the frame that an interrupt hit, had just enabled interrupts: 1 or 0 if

@@ -129,50 +129,52 @@ static void frame_find_build_id(struct perf_poke_frame *frame, uint32_t pid)
 struct user_stack {
 	struct perf_poke_frame *frames;
 	size_t nr;
+	uint32_t pid;
 	bool is_code[TRIGGER_USER_FRAMES];
 };
 
-/* A line of /proc/PID/maps. */
-static void user_stack_take_mapping(struct user_stack *stack, uint32_t pid, char *line)
+static void user_stack_take_mapping(void *ctx, const struct mapping_line *line)
 {
-	uint64_t start, end, offset;
-	char access[5];
-	int at = 0;
+	struct user_stack *stack = ctx;
 
-	line[strcspn(line, "\n")] = '\0';
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*u %n", &start, &end, access,
-		   &offset, &at) < 4)
-		return;
 	for (size_t i = 0; i < stack->nr; i++) {
 		struct perf_poke_frame *frame = &stack->frames[i];
 
-		if (frame->address < start || frame->address >= end)
+		if (frame->address < line->start || frame->address >= line->end)
 			continue;
-		stack->is_code[i] = strchr(access, 'x');
-		if (frame->file || !at || !line[at])
+		stack->is_code[i] = strchr(line->access, 'x');
+		if (frame->file || !line->name[0])
 			continue;
-		frame->file = strdup(line + at);
+		frame->file = strdup(line->name);
 		if (!frame->file || frame->build_id_size)
 			continue;
-		frame->offset = frame->address - start + offset;
-		frame_find_build_id(frame, pid);
+		frame->offset = frame->address - line->start + line->offset;
+		frame_find_build_id(frame, stack->pid);
 	}
 }
 
-/* False: the task has ended, so only the kernel's data remains. */
-static bool user_stack_find_mappings(struct user_stack *stack, uint32_t pid)
+bool capture_each_mapping(uint32_t pid, void (*take)(void *ctx, const struct mapping_line *line),
+			  void *ctx)
 {
 	_cleanup_fclose_ FILE *file = NULL;
-	_cleanup_free_ char *line = NULL;
+	_cleanup_free_ char *text = NULL;
 	char path[64];
 	size_t size = 0;
 	bool found = false;
 
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", pid);
 	file = fopen(path, "re");
-	while (file && getline(&line, &size, file) > 0) {
-		user_stack_take_mapping(stack, pid, line);
+	while (file && getline(&text, &size, file) > 0) {
+		struct mapping_line line;
+		int at = 0;
+
 		found = true;
+		text[strcspn(text, "\n")] = '\0';
+		if (sscanf(text, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*u %n", &line.start,
+			   &line.end, line.access, &line.offset, &at) < 4)
+			continue;
+		line.name = at ? text + at : "";
+		take(ctx, &line);
 	}
 	return found;
 }
@@ -293,7 +295,7 @@ static void add_user_frames(struct perf_poke_frame *frames, const struct trigger
 		stack_size_count(stack->user_size, sizeof(stack->user[0]), TRIGGER_USER_FRAMES);
 	size_t ids = stack_size_count(stack->build_ids_size, sizeof(stack->build_ids[0]),
 				      TRIGGER_USER_FRAMES);
-	struct user_stack user = { .frames = &frames[*nr] };
+	struct user_stack user = { .frames = &frames[*nr], .pid = stack->pid };
 
 	for (; user.nr < found && stack->user[user.nr]; user.nr++) {
 		const struct trigger_build_id *id = &stack->build_ids[user.nr];
@@ -308,7 +310,8 @@ static void add_user_frames(struct perf_poke_frame *frames, const struct trigger
 		memcpy(frame->build_id, id->build_id, sizeof(id->build_id));
 	}
 	if (user.nr)
-		drop_data_frames(&user, user_stack_find_mappings(&user, stack->pid));
+		drop_data_frames(&user,
+				 capture_each_mapping(user.pid, user_stack_take_mapping, &user));
 	if (user_stack_has_jit_code(&user))
 		user_stack_name_jit_code(&user, stack->pid);
 	*nr += user.nr;
@@ -333,13 +336,15 @@ struct perf_poke_frame *capture_stack_new(const struct trigger_stack *stack,
 
 struct perf_poke_frame *capture_stack_user_frame(uint64_t address, uint32_t pid)
 {
-	struct user_stack stack = { .frames = calloc(1, sizeof(*stack.frames)), .nr = 1 };
+	struct user_stack stack = { .frames = calloc(1, sizeof(*stack.frames)),
+				    .nr = 1,
+				    .pid = pid };
 
 	if (!stack.frames)
 		return NULL;
 	stack.frames->user = true;
 	stack.frames->address = address;
-	if (user_stack_find_mappings(&stack, pid)) {
+	if (capture_each_mapping(pid, user_stack_take_mapping, &stack)) {
 		if (user_stack_has_jit_code(&stack))
 			user_stack_name_jit_code(&stack, pid);
 		return stack.frames;

@@ -42,36 +42,17 @@ static void mappings_release(struct mappings *mappings)
 	free(mappings->list);
 }
 
-/* A line of /proc/PID/maps. */
-static void mappings_take_line(struct mappings *mappings, char *line)
+static void mappings_take(void *ctx, const struct mapping_line *line)
 {
-	struct mapping mapping = {};
-	char access[5];
-	int at = 0;
+	struct mapping mapping = { line->start, line->end, line->offset, NULL, false };
+	struct mappings *mappings = ctx;
 
-	line[strcspn(line, "\n")] = '\0';
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*u %n", &mapping.start,
-		   &mapping.end, access, &mapping.offset, &at) < 4)
-		return;
-	if (!strchr(access, 'x') || !at || line[at] != '/' || mappings->nr == MAPPINGS_MAX ||
+	if (!strchr(line->access, 'x') || line->name[0] != '/' || mappings->nr == MAPPINGS_MAX ||
 	    array_grow(&mappings->list, mappings->nr, sizeof(mapping)))
 		return;
-	mapping.file = strdup(line + at);
+	mapping.file = strdup(line->name);
 	if (mapping.file)
 		mappings->list[mappings->nr++] = mapping;
-}
-
-static void mappings_read(struct mappings *mappings, uint32_t pid)
-{
-	_cleanup_fclose_ FILE *file = NULL;
-	_cleanup_free_ char *line = NULL;
-	char path[64];
-	size_t size = 0;
-
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", pid);
-	file = fopen(path, "re");
-	while (file && getline(&line, &size, file) > 0)
-		mappings_take_line(mappings, line);
 }
 
 static bool mappings_have_code(struct mappings *mappings, uint64_t address)
@@ -131,6 +112,7 @@ static void put_code(FILE *file, const struct mappings *mappings, uint32_t pid)
 		const struct mapping *mapping = &mappings->list[i];
 		_cleanup_close_ int fd = -1;
 		_cleanup_free_ char *path = NULL;
+		char hex[BUILD_ID_HEX_SIZE];
 		struct build_id id;
 
 		if (!mapping->used)
@@ -140,11 +122,9 @@ static void put_code(FILE *file, const struct mappings *mappings, uint32_t pid)
 		id = fd >= 0 ? build_id_of_elf(fd) : (struct build_id){};
 		if (!id.size)
 			continue;
-		fprintf(file, "%" PRIx64 " %" PRIx64 " %" PRIx64 " ", mapping->start, mapping->end,
-			mapping->offset);
-		for (size_t byte = 0; byte < id.size; byte++)
-			fprintf(file, "%02x", id.bytes[byte]);
-		fprintf(file, " %s\n", mapping->file);
+		build_id_format(&id, hex);
+		fprintf(file, "%" PRIx64 " %" PRIx64 " %" PRIx64 " %s %s\n", mapping->start,
+			mapping->end, mapping->offset, hex, mapping->file);
 	}
 }
 
@@ -166,7 +146,7 @@ struct json_object *capture_user_json(const struct trigger_user *user, uint32_t 
 
 	if (!user->size || user->registers[CS] != CS_64)
 		return NULL;
-	mappings_read(&mappings, pid);
+	capture_each_mapping(pid, mappings_take, &mappings);
 	if (!mappings_have_code(&mappings, user->registers[RIP]))
 		return NULL;
 	json = json_object_new_object();

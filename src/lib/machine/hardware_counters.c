@@ -31,7 +31,6 @@ _Static_assert(ARRAY_SIZE(counter_names) == HARDWARE_NR, "each has a name");
 
 struct hardware {
 	struct hardware_bpf *bpf; /* NULL: refused by the kernel */
-	bool has_nmis;
 	size_t nr_cpus;
 	struct hardware_cpu {
 		int cpu;
@@ -40,26 +39,20 @@ struct hardware {
 	} cpus[];
 };
 
-static int open_cpu_counter(uint32_t type, uint64_t config, int cpu)
-{
-	struct perf_event_attr attr = { .size = sizeof(attr), .type = type, .config = config };
-	int fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-
-	return fd < 0 ? -1 : fd;
-}
-
-/* The PMU gives the event as `event=0x04`. */
+/* -1: this machine has none. The PMU gives the event as `event=0x04`. */
 static int open_smi_counter(int cpu)
 {
 	static const char prefix[] = "event=";
+	struct perf_event_attr attr = { .size = sizeof(attr) };
 	char type[32], event[64];
 
 	if (read_text_at(AT_FDCWD, MSR_PMU "/type", type, sizeof(type)) ||
 	    read_text_at(AT_FDCWD, MSR_PMU "/events/smi", event, sizeof(event)) ||
 	    strncmp(event, prefix, strlen(prefix)))
 		return -1;
-	return open_cpu_counter(strtoul(type, NULL, 10), strtoull(event + strlen(prefix), NULL, 16),
-				cpu);
+	attr.type = strtoul(type, NULL, 10);
+	attr.config = strtoull(event + strlen(prefix), NULL, 16);
+	return (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
 /* Runs the task iterator. */
@@ -99,7 +92,6 @@ int hardware_open(struct hardware **ret, const int *cpus, size_t nr_cpus)
 	if (!hardware)
 		return -ENOMEM;
 	hardware->bpf = load_hardware_bpf(true);
-	hardware->has_nmis = hardware->bpf;
 	if (!hardware->bpf)
 		hardware->bpf = load_hardware_bpf(false);
 	hardware->nr_cpus = nr_cpus;
@@ -122,30 +114,14 @@ void hardware_free(struct hardware *hardware)
 	free(hardware);
 }
 
-static uint64_t read_steal_ns(const struct hardware *hardware, int cpu)
+/* Runs the program, if it is loaded, for the CPU. */
+static uint64_t read_kernel_count(struct hardware_bpf *bpf, const struct bpf_program *program,
+				  int cpu, const __u64 *answer)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts);
-	struct hardware_bpf *bpf = hardware->bpf;
 
-	if (!bpf)
-		return UINT64_MAX;
 	bpf->bss->cpu = cpu;
-	if (bpf_prog_test_run_opts(bpf_program__fd(bpf->progs.hardware_read), &opts))
-		return UINT64_MAX;
-	return bpf->bss->steal_ns;
-}
-
-static uint64_t read_nmis(const struct hardware *hardware, int cpu)
-{
-	LIBBPF_OPTS(bpf_test_run_opts, opts);
-	struct hardware_bpf *bpf = hardware->bpf;
-
-	if (!hardware->has_nmis)
-		return UINT64_MAX;
-	bpf->bss->cpu = cpu;
-	if (bpf_prog_test_run_opts(bpf_program__fd(bpf->progs.hardware_read_nmis), &opts))
-		return UINT64_MAX;
-	return bpf->bss->nmis;
+	return bpf_prog_test_run_opts(bpf_program__fd(program), &opts) ? UINT64_MAX : *answer;
 }
 
 static void read_throttle_count(int cpu, uint64_t *count)
@@ -163,16 +139,17 @@ static void read_throttle_count(int cpu, uint64_t *count)
 static struct hardware_counts read_cpu_counts(const struct hardware *hardware,
 					      const struct hardware_cpu *cpu, uint64_t smis)
 {
-	struct hardware_counts now = {
-		.time_ns = clock_ns(CLOCK_MONOTONIC),
-		.counts = {
-			[HARDWARE_SMIS] = smis,
-			[HARDWARE_STEAL] = read_steal_ns(hardware, cpu->cpu),
-			[HARDWARE_NMIS] = read_nmis(hardware, cpu->cpu),
-			[HARDWARE_THROTTLES] = UINT64_MAX,
-		},
-	};
+	struct hardware_counts now = { .time_ns = clock_ns(CLOCK_MONOTONIC) };
+	struct hardware_bpf *bpf = hardware->bpf;
 
+	memset(now.counts, 0xff, sizeof(now.counts));
+	now.counts[HARDWARE_SMIS] = smis;
+	if (bpf) {
+		now.counts[HARDWARE_STEAL] = read_kernel_count(bpf, bpf->progs.hardware_read,
+							       cpu->cpu, &bpf->bss->steal_ns);
+		now.counts[HARDWARE_NMIS] = read_kernel_count(bpf, bpf->progs.hardware_read_nmis,
+							      cpu->cpu, &bpf->bss->nmis);
+	}
 	read_throttle_count(cpu->cpu, &now.counts[HARDWARE_THROTTLES]);
 	now.steal_ns = now.counts[HARDWARE_STEAL];
 	now.late_steal_ns = UINT64_MAX;

@@ -381,11 +381,10 @@ static struct trigger_bpf *trigger_skeleton(const struct trigger_config *config)
 
 	if (!kfunc_exists("bpf_local_irq_save"))
 		return (struct trigger_bpf *)trigger_old_bpf__open_opts(&opts);
-	if (!(config->poke_ways & 1U << PERF_POKE_DELIVERY_TASK_WORK) &&
-	    !trigger_has_messages(config))
-		return (struct trigger_bpf *)trigger_mute_bpf__open_opts(&opts);
 	if (!(config->poke_ways & 1U << PERF_POKE_DELIVERY_TASK_WORK))
-		return (struct trigger_bpf *)trigger_bare_bpf__open_opts(&opts);
+		return trigger_has_messages(config)
+			       ? (struct trigger_bpf *)trigger_bare_bpf__open_opts(&opts)
+			       : (struct trigger_bpf *)trigger_mute_bpf__open_opts(&opts);
 	if (!kfunc_exists(TRIGGER_TASK_WORK))
 		return (struct trigger_bpf *)trigger_impl_bpf__open_opts(&opts);
 	return trigger_bpf__open_opts(&opts);

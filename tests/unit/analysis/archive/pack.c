@@ -185,7 +185,7 @@ TEST(finds_what_was_traced)
 	_cleanup_close_ int fd = open(self, O_RDONLY | O_CLOEXEC);
 	struct traced_file file = { .id = build_id_of_elf(fd), .name = self };
 	_cleanup_(symbolizer_freep) struct symbolizer *symbolizer = NULL;
-	char hex[FILES_HEX_SIZE];
+	char hex[BUILD_ID_HEX_SIZE];
 	int found;
 
 	if (!file.id.size)
@@ -196,7 +196,7 @@ TEST(finds_what_was_traced)
 	/* Its symbols are in the file itself. */
 	assert_int_equal(symbolizer_new(&symbolizer, &(struct files_places){}), 0);
 	assert_int_equal(traced_file_open_debug(&file, symbolizer, fd), -ENOENT);
-	files_format_build_id(&file.id, hex);
+	build_id_format(&file.id, hex);
 	assert_int_equal(strlen(hex), 2 * file.id.size);
 	file.id.bytes[0] ^= 1;
 	assert_int_equal(traced_file_open(&file), -ESTALE);
