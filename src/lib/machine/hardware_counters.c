@@ -238,7 +238,7 @@ static int probe_counters(struct probe_detail *detail)
 	static const char *const missing[] = {
 		[HARDWARE_SMIS] = "SMIs (the PMU msr has no event smi)",
 		[HARDWARE_STEAL] = "steal time (the kernel does not account for it)",
-		[HARDWARE_NMIS] = "NMIs (the kernel's BTF has no irq_stat)",
+		[HARDWARE_NMIS] = "NMIs (BTF or kallsyms lack irq_stat)",
 		[HARDWARE_THROTTLES] = "throttling for heat (no thermal_throttle in sysfs)",
 	};
 	const int cpu = sched_getcpu();
