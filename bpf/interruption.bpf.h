@@ -339,9 +339,7 @@ static __always_inline void stay_end(struct interrupted *thread, const struct ta
 /* Whether the thread is switched out against its will. */
 static __always_inline bool is_preempted(bool preempt, const struct task_struct *prev)
 {
-	return preempt || !(bpf_core_field_exists(prev->__state)
-				    ? prev->__state
-				    : BPF_CORE_READ((struct task_struct___old *)prev, state));
+	return preempt || !prev->__state;
 }
 
 SEC("?tp_btf/sched_switch")

@@ -116,11 +116,6 @@ struct task_struct {
 	struct signal_set blocked;
 };
 
-/* Before Linux 5.14. */
-struct task_struct___old {
-	long state;
-};
-
 struct irqaction {
 	const char *name;
 };
