@@ -380,6 +380,8 @@ int latency_wakeup(__u64 *ctx)
 		return 0;
 	woken.time_ns = bpf_ktime_get_ns();
 	woken.cpu = run_queue_cpu_of(task);
+	/* From the CPU of the waker. If that one keeps a stack at this moment, the stack may stay:
+	 * it is of the task that has the CPU at the wakeup. */
 	holder_note_seen(woken.cpu, woken.time_ns);
 	if (!bpf_map_update_elem(&wakeups, &tid, &woken, BPF_ANY) &&
 	    overruns & 1U << PERF_POKE_TRIGGER_WAKEUP)

@@ -10,7 +10,7 @@
  * tracepoint on, which patches code and so interrupts every CPU. Hence the object without messages,
  * for sessions that need none. */
 #ifdef NO_MESSAGES
-#define print_message(message, ...)
+#define print_message(message, ...) 0
 #else
 #define print_message(message, ...)                                                                \
 	bpf_trace_printk((const char *)(message), sizeof(message), ##__VA_ARGS__)

@@ -258,7 +258,9 @@ static __noinline __u64 spike_freeze_trace(void)
 {
 	if (!pause_message[0] || pause_held || !cpu_is_watched(bpf_get_smp_processor_id()))
 		return 0;
-	print_message(pause_message);
+	/* -EBUSY: three others on this CPU are printing. The controller freezes the trace. */
+	if (print_message(pause_message) < 0)
+		return 0;
 	return bpf_ktime_get_ns();
 }
 
