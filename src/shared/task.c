@@ -2,6 +2,7 @@
 #include "task.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -49,6 +50,16 @@ int pid_wait_for_exit(pid_t pid, int *status)
 			return -errno;
 	}
 	return 0;
+}
+
+/* PROC_PID_INIT_INO of the kernel (include/linux/proc_ns.h), never another's */
+#define FIRST_NAMESPACE 0xeffffffcu
+
+bool pids_are_global(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) || st.st_ino == FIRST_NAMESPACE;
 }
 
 int task_read_comm(int tid, char comm[TASK_COMM_SIZE])

@@ -23,6 +23,9 @@ int pid_wait_for_exit(pid_t pid, int *status);
 /* With its 0. */
 #define TASK_COMM_SIZE 16
 
+/* Whether the PIDs of BPF and perf are those of /proc: not in a PID namespace of one's own. */
+bool pids_are_global(void);
+
 /* Reads /proc/TID/comm. Returns 0 or a negative errno. */
 int task_read_comm(int tid, char comm[TASK_COMM_SIZE]);
 

@@ -123,6 +123,28 @@ class Stacks(common.HostTest):
         self.assertEqual((spike["stack"], spike["holder"]), (None, None))
         self.assertEqual(spike["stack_tid"], spike["tid"])
 
+    @unittest.skipUnless(os.path.exists("/proc/sys/kernel/ns_last_pid"),
+                         "the kernel does not let a PID be chosen (CONFIG_CHECKPOINT_RESTORE)")
+    def test_pid_namespace(self):
+        """The files of a task are not those of the task that has its PID in the namespace."""
+        cpu = common.find_cpus(1)[0]
+        program = "setarch -R python3 -c 'import time\nwhile True: %s'"
+        with common.running(["taskset", "-c", str(cpu), "sh", "-c",
+                             "exec " + program % "pass"]) as process:
+            command = "echo %d >/proc/sys/kernel/ns_last_pid; %s & exec \"$@\"" % (
+                process.pid - 1, program % "time.sleep(1)")
+            result = common.run_ctl(
+                "start", "--json", "--cpu", str(cpu), "--output", self.output, "--recorder",
+                "none", "--threshold", "1us", "--workload", "cyclic", "--count", "5", prefix=[
+                    "unshare", "-p", "-f", "--kill-child", "--mount-proc", "sh", "-c", command, "-"
+                ])
+        lines = common.parse_lines(result.stdout)
+        stacks = [common.facts(line["path"])["spike"]["stack"]
+                  for line in common.of_type(lines, "capture")]
+        frames = [frame for stack in stacks for frame in stack if frame["user"]]
+        self.assertTrue(frames, result.stderr)
+        self.assertEqual({frame["file"] for frame in frames}, {None})
+
     @unittest.skipUnless(shutil.which("perf"), "no perf")
     def test_perf(self):
         """Stock perf has the same frames in the sample of the event `spike`."""

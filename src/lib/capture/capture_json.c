@@ -10,6 +10,7 @@
 
 #include "clock.h"
 #include "json_util.h"
+#include "task.h"
 #include "text.h"
 #include "trigger/trigger.h"
 
@@ -248,8 +249,8 @@ int capture_json_write(const struct capture_env *env, const struct capture *capt
 		json_add(json, "user_stack", json_object_get(capture->user));
 	json_add(json, "statistics", statistics_json(capture));
 	json_add_text(workload, "kind", env->workload);
-	if (config->opts.workload != PERF_POKE_WORKLOAD_NONE &&
-	    config->opts.workload != PERF_POKE_WORKLOAD_OSNOISE) {
+	if (config->workload != PERF_POKE_WORKLOAD_NONE &&
+	    config->workload != PERF_POKE_WORKLOAD_OSNOISE) {
 		json_add_u64(workload, "period_ns", config->opts.period_ns);
 		json_add_int(workload, "priority", config->opts.priority);
 	}
@@ -264,12 +265,14 @@ int capture_json_write(const struct capture_env *env, const struct capture *capt
 		json_add(json, "poke", poke);
 	}
 	json_add(json, "hardware", hardware_json(&capture->hardware, capture->spike.cpu));
-	json_add(json, "scheduling", scheduling_json(root_fd, capture->spike.late_tid));
+	json_add(json, "scheduling",
+		 scheduling_json(root_fd, pids_are_global() ? capture->spike.late_tid : 0));
 	json_add_system(json);
 	for (size_t i = 0; i < config->opts.argc; i++)
 		json_push_text(argv, config->opts.argv[i]);
 	json_add(json, "command_line", argv);
 
+	errno = 0; /* a short write does not set it */
 	fd = openat(dirfd, "capture.json", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		err = -errno;

@@ -163,7 +163,8 @@ bool capture_each_mapping(uint32_t pid, void (*take)(void *ctx, const struct map
 	bool found = false;
 
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", pid);
-	file = fopen(path, "re");
+	/* Else another process may have that PID here. */
+	file = pids_are_global() ? fopen(path, "re") : NULL;
 	while (file && getline(&text, &size, file) > 0) {
 		struct mapping_line line;
 		int at = 0;
@@ -261,7 +262,7 @@ static void user_stack_name_jit_code(struct user_stack *stack, uint32_t pid)
 	_cleanup_close_ int fd = -1;
 	size_t read = 0;
 
-	if (task_read_status((int)pid, "NSpid", status, sizeof(status)))
+	if (!pids_are_global() || task_read_status((int)pid, "NSpid", status, sizeof(status)))
 		return;
 	last = strrchr(status, '\t');
 	snprintf(path, sizeof(path), "/proc/%" PRIu32, pid);

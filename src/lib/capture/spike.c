@@ -57,7 +57,8 @@ static void spike_find_late_thread(struct perf_poke_spike *spike)
 	char comm[TASK_COMM_SIZE], tgid[16];
 	struct scheduling scheduling;
 
-	if (!spike->late_tid || spike->late_comm[0] || task_read_comm(spike->late_tid, comm))
+	if (!spike->late_tid || spike->late_comm[0] || !pids_are_global() ||
+	    task_read_comm(spike->late_tid, comm))
 		return;
 	snprintf(spike->late_comm, sizeof(spike->late_comm), "%s", comm);
 	if (!task_read_status(spike->late_tid, "Tgid", tgid, sizeof(tgid)))

@@ -18,10 +18,6 @@ int pt_probe_intel_pt(struct probe_detail *detail);
 extern const struct recorder_freeze pt_freezes[PT_FREEZES];
 const char *pt_freeze_name(enum perf_poke_freeze freeze);
 
-/* Whether perf's records have IDs of all tasks: not in a PID namespace of one's own, where those of
- * other tasks are all 0, and the trace would be of one task. */
-bool pt_sees_tasks(void);
-
 /* For each watched CPU: the Intel PT event, its AUX ring, and the sibling events by which the
  * kernel pauses, resumes or samples the trace. */
 struct pt_events;

@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "io.h"
 #include "perfdata.h"
+#include "task.h"
 #include "text.h"
 
 /* First and last bit of a term in attr.config. */
@@ -277,16 +278,6 @@ int pt_config_parse(struct pt_config *config, int dirfd, const char *event, cons
 
 /* Probes Intel PT features of kernel and PMU by opening events. */
 
-/* PROC_PID_INIT_INO of the kernel, never another's */
-#define FIRST_NAMESPACE 0xeffffffcu
-
-bool pt_sees_tasks(void)
-{
-	struct stat st;
-
-	return stat("/proc/self/ns/pid", &st) || st.st_ino == FIRST_NAMESPACE;
-}
-
 static int probe_open_event(struct perf_event_attr *attr, int group_fd)
 {
 	int fd;
@@ -325,7 +316,7 @@ int pt_probe_intel_pt(struct probe_detail *detail)
 	_cleanup_close_ int fd = probe_open_intel_pt(0);
 	int err = probe_explain_fd(detail, fd);
 
-	if (err || pt_sees_tasks())
+	if (err || pids_are_global())
 		return err;
 	probe_set_detail(detail,
 			 "tasks are unknown in this PID namespace (containers: --pid host)");

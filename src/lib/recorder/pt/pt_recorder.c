@@ -9,6 +9,7 @@
 #include "perfdata.h"
 #include "recorder/pt/pt.h"
 #include "recorder/recorder.h"
+#include "task.h"
 
 #define AUX_DEFAULT (16ULL << 20)
 /* Per watched CPU: about 10,000 context switches. */
@@ -62,7 +63,8 @@ static int pt_read_config(struct pt_recorder *pt, const struct recorder_config *
 		return log_error(log, -ENODEV,
 				 "recorder pt: no Intel PT on this machine (no PMU intel_pt): use "
 				 "the recorder events");
-	if (!pt_sees_tasks())
+	/* IDs of others are 0 there, and the trace would be of one task. */
+	if (!pids_are_global())
 		return log_error(log, -EPERM,
 				 "recorder pt: perf does not know the tasks outside of this PID "
 				 "namespace: run in the first one (containers: --pid host), or use "
@@ -407,7 +409,7 @@ static int pt_resume_traces(struct recorder *recorder)
 static bool pt_suits_options(const struct recorder_config *config)
 {
 	return config->opts->nr_events ? pt_config_is_pt(config->opts->events[0].name)
-				       : !access(PT_PMU_DIR, F_OK) && pt_sees_tasks();
+				       : !access(PT_PMU_DIR, F_OK) && pids_are_global();
 }
 
 const struct recorder_ops pt_recorder = {

@@ -36,7 +36,7 @@ static int set_up(void **state)
 	setenv("TZ", "XYZ-05:30", 1);
 	if (make_output(state))
 		return -1;
-	config.opts.workload = PERF_POKE_WORKLOAD_CYCLIC;
+	config.workload = PERF_POKE_WORKLOAD_CYCLIC;
 	config.cpus = cpus;
 	config.nr_cpus = ARRAY_SIZE(cpus);
 	config.opts.threshold_ns = 30000;
@@ -328,7 +328,7 @@ TEST_WITH(tells_what_is_other, set_up, remove_output)
 					    { "threshold_ns", "17" },
 					    { "trigger.threshold_ns", "17" },
 					    {} });
-	config.opts.workload = PERF_POKE_WORKLOAD_NONE;
+	config.workload = PERF_POKE_WORKLOAD_NONE;
 	env.workload = "none";
 	config.opts.function = "hrtimer_wakeup";
 	config.opts.task = "worker";
