@@ -34,9 +34,9 @@ int last_error_return(int ret);
 
 /* Until log_release_libbpf(), logs libbpf's messages of this thread as debug messages. libbpf has
  * one print function for the process: messages of other threads still go to the caller's, which
- * log_release_libbpf() restores. */
-void log_capture_libbpf(const struct log *log);
-void log_release_libbpf(void);
+ * log_release_libbpf() restores. Calls nest: pass what log_capture_libbpf() returned. */
+const struct log *log_capture_libbpf(const struct log *log);
+void log_release_libbpf(const struct log *outer);
 
 /* Rows of perf_poke__check(): a capability, how to probe it, and what to do without it. */
 

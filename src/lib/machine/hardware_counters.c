@@ -70,9 +70,9 @@ static int find_run_queues(struct hardware_bpf *bpf)
 static struct hardware_bpf *load_hardware_bpf(bool nmis)
 {
 	const struct log none = {};
+	const struct log *outer = log_capture_libbpf(&none);
 	struct hardware_bpf *bpf;
 
-	log_capture_libbpf(&none);
 	bpf = hardware_bpf__open();
 	if (bpf)
 		bpf_program__set_autoload(bpf->progs.hardware_read_nmis, nmis);
@@ -80,7 +80,7 @@ static struct hardware_bpf *load_hardware_bpf(bool nmis)
 		hardware_bpf__destroy(bpf);
 		bpf = NULL;
 	}
-	log_release_libbpf();
+	log_release_libbpf(outer);
 	return bpf;
 }
 

@@ -90,16 +90,19 @@ static int log_libbpf_message(enum libbpf_print_level level, const char *format,
 	return 0;
 }
 
-void log_capture_libbpf(const struct log *log)
+const struct log *log_capture_libbpf(const struct log *log)
 {
+	const struct log *outer = capturing;
+
 	capturing = log;
 	pthread_mutex_lock(&print_fn_lock);
 	if (!nr_capturing++)
 		previous_print_fn = libbpf_set_print(log_libbpf_message);
 	pthread_mutex_unlock(&print_fn_lock);
+	return outer;
 }
 
-void log_release_libbpf(void)
+void log_release_libbpf(const struct log *outer)
 {
 	libbpf_print_fn_t current;
 
@@ -111,5 +114,5 @@ void log_release_libbpf(void)
 			libbpf_set_print(current);
 	}
 	pthread_mutex_unlock(&print_fn_lock);
-	capturing = NULL;
+	capturing = outer;
 }

@@ -131,11 +131,10 @@ static void check_capability(struct check *check, const struct probe *probe, con
 		.remedy = probe->remedy,
 		.required = probe->required,
 	};
-	int err;
+	const struct log *outer = log_capture_libbpf(&none);
+	int err = probe->try(&detail);
 
-	log_capture_libbpf(&none);
-	err = probe->try(&detail);
-	log_release_libbpf();
+	log_release_libbpf(outer);
 	if (err && !detail.text[0])
 		probe_set_detail(&detail, "%s",
 				 err == -EOPNOTSUPP ? "not supported by this kernel"

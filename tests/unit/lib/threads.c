@@ -81,8 +81,7 @@ static void *init_all(void *arg)
 	for (int i = 0; i < 1000; i++) {
 		evsel_init_libperf();
 		last_error_clear();
-		log_capture_libbpf(&log);
-		log_release_libbpf();
+		log_release_libbpf(log_capture_libbpf(&log));
 		last_error_return(-EINVAL);
 		assert_string_equal(perf_poke__last_error(), strerror(EINVAL));
 	}

@@ -94,13 +94,34 @@ TEST(demotes_libbpf)
 	others = 0;
 	log_capture_libbpf(&log);
 	make_libbpf_warn();
-	log_release_libbpf();
+	log_release_libbpf(NULL);
 	assert_int_equal(others, 0);
 	assert_true(messages.nr > 0);
 	assert_int_equal(messages.level, PERF_POKE_LOG_DEBUG);
 
 	/* The previous print function of libbpf is restored. */
 	assert_ptr_equal(libbpf_set_print(before), count_others);
+}
+
+/* A probe captures, and what it calls captures as well. */
+TEST(demotes_libbpf_while_nested)
+{
+	struct messages messages = {}, inner = {};
+	const struct log log = { messages_add, &messages }, inner_log = { messages_add, &inner };
+	libbpf_print_fn_t before = libbpf_set_print(count_others);
+	const struct log *none = log_capture_libbpf(&log);
+	const struct log *outer = log_capture_libbpf(&inner_log);
+
+	others = 0;
+	make_libbpf_warn();
+	assert_true(inner.nr > 0);
+	assert_int_equal(messages.nr, 0);
+	log_release_libbpf(outer);
+	make_libbpf_warn();
+	assert_int_equal(messages.nr, inner.nr);
+	log_release_libbpf(none);
+	assert_int_equal(others, 0);
+	libbpf_set_print(before);
 }
 
 /* Captures between two barriers. */
@@ -120,7 +141,7 @@ static void *capture(void *arg)
 	pthread_barrier_wait(&capturer->captured);
 	pthread_barrier_wait(&capturer->release);
 	make_libbpf_warn();
-	log_release_libbpf();
+	log_release_libbpf(NULL);
 	make_libbpf_warn();
 	return NULL;
 }
@@ -172,6 +193,6 @@ TEST(keeps_what_others_set)
 
 	log_capture_libbpf(&log);
 	libbpf_set_print(count_others);
-	log_release_libbpf();
+	log_release_libbpf(NULL);
 	assert_ptr_equal(libbpf_set_print(before), count_others);
 }
