@@ -25,6 +25,7 @@ struct config {
 	/* Checked, and completed with defaults; no limit is UINT64_MAX. Owns its strings and
 	 * arrays. Use cpus and log below. */
 	struct perf_poke_opts opts;
+	enum perf_poke_workload workload; /* of opts; once the session has started, not auto */
 	int *cpus;
 	size_t nr_cpus;
 	/* Read by triggers_check(); 0: not watched. opts.threshold_ns is the first of them. */
@@ -41,14 +42,14 @@ int config_init(struct config *config, const struct perf_poke_opts *opts);
 /* Whether the tracer timerlat arms the timers. */
 static inline bool config_is_timerlat(const struct config *config)
 {
-	return config->opts.workload == PERF_POKE_WORKLOAD_TIMERLAT ||
-	       config->opts.workload == PERF_POKE_WORKLOAD_USER;
+	return config->workload == PERF_POKE_WORKLOAD_TIMERLAT ||
+	       config->workload == PERF_POKE_WORKLOAD_USER;
 }
 
 /* Whether the tracer timerlat or osnoise runs. */
 static inline bool config_is_tracer(const struct config *config)
 {
-	return config_is_timerlat(config) || config->opts.workload == PERF_POKE_WORKLOAD_OSNOISE;
+	return config_is_timerlat(config) || config->workload == PERF_POKE_WORKLOAD_OSNOISE;
 }
 
 /* 1 to SESSION_NAME_MAX of A-Z a-z 0-9 . _ - other than "." and "..". */

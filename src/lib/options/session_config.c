@@ -278,6 +278,7 @@ int config_init(struct config *config, const struct perf_poke_opts *opts)
 	if (err)
 		return err;
 	config->log = (struct log){ config->opts.log, config->opts.log_ctx };
+	config->workload = config->opts.workload;
 	config->opts.owned = calloc(1, sizeof(struct owned_opts));
 	if (!config->opts.owned)
 		err = -ENOMEM;
@@ -337,8 +338,7 @@ int config_find_function(const struct config *config, uint64_t *address)
 		return log_error(&config->log, err,
 				 "workload %s: the kernel has no function %s (built without "
 				 "CONFIG_TIMERLAT_TRACER): use --workload cyclic",
-				 config->opts.workload == PERF_POKE_WORKLOAD_USER ? "user"
-										  : "timerlat",
+				 config->workload == PERF_POKE_WORKLOAD_USER ? "user" : "timerlat",
 				 name);
 	if (err == -ENOTUNIQ)
 		return log_error(&config->log, -EINVAL,

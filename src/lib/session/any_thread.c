@@ -54,6 +54,17 @@ int perf_poke__report(struct perf_poke *pp, const struct perf_poke_report *repor
 	return ret;
 }
 
+void session_apply_disarmed(struct perf_poke *pp)
+{
+	bool disarmed;
+
+	/* What is stored after the last look, its own call applies. */
+	do {
+		disarmed = __atomic_load_n(&pp->disarmed, __ATOMIC_SEQ_CST);
+		trigger_set_disarmed(pp->trigger, disarmed);
+	} while (disarmed != __atomic_load_n(&pp->disarmed, __ATOMIC_SEQ_CST));
+}
+
 static void session_set_disarmed(struct perf_poke *pp, bool disarmed)
 {
 	__atomic_store_n(&pp->disarmed, disarmed, __ATOMIC_SEQ_CST);

@@ -47,7 +47,7 @@ int perf_poke__new(struct perf_poke **pp, const struct perf_poke_opts *opts)
 
 static int session_check_privileges(const struct config *config)
 {
-	bool realtime = config->opts.workload != PERF_POKE_WORKLOAD_NONE;
+	bool realtime = config->workload != PERF_POKE_WORKLOAD_NONE;
 	char names[128];
 	int err;
 
@@ -134,14 +134,13 @@ static int session_open_pins(struct perf_poke *pp)
 		return -errno;
 	seen->threshold_ns = config->opts.threshold_ns;
 	memcpy(seen->thresholds_ns, config->thresholds, sizeof(seen->thresholds_ns));
-	seen->period_ns =
-		config->opts.workload == PERF_POKE_WORKLOAD_NONE ? 0 : config->opts.period_ns;
+	seen->period_ns = config->workload == PERF_POKE_WORKLOAD_NONE ? 0 : config->opts.period_ns;
 	seen->max_captures = config->opts.max_captures;
 	PUT(seen->function, function_name(config) ? function_name(config) : "any");
 	PUT(seen->recorder, pp->recorder_ops->choice.name);
 	PUT(seen->freeze, pp->recorder->freeze ? pp->recorder->freeze : "");
 	PUT(seen->delivery, pp->poke ? poke_delivery(pp->poke) : "");
-	PUT(seen->workload, workload_name(config->opts.workload));
+	PUT(seen->workload, workload_name(config->workload));
 	PUT(seen->output, output);
 	if (!config->opts.session)
 		return 0;
@@ -179,7 +178,7 @@ static void session_describe_captures(struct perf_poke *pp)
 	pp->env.config = &pp->config;
 	pp->env.output = &pp->output;
 	pp->env.recorder = pp->recorder;
-	pp->env.workload = workload_name(pp->config.opts.workload);
+	pp->env.workload = workload_name(pp->config.workload);
 	pp->env.poke = pp->poke;
 	pp->env.symbols = &pp->symbols;
 	pp->env.trigger = pp->trigger;
@@ -221,8 +220,7 @@ int perf_poke__start(struct perf_poke *pp)
 		/* Before the recorder, so that no CPU goes offline unnoticed. */
 		pp->hotplug_fd = hotplug_open(log);
 		pp->config.recording.work_fd = pp->output.work;
-		pp->config.recording.osnoise =
-			pp->config.opts.workload == PERF_POKE_WORKLOAD_OSNOISE;
+		pp->config.recording.osnoise = pp->config.workload == PERF_POKE_WORKLOAD_OSNOISE;
 		err = recorder_open(&pp->recorder, pp->recorder_ops, &pp->config.recording, log);
 	}
 	if (!err)
@@ -267,7 +265,7 @@ int perf_poke__start(struct perf_poke *pp)
 		hardware_restart_counts(pp->hardware);
 		pp->reporter = trigger_reporter(pp->trigger);
 		any_thread_admit(&pp->gate);
-		trigger_set_disarmed(pp->trigger, pp->disarmed);
+		session_apply_disarmed(pp);
 		trigger_arm(pp->trigger);
 	}
 	pp->busy = false;
@@ -484,7 +482,7 @@ const char *perf_poke__chosen(const struct perf_poke *pp, enum perf_poke_axis ax
 	case PERF_POKE_AXIS_RECORDER:
 		return pp->recorder_ops->choice.name;
 	case PERF_POKE_AXIS_WORKLOAD:
-		return workload_name(pp->config.opts.workload);
+		return workload_name(pp->config.workload);
 	case PERF_POKE_AXIS_DELIVERY:
 		return pp->poke ? poke_delivery(pp->poke) : "none";
 	default:

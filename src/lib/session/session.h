@@ -31,6 +31,9 @@ struct any_thread {
 void any_thread_admit(struct any_thread *gate);
 /* Waits until all callers have left. */
 void any_thread_close(struct any_thread *gate);
+/* Tells the trigger, at the start, what the caller's threads last asked for: they may ask
+ * meanwhile. */
+void session_apply_disarmed(struct perf_poke *pp);
 
 struct perf_poke {
 	struct config config;

@@ -463,12 +463,12 @@ static int trigger_load(struct trigger *trigger, const struct trigger_config *co
 			       trigger_on_record, trigger);
 	if (err)
 		return log_error(log, err, "cannot map the trigger's ring: %s", strerror(-err));
-	return trigger_attach(trigger, config, log);
+	return config->load_only ? 0 : trigger_attach(trigger, config, log);
 }
 
 int trigger_try_delivery(enum perf_poke_delivery way)
 {
-	const struct trigger_config config = { .poke_ways = 1U << way };
+	const struct trigger_config config = { .poke_ways = 1U << way, .load_only = true };
 	struct trigger *trigger;
 	int err = trigger_open(&trigger, &config, &(struct log){});
 
@@ -501,13 +501,14 @@ static int marker_try_program(struct probe_detail *detail)
 int trigger_open(struct trigger **ret, const struct trigger_config *config, const struct log *log)
 {
 	struct trigger *trigger = calloc(1, sizeof(*trigger));
+	const struct log *outer;
 	int err;
 
 	if (!trigger)
 		return -ENOMEM;
-	log_capture_libbpf(log);
+	outer = log_capture_libbpf(log);
 	err = trigger_load(trigger, config, log);
-	log_release_libbpf();
+	log_release_libbpf(outer);
 	if (err) {
 		trigger_free(trigger);
 		return err;

@@ -110,7 +110,7 @@ int threads_configure(const struct config *config, struct trigger_threads *threa
 				 "trigger thread: the kernel hides the address of hrtimer_wakeup, "
 				 "which identifies sleeping threads: needs CAP_SYSLOG, and "
 				 "kernel.kptr_restrict below 2");
-	threads->claimed = config->opts.workload == PERF_POKE_WORKLOAD_CYCLIC;
+	threads->claimed = config->workload == PERF_POKE_WORKLOAD_CYCLIC;
 	return 0;
 }
 

@@ -378,7 +378,7 @@ int noise_check_threshold(struct config *config)
 
 	if (!threshold_ns)
 		return 0;
-	if (config->opts.workload && config->opts.workload != PERF_POKE_WORKLOAD_OSNOISE)
+	if (config->workload && config->workload != PERF_POKE_WORKLOAD_OSNOISE)
 		return log_error(&config->log, -EINVAL,
 				 "trigger noise: needs --workload osnoise, or auto");
 	if (threshold_ns < NOISE_MIN_NS)

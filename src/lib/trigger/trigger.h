@@ -96,6 +96,7 @@ struct trigger_config {
 	uint32_t poke_ways;
 	const char *poke_message; /* like the other messages */
 	bool stacks;		  /* take the stacks at a spike */
+	bool load_only;		  /* attach nothing, which would patch the kernel's code */
 	bool rtla;		  /* take rtla's spikes, if the kernel reports them */
 };
 

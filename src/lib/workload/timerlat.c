@@ -97,8 +97,7 @@ static bool tracer_is_available(const struct tracer *tracer, int tracefs)
 
 static const struct tracer *tracer_of_workload(const struct config *config)
 {
-	return config->opts.workload == PERF_POKE_WORKLOAD_OSNOISE ? &osnoise_tracer
-								   : &timerlat_tracer;
+	return config->workload == PERF_POKE_WORKLOAD_OSNOISE ? &osnoise_tracer : &timerlat_tracer;
 }
 
 int tracer_check_kernel(const struct config *config)
@@ -163,7 +162,7 @@ static const char *timerlat_watched_name(const struct timerlat *timerlat, size_t
 
 static bool timerlat_is_in_user_space(const struct config *config)
 {
-	return config->opts.workload == PERF_POKE_WORKLOAD_USER;
+	return config->workload == PERF_POKE_WORKLOAD_USER;
 }
 
 static int timerlat_watch_settings(struct timerlat *timerlat)

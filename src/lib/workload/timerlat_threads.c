@@ -31,7 +31,7 @@
 
 static bool tracer_is_osnoise(const struct config *config)
 {
-	return config->opts.workload == PERF_POKE_WORKLOAD_OSNOISE;
+	return config->workload == PERF_POKE_WORKLOAD_OSNOISE;
 }
 
 /* The CPU of a tracer's thread; -1: another thread. */

@@ -52,19 +52,20 @@ void workload_choose(struct config *config)
 				  "cannot look in %s for settings of killed sessions: %s",
 				  JOURNAL_DIR, strerror(-err));
 	}
-	if (config->opts.workload != PERF_POKE_WORKLOAD_AUTO)
+	config->workload = config->opts.workload;
+	if (config->workload != PERF_POKE_WORKLOAD_AUTO)
 		return;
 	if (config->thresholds[PERF_POKE_TRIGGER_NOISE]) {
-		config->opts.workload = PERF_POKE_WORKLOAD_OSNOISE;
+		config->workload = PERF_POKE_WORKLOAD_OSNOISE;
 		return;
 	}
 	/* Workload threads would delay the watched program. */
 	if (!config->has_timers) {
-		config->opts.workload = PERF_POKE_WORKLOAD_NONE;
+		config->workload = PERF_POKE_WORKLOAD_NONE;
 		return;
 	}
 	state = tracefs < 0 ? TIMERLAT_MISSING : timerlat_state(tracefs);
-	config->opts.workload = PERF_POKE_WORKLOAD_CYCLIC;
+	config->workload = PERF_POKE_WORKLOAD_CYCLIC;
 	/* The filter would exclude timerlat's timers. */
 	if (config->opts.function && strcmp(config->opts.function, "any") &&
 	    strcmp(config->opts.function, TIMERLAT_FUNCTION))
@@ -78,11 +79,11 @@ void workload_choose(struct config *config)
 		return;
 	}
 	if (state == TIMERLAT_IDLE && config->opts.period_ns >= TIMERLAT_PERIOD_MIN_NS)
-		config->opts.workload = PERF_POKE_WORKLOAD_TIMERLAT;
+		config->workload = PERF_POKE_WORKLOAD_TIMERLAT;
 	/* Another session's tracer would end with that session. */
 	if (state == TIMERLAT_RUNS && timerlat_others_run(tracefs)) {
 		if (timerlat_covers(tracefs, config->cpus, config->nr_cpus))
-			config->opts.workload = PERF_POKE_WORKLOAD_TIMERLAT;
+			config->workload = PERF_POKE_WORKLOAD_TIMERLAT;
 		else
 			log_write(&config->log, PERF_POKE_LOG_INFO,
 				  "another timerlat runs already, but not on all of these CPUs: "
@@ -152,12 +153,12 @@ static int workload_start_tracer(struct workload *workload)
 	if (workload->tracefs < 0)
 		return log_error(
 			&config->log, workload->tracefs, "workload %s: no access to tracefs: %s",
-			workload_name(config->opts.workload), tracefs_strerror(workload->tracefs));
+			workload_name(config->workload), tracefs_strerror(workload->tracefs));
 	err = timerlat_start(&workload->timerlat, workload->tracefs, workload->journal, config);
 	if (!err)
 		err = workload_watch(workload, timerlat_fd(workload->timerlat));
 	/* Another process's tracer has its own threads. */
-	if (err || config->opts.workload != PERF_POKE_WORKLOAD_USER ||
+	if (err || config->workload != PERF_POKE_WORKLOAD_USER ||
 	    !timerlat_is_ours(workload->timerlat))
 		return err;
 	err = user_threads_start(&workload->users, workload->tracefs, config);
@@ -286,7 +287,7 @@ const char *workload_name(enum perf_poke_workload kind)
 
 int workload_check(const struct config *config)
 {
-	const struct workload_row *row = workload_find_row(config->opts.workload);
+	const struct workload_row *row = workload_find_row(config->workload);
 
 	return row && row->check ? row->check(config) : 0;
 }
@@ -294,7 +295,7 @@ int workload_check(const struct config *config)
 int workload_start(struct workload **ret, const struct config *config,
 		   const struct trigger *trigger)
 {
-	const struct workload_row *row = workload_find_row(config->opts.workload);
+	const struct workload_row *row = workload_find_row(config->workload);
 	struct workload *workload = calloc(1, sizeof(*workload));
 	int err = 0;
 

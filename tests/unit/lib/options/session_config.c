@@ -170,7 +170,7 @@ TEST(finds_functions)
 TEST(needs_the_function_of_timerlat)
 {
 	struct messages messages = {};
-	const struct config config = { .opts.workload = PERF_POKE_WORKLOAD_TIMERLAT,
+	const struct config config = { .workload = PERF_POKE_WORKLOAD_TIMERLAT,
 				       .log = { messages_add, &messages } };
 	uint64_t address;
 

@@ -97,7 +97,7 @@ static int use(enum perf_poke_trigger_kind kind, enum perf_poke_workload workloa
 {
 	struct messages messages = {};
 	struct config config = {
-		.opts.workload = workload,
+		.workload = workload,
 		.log = { messages_add, &messages },
 	};
 	int err;

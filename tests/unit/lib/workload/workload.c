@@ -21,18 +21,17 @@ static void refuses(struct config config, const char *message)
 
 TEST(refuses_what_does_not_suit)
 {
-	const struct config good = { .opts.workload = PERF_POKE_WORKLOAD_USER,
+	const struct config good = { .workload = PERF_POKE_WORKLOAD_USER,
 				     .opts.period_ns = 100000 };
 
-	const struct config fifo = { .opts.workload = PERF_POKE_WORKLOAD_CYCLIC,
+	const struct config fifo = { .workload = PERF_POKE_WORKLOAD_CYCLIC,
 				     .sched = { .size = 1, .policy = SCHED_FIFO } };
 
 	assert_int_equal(workload_check(&good), 0);
 	assert_int_equal(workload_check(&fifo), 0);
-	refuses((struct config){ .opts.workload = PERF_POKE_WORKLOAD_TIMERLAT,
-				 .opts.period_ns = 99999 },
+	refuses((struct config){ .workload = PERF_POKE_WORKLOAD_TIMERLAT, .opts.period_ns = 99999 },
 		"period 99999 ns: must be 100us to 1s with the workload timerlat");
-	refuses((struct config){ .opts.workload = PERF_POKE_WORKLOAD_CYCLIC,
+	refuses((struct config){ .workload = PERF_POKE_WORKLOAD_CYCLIC,
 				 .sched = { .size = 1, .policy = SCHED_RR } },
 		"scheduler: the workload cyclic takes f:PRIORITY only");
 }
@@ -119,13 +118,17 @@ TEST(chooses)
 
 		machine = machines[i];
 		workload_choose(&config);
-		assert_int_equal(config.opts.workload, machine.chosen);
+		assert_int_equal(config.workload, machine.chosen);
 		assert_int_equal(messages.nr, machine.said);
+		/* A session that is started again looks again. */
+		machine = (struct machine){ TIMERLAT_MISSING };
+		workload_choose(&config);
+		assert_int_equal(config.workload, CYCLIC);
 		config = (struct config){ .log = config.log };
 		workload_choose(&config);
-		assert_int_equal(config.opts.workload, PERF_POKE_WORKLOAD_NONE);
+		assert_int_equal(config.workload, PERF_POKE_WORKLOAD_NONE);
 		config.opts.workload = PERF_POKE_WORKLOAD_USER;
 		workload_choose(&config);
-		assert_int_equal(config.opts.workload, PERF_POKE_WORKLOAD_USER);
+		assert_int_equal(config.workload, PERF_POKE_WORKLOAD_USER);
 	}
 }
