@@ -10,7 +10,8 @@ import sys
 import guest
 
 PARTS = [
-    "trigger", "oneshot", "capture", "embed", "sessions", "report_late", "marker", "event", "span"
+    "trigger", "oneshot", "capture", "embed", "sessions", "report_late", "marker", "event", "span",
+    "interruption"
 ]
 
 guest.need_root()
