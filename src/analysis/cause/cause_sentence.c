@@ -362,6 +362,24 @@ static void put_late_part(FILE *file, const struct facts *facts, const struct fa
 			FORMAT_TIME(facts->thread->part_ns));
 }
 
+/* To the kernel, what the hypervisor interrupts goes on running. */
+static bool is_either(const struct cause *cause, const struct facts *facts)
+{
+	return (cause->kind == CAUSE_THREAD || cause->kind == CAUSE_INTERRUPT ||
+		cause->kind == CAUSE_SOFTIRQ || cause->kind == CAUSE_EXCEPTION) &&
+	       hardware_may_have_stolen(&facts->hardware, facts->spike.latency_ns);
+}
+
+static void put_cause(FILE *file, const struct cause *cause, const struct findings *findings,
+		      const struct facts *facts)
+{
+	bool either = is_either(cause, facts);
+
+	fputs(either ? "either " : "", file);
+	put_causes[cause->kind](file, cause, findings, facts);
+	fputs(either ? ", or the hypervisor ran something else" : "", file);
+}
+
 char *cause_sentence(const struct cause *cause, const struct findings *findings,
 		     const struct facts *facts, const struct facts *whole)
 {
@@ -386,7 +404,7 @@ char *cause_sentence(const struct cause *cause, const struct findings *findings,
 		else if (facts->no_times)
 			fputs("the trace has no times, because TSC was not perf's clock", file);
 		else
-			put_causes[cause->kind](file, cause, findings, facts);
+			put_cause(file, cause, findings, facts);
 		samples_put_mostly(file, &findings->samples, findings->spans->names, "; ");
 		if (facts->thread && facts->thread->part == PART_RUNNABLE &&
 		    cause->kind != CAUSE_THROTTLED)

@@ -99,6 +99,12 @@ static bool steal_is_wide(const struct hardware_facts *facts, uint64_t latency_n
 	return facts->late_steal_ns == UINT64_MAX && explains_latency(facts->steal_ns, latency_ns);
 }
 
+bool hardware_may_have_stolen(const struct hardware_facts *facts, uint64_t latency_ns)
+{
+	return facts->since_ns && steal_is_wide(facts, latency_ns) &&
+	       facts->steal_ns >= facts->since_ns / 10;
+}
+
 void hardware_put_causes(FILE *file, const struct hardware_facts *facts, const struct power *power,
 			 uint64_t expected_ns, uint64_t latency_ns)
 {

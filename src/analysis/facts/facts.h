@@ -48,6 +48,10 @@ struct power {
 void hardware_put_causes(FILE *file, const struct hardware_facts *facts, const struct power *power,
 			 uint64_t expected_ns, uint64_t latency_ns);
 
+/* Whether steal time explains the latency as well as what the kernel ran: half of it at least, in a
+ * time of which a tenth was stolen. */
+bool hardware_may_have_stolen(const struct hardware_facts *facts, uint64_t latency_ns);
+
 /* If it is certain that steal time explains the latency: how much. */
 void hardware_put_steal(FILE *file, uint64_t steal_ns, uint64_t latency_ns);
 

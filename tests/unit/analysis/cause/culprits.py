@@ -267,8 +267,12 @@ class Kernel(unittest.TestCase):
         p.run(1)
         self.spike = p.time
         p.end()
-        lines = "\n".join(sorted(p.lines, key=lambda line: not line.startswith("symbol"))) + "\n"
-        return tell((self.expected, self.actual, self.spike), lines, *args)
+        lines = sorted(p.lines, key=lambda line: not line.startswith("symbol"))
+        self.program = "\n".join(lines) + "\n"
+        return self.again(*args)
+
+    def again(self, *args):
+        return tell((self.expected, self.actual, self.spike), self.program, *args)
 
 
 class UserSpace(Kernel):
@@ -363,6 +367,12 @@ class UserSpace(Kernel):
         p.play("inner = call do_coredump; wait 80000; ret inner; run 1 OFF; ret back; end IRET")
         kind, name, _, fingerprint = self.finish(p, "thread")
         self.assertEqual((kind, name), ("thread", "task 11"), fingerprint)
+        sentence = self.again("thread", "steal=70000,600000")[2]
+        self.assertIn("either blocking thread task 11 ran for ", sentence)
+        self.assertIn(
+            ", or the hypervisor ran something else; 70us of steal time in the 600us before",
+            sentence)
+        self.assertNotIn("hypervisor", self.again("thread", "steal=70000,800000")[2])
 
 
 class Unproved(Kernel):

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Why a timer was late, of a program for struct calls (see feeder.h), for culprits.py.
- * usage: sentence CPU EXPECTED ACTUAL TIME [thread] [sender=TIME]: prints kind, name, sentence, and
- * the fingerprint's text, a line each. A sender asks for acme_ipi() in acme_kick(). */
+ * usage: sentence CPU EXPECTED ACTUAL TIME [thread] [sender=TIME] [steal=TIME,OF]: prints kind,
+ * name, sentence, and the fingerprint's text, a line each. A sender asks for acme_ipi() in
+ * acme_kick(). */
 #include "analysis/calls/feeder.h"
 #include "cause/account.h"
 #include "facts/spans.h"
@@ -52,11 +53,16 @@ int main(int argc, char **argv)
 	};
 	account.facts.spike.latency_ns =
 		account.facts.spike.actual_ns - account.facts.spike.expected_ns;
+	account.facts.hardware.late_steal_ns = UINT64_MAX;
 	for (int i = 5; i < argc; i++) {
 		struct sender *sender = &senders.rows[senders.nr];
 
 		if (!strcmp(argv[i], "thread"))
 			account.facts.spike.kind = PERF_POKE_TRIGGER_THREAD;
+		else if (sscanf(argv[i], "steal=%" SCNu64 ",%" SCNu64,
+				&account.facts.hardware.steal_ns,
+				&account.facts.hardware.since_ns) == 2)
+			continue;
 		else if (sscanf(argv[i], "sender=%" SCNu64, &sender->time) == 1)
 			*sender = (struct sender){
 				.time = sender->time,
