@@ -79,6 +79,21 @@ class Ftrace(common.HostTest):
             shutil.rmtree(self.output)
         self.assertEqual(instances(), self.before)
 
+    @unittest.skipUnless((TRACING / "events/csd/csd_queue_cpu").is_dir(),
+                         "this kernel does not tell of calls between CPUs (Linux 6.4)")
+    def test_names_the_sender(self):
+        """Of a call from a CPU that is not watched."""
+        with common.busy(self.cpu), common.late(self.cpu) as late:
+            result = self.start(*FTRACE, "--count", "5")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        reports = [
+            json.loads(common.run_ctl("report", "--json", os.path.join(self.output, name)).stdout)
+            for name in os.listdir(self.output)
+        ]
+        senders = [report["cause"]["sender"] for report in reports if report["cause"].get("sender")]
+        self.assertIn(late.pid, [sender["tid"] for sender in senders], reports)
+        self.assertIn("bpf_prog_test_run_raw_tp", json.dumps(senders))
+
     def test_killed(self):
         name = f"killed{os.getpid()}"
         with self.background("--recorder", "ftrace", "--session", name) as session:

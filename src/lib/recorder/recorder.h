@@ -325,6 +325,13 @@ int senders_open(struct senders **ret, const struct perf_event_attr *attr,
 		 const struct recorder_config *config, unsigned int what, int tracefs_fd,
 		 const struct log *log);
 void senders_free(struct senders *senders);
+/* Bytes of a CPU's ring. */
+size_t senders_ring_size(size_t nr_cpus, unsigned int what);
+/* The same events for recorders that do not open perf's; filter NULL: none is needed. Returns 0, or
+ * what take() returned. */
+int senders_each_tracepoint(const struct recorder_config *config, unsigned int what, int tracefs_fd,
+			    int (*take)(void *ctx, const char *name, const char *filter),
+			    void *ctx);
 
 /* All functions but senders_open() accept NULL. */
 int senders_cpu_online(struct senders *senders, int cpu);

@@ -77,6 +77,46 @@ static int make_mask_filter(char filter[FILTER_SIZE], const char *field,
 	return err;
 }
 
+/* 0 with an empty filter: there are too many CPUs for one. */
+static int sender_make_filter(char filter[FILTER_SIZE], size_t row,
+			      const struct recorder_config *config)
+{
+	if (rows[row].mask)
+		return make_mask_filter(filter, rows[row].field, config);
+	if (rows[row].field)
+		make_cpu_filter(filter, rows[row].field, config);
+	return 0;
+}
+
+static bool senders_have_event(size_t row, unsigned int what, int tracefs_fd, uint64_t *id)
+{
+	char text[32];
+
+	if (!(rows[row].what & what) ||
+	    read_text_at(tracefs_fd, rows[row].path, text, sizeof(text)))
+		return false;
+	*id = strtoull(text, NULL, 10);
+	return true;
+}
+
+int senders_each_tracepoint(const struct recorder_config *config, unsigned int what, int tracefs_fd,
+			    int (*take)(void *ctx, const char *name, const char *filter), void *ctx)
+{
+	char filter[FILTER_SIZE];
+	uint64_t id;
+	int err = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && !err; i++) {
+		if (!senders_have_event(i, what, tracefs_fd, &id))
+			continue;
+		filter[0] = '\0';
+		err = sender_make_filter(filter, i, config);
+		if (!err && (!rows[i].field || *filter))
+			err = take(ctx, rows[i].name, rows[i].field ? filter : NULL);
+	}
+	return err;
+}
+
 /* Of those who ask, kernel stacks only: user stacks would need the mappings of all tasks. */
 static int senders_add_event(struct senders *senders, size_t row, uint64_t id,
 			     const struct perf_event_attr *attr,
@@ -85,12 +125,8 @@ static int senders_add_event(struct senders *senders, size_t row, uint64_t id,
 	struct ring_event *event = &senders->events[senders->nr];
 	char *filter = senders->filters[senders->nr];
 	const char *field = rows[row].field;
-	int err = 0;
+	int err = sender_make_filter(filter, row, config);
 
-	if (rows[row].mask)
-		err = make_mask_filter(filter, field, config);
-	else if (field)
-		make_cpu_filter(filter, field, config);
 	if (err || (field && !*filter))
 		return err;
 	event->attr = *attr;
@@ -115,13 +151,12 @@ static int senders_add_events(struct senders *senders, const struct perf_event_a
 			      const struct recorder_config *config, unsigned int what,
 			      int tracefs_fd)
 {
-	char text[32];
+	uint64_t id;
 	int err = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows) && !err; i++) {
-		if (rows[i].what & what &&
-		    !read_text_at(tracefs_fd, rows[i].path, text, sizeof(text)))
-			err = senders_add_event(senders, i, strtoull(text, NULL, 10), attr, config);
+		if (senders_have_event(i, what, tracefs_fd, &id))
+			err = senders_add_event(senders, i, id, attr, config);
 	}
 	return err;
 }
@@ -140,7 +175,7 @@ static int senders_find_cpus(struct senders *senders, const struct recorder_conf
 }
 
 /* Requests alone are few. */
-static size_t sender_ring_size(size_t nr_cpus, unsigned int what)
+size_t senders_ring_size(size_t nr_cpus, unsigned int what)
 {
 	uint64_t size = what == SENDERS_REQUESTS ? RING_MIN : RING_MAX;
 
@@ -164,7 +199,7 @@ int senders_open(struct senders **ret, const struct perf_event_attr *attr,
 	if (!err && senders->nr)
 		err = rings_open(&senders->rings, senders->events, senders->nr, senders->cpus,
 				 senders->nr_cpus,
-				 rings_pages_for_size(sender_ring_size(senders->nr_cpus, what)),
+				 rings_pages_for_size(senders_ring_size(senders->nr_cpus, what)),
 				 log);
 	if (err || !senders->nr) {
 		senders_free(senders);

@@ -78,7 +78,7 @@ static int tracepoint_read_id(int tracefs_fd, const char *system, const char *na
 }
 
 /* Takes ownership of the strings. */
-static int event_list_append(struct event_list *list, struct event event)
+int event_list_append(struct event_list *list, struct event event)
 {
 	if (array_grow(&list->events, list->nr, sizeof(event))) {
 		free(event.name);

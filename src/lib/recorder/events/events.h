@@ -34,6 +34,8 @@ int event_list_add_osnoise(struct event_list *list, int tracefs_fd);
 /* Adds pmu_event_default(), if the machine has it, unless an event to sample was requested, or one
  * of the CPUs is isolated or without a tick: each sample is an NMI there. */
 int event_list_add_samples(struct event_list *list, int root_fd, const int *cpus, size_t nr_cpus);
+/* Takes the strings, also on failure. */
+int event_list_append(struct event_list *list, struct event event);
 /* Whose requests to record, a set of enum senders_what: if the list has interrupts, calls or work;
  * if it has wakeups, but not their wakers. */
 unsigned int event_list_senders(const struct event_list *list);

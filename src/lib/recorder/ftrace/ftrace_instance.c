@@ -15,27 +15,27 @@
 /* Rings of CPUs that are not watched, and stay empty. */
 #define UNWATCHED_KIB 8
 
-int ftrace_instance_write(const struct ftrace_recorder *ftrace, const char *file, const char *text)
+int ftrace_instance_write(struct tracefs_instance *instance, const char *file, const char *text)
 {
 	errno = 0;
-	if (tracefs_instance_file_write(ftrace->instance, file, text) >= 0)
+	if (tracefs_instance_file_write(instance, file, text) >= 0)
 		return 0;
 	return errno ? -errno : -EIO;
 }
 
 /* The session is known by its name, others by their process. */
-static int instance_make(struct ftrace_recorder *ftrace, const char *session, const struct log *log)
+int ftrace_instance_make(struct ftrace_recorder *ftrace, struct tracefs_instance **instance,
+			 const char *session, const char *suffix, const struct log *log)
 {
-	char path[sizeof(ftrace->name) + 16];
+	char name[128], path[sizeof(name) + 16];
 	int err = -EEXIST;
 
 	for (int i = 1; i <= NAME_TRIES && err == -EEXIST; i++) {
 		if (session)
-			snprintf(ftrace->name, sizeof(ftrace->name), "perf-poke-%s", session);
+			snprintf(name, sizeof(name), "perf-poke-%s%s", session, suffix);
 		else
-			snprintf(ftrace->name, sizeof(ftrace->name), "perf-poke.%d.%d", getpid(),
-				 i);
-		snprintf(path, sizeof(path), "instances/%s", ftrace->name);
+			snprintf(name, sizeof(name), "perf-poke.%d.%d%s", getpid(), i, suffix);
+		snprintf(path, sizeof(path), "instances/%s", name);
 		err = journal_mkdir(ftrace->journal, path);
 		if (session)
 			break;
@@ -45,20 +45,20 @@ static int instance_make(struct ftrace_recorder *ftrace, const char *session, co
 				 "--recorder ftrace: the tracing instance %s exists, but is of no "
 				 "session that has ended: choose another --session, or rmdir "
 				 "/sys/kernel/tracing/%s",
-				 ftrace->name, path);
+				 name, path);
 	if (!err) {
-		ftrace->instance = tracefs_instance_alloc(ftrace->dir, ftrace->name);
-		err = ftrace->instance ? 0 : -errno;
+		*instance = tracefs_instance_alloc(ftrace->dir, name);
+		err = *instance ? 0 : -errno;
 	}
 	return err ? log_error(log, err,
-			       "--recorder ftrace: cannot make the tracing instance %s: %s",
-			       ftrace->name, tracefs_strerror(err))
+			       "--recorder ftrace: cannot make the tracing instance %s: %s", name,
+			       tracefs_strerror(err))
 		   : 0;
 }
 
-/* Rings, clock and CPUs. The instance has the options of the main one, which may be anybody's. */
-static int instance_set_rings(struct ftrace_recorder *ftrace, const struct recorder_config *config,
-			      const struct log *log)
+/* The instance has the options of the main one, which may be anybody's. */
+int ftrace_instance_set_rings(struct tracefs_instance *instance, const int *cpus, size_t nr_cpus,
+			      uint64_t ring_size, const struct log *log)
 {
 	const struct {
 		const char *file, *text;
@@ -68,29 +68,28 @@ static int instance_set_rings(struct ftrace_recorder *ftrace, const struct recor
 		{ "options/overwrite", "1" },
 		{ "options/record-cmd", "1" },
 	};
-	_cleanup_free_ char *cpus = NULL;
+	_cleanup_free_ char *list = NULL;
 	const char *what = settings[0].file;
-	int err = cpulist_format(config->cpus, config->nr_cpus, &cpus);
+	int err = cpulist_format(cpus, nr_cpus, &list);
 
 	for (size_t i = 0; i < ARRAY_SIZE(settings) && !err; i++) {
 		what = settings[i].file;
-		err = ftrace_instance_write(ftrace, what, settings[i].text);
+		err = ftrace_instance_write(instance, what, settings[i].text);
 		/* Options depend on the kernel's configuration. */
 		if (err == -ENOENT && has_prefix(what, "options/"))
 			err = 0;
 	}
 	if (!err) {
 		what = "tracing_cpumask";
-		err = tracefs_instance_set_affinity(ftrace->instance, cpus) < 0 ? -errno : 0;
+		err = tracefs_instance_set_affinity(instance, list) < 0 ? -errno : 0;
 	}
 	if (!err) {
 		what = "buffer_size_kb";
-		if (tracefs_instance_set_buffer_size(ftrace->instance, UNWATCHED_KIB, -1) < 0)
+		if (tracefs_instance_set_buffer_size(instance, UNWATCHED_KIB, -1) < 0)
 			err = -errno;
 	}
-	for (size_t i = 0; i < config->nr_cpus && !err; i++) {
-		if (tracefs_instance_set_buffer_size(ftrace->instance, ftrace->buffer_size / 1024,
-						     config->cpus[i]) < 0)
+	for (size_t i = 0; i < nr_cpus && !err; i++) {
+		if (tracefs_instance_set_buffer_size(instance, ring_size / 1024, cpus[i]) < 0)
 			err = errno ? -errno : -ENOMEM;
 	}
 	return err ? log_error(log, err, "--recorder ftrace: cannot set %s of the instance: %s%s",
@@ -105,8 +104,18 @@ static bool wants_stack(const struct ftrace_recorder *ftrace, const char *event)
 		!strcmp(event, "sched:sched_wakeup"));
 }
 
-static int instance_enable_event(struct ftrace_recorder *ftrace, const struct event *event,
-				 const struct log *log)
+/* The event's own filter is none of its triggers'. */
+static int instance_add_stacks(struct tracefs_instance *instance, const char *path,
+			       const char *filter)
+{
+	_cleanup_free_ char *text =
+		filter ? strfmt("stacktrace if %s", filter) : strdup("stacktrace");
+
+	return text ? ftrace_instance_write(instance, path, text) : -ENOMEM;
+}
+
+int ftrace_instance_enable_event(struct tracefs_instance *instance, const struct event *event,
+				 bool with_stack, const struct log *log)
 {
 	const char *colon = strchr(event->name, ':');
 	char path[400];
@@ -119,15 +128,15 @@ static int instance_enable_event(struct ftrace_recorder *ftrace, const struct ev
 		return -ENAMETOOLONG;
 	if (event->filter) {
 		strcpy(path + length, "filter");
-		err = ftrace_instance_write(ftrace, path, event->filter);
+		err = ftrace_instance_write(instance, path, event->filter);
 	}
-	if (!err && wants_stack(ftrace, event->name)) {
+	if (!err && with_stack) {
 		strcpy(path + length, "trigger");
-		err = ftrace_instance_write(ftrace, path, "stacktrace");
+		err = instance_add_stacks(instance, path, event->filter);
 	}
 	if (!err) {
 		strcpy(path + length, "enable");
-		err = ftrace_instance_write(ftrace, path, "1");
+		err = ftrace_instance_write(instance, path, "1");
 	}
 	if (!err || event->optional)
 		return 0;
@@ -141,10 +150,15 @@ static int instance_enable_events(struct ftrace_recorder *ftrace, const struct l
 	int err = 0;
 
 	for (size_t i = 0; i < ftrace->list.nr && !err; i++)
-		err = instance_enable_event(ftrace, &ftrace->list.events[i], log);
+		err = ftrace_instance_enable_event(ftrace->instance, &ftrace->list.events[i],
+						   wants_stack(ftrace, ftrace->list.events[i].name),
+						   log);
+	for (size_t i = 0; i < ftrace->sender_list.nr && !err; i++)
+		err = ftrace_instance_enable_event(ftrace->instance, &ftrace->sender_list.events[i],
+						   true, log);
 	/* The message of the spike is the last event of its trace. */
 	if (!err)
-		err = ftrace_instance_write(ftrace, PAUSE_MESSAGE_EVENT "enable", "1");
+		err = ftrace_instance_write(ftrace->instance, PAUSE_MESSAGE_EVENT "enable", "1");
 	return err;
 }
 
@@ -159,7 +173,7 @@ static int instance_try_freeze(struct ftrace_recorder *ftrace, enum perf_poke_fr
 	ftrace->freeze = freeze;
 	ftrace->base.freeze = swap ? "swap" : "traceoff";
 	ftrace->base.reads_late = swap;
-	return ftrace_instance_write(ftrace, PAUSE_MESSAGE_EVENT "trigger", text);
+	return ftrace_instance_write(ftrace->instance, PAUSE_MESSAGE_EVENT "trigger", text);
 }
 
 static int instance_set_freeze(struct ftrace_recorder *ftrace, enum perf_poke_freeze wanted,
@@ -183,20 +197,53 @@ static int instance_set_freeze(struct ftrace_recorder *ftrace, enum perf_poke_fr
 		   : 0;
 }
 
-static int instance_open_rings(struct ftrace_recorder *ftrace, const struct log *log)
+int ftrace_instance_open_ring(struct tracefs_instance *instance, struct ftrace_cpu *cpu,
+			      const char *file)
 {
-	for (size_t i = 0; i < ftrace->nr_cpus; i++) {
-		char path[64];
+	char path[64];
 
-		snprintf(path, sizeof(path), "per_cpu/cpu%d/%s", ftrace->cpus[i].cpu,
-			 ftrace->base.reads_late ? "snapshot_raw" : "trace_pipe_raw");
-		ftrace->cpus[i].fd = tracefs_instance_file_open(ftrace->instance, path,
-								O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-		if (ftrace->cpus[i].fd < 0)
-			return log_error(log, -errno, "--recorder ftrace: cannot open %s: %s", path,
-					 strerror(errno));
+	snprintf(path, sizeof(path), "per_cpu/cpu%d/%s", cpu->cpu, file);
+	cpu->fd = tracefs_instance_file_open(instance, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	return cpu->fd < 0 ? -errno : 0;
+}
+
+int ftrace_ring_read(const struct ftrace_cpu *cpu, uint64_t ring_size, struct trace_dat_ring *ring)
+{
+	const size_t page = sysconf(_SC_PAGESIZE);
+	/* A page has a header, and the kernel adds a page or two. */
+	const size_t room = (ring_size / (page - TRACE_DAT_PAGE_HEADER) + 4) * page;
+
+	ring->cpu = cpu->cpu;
+	ring->size = 0;
+	ring->pages = ring->pages ?: malloc(room);
+	if (!ring->pages)
+		return -ENOMEM;
+	while (ring->size + 2 * page <= room) {
+		ssize_t len = read(cpu->fd, ring->pages + ring->size, page);
+
+		if (len < 0 && errno == EINTR)
+			continue;
+		if (len < 0 && errno != EAGAIN)
+			return -errno;
+		if (len <= 0)
+			return 0;
+		/* What follows the events is not always written. */
+		memset(ring->pages + ring->size + len, 0, page - len);
+		ring->size += page;
 	}
 	return 0;
+}
+
+static int instance_open_rings(struct ftrace_recorder *ftrace, const struct log *log)
+{
+	const char *file = ftrace->base.reads_late ? "snapshot_raw" : "trace_pipe_raw";
+	int err = 0;
+
+	for (size_t i = 0; i < ftrace->nr_cpus && !err; i++)
+		err = ftrace_instance_open_ring(ftrace->instance, &ftrace->cpus[i], file);
+	return err ? log_error(log, err, "--recorder ftrace: cannot open %s: %s", file,
+			       strerror(-err))
+		   : 0;
 }
 
 int ftrace_instance_open(struct ftrace_recorder *ftrace, const struct recorder_config *config,
@@ -205,9 +252,11 @@ int ftrace_instance_open(struct ftrace_recorder *ftrace, const struct recorder_c
 	int err = journal_open(&ftrace->journal, JOURNAL_DIR, ftrace->tracefs, log);
 
 	if (!err)
-		err = instance_make(ftrace, config->opts->session, log);
+		err = ftrace_instance_make(ftrace, &ftrace->instance, config->opts->session, "",
+					   log);
 	if (!err)
-		err = instance_set_rings(ftrace, config, log);
+		err = ftrace_instance_set_rings(ftrace->instance, config->cpus, config->nr_cpus,
+						ftrace->buffer_size, log);
 	if (!err)
 		err = instance_set_freeze(ftrace, config->opts->freeze, log);
 	if (!err)
@@ -223,7 +272,7 @@ void ftrace_instance_stop(struct ftrace_recorder *ftrace)
 	for (size_t i = 0; i < ftrace->nr_cpus; i++)
 		closep(&ftrace->cpus[i].fd);
 	if (ftrace->instance)
-		ftrace_instance_write(ftrace, "current_tracer", "nop");
+		ftrace_instance_write(ftrace->instance, "current_tracer", "nop");
 }
 
 void ftrace_instance_close(struct ftrace_recorder *ftrace)

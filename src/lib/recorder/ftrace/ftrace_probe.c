@@ -24,7 +24,7 @@ static int ftrace_probe_open(struct recorder **ret, enum perf_poke_freeze freeze
 	const struct perf_poke_opts opts = { .buffer_size = 1, .freeze = freeze };
 	const struct recorder_config config = { .opts = &opts, .cpus = &cpu, .nr_cpus = 1 };
 
-	return ftrace_recorder_open(ret, &config, &log);
+	return ftrace_recorder_open(ret, &config, false, &log);
 }
 
 static uint64_t time_syscalls(void)
@@ -72,12 +72,12 @@ static int ftrace_measure_calls(struct ftrace_recorder *ftrace, struct probe_det
 	const unsigned int records = ftrace->tracer.kind == FTRACE_GRAPH ? 2 : 1;
 	uint64_t traced_ns, plain_ns, calls, bytes, held;
 	struct ring_fill fill;
-	int err = ftrace_instance_write(ftrace, "tracing_on", "1");
+	int err = ftrace_instance_write(ftrace->instance, "tracing_on", "1");
 
 	if (err)
 		return err;
 	traced_ns = time_syscalls();
-	err = ftrace_instance_write(ftrace, "tracing_on", "0");
+	err = ftrace_instance_write(ftrace->instance, "tracing_on", "0");
 	if (!err)
 		err = ring_read_fill(ftrace, &fill);
 	if (err)

@@ -14,8 +14,10 @@ void ftrace_recorder_free(struct recorder *recorder)
 {
 	struct ftrace_recorder *ftrace = to_ftrace(recorder);
 
+	ftrace_senders_close(TAKE_PTR(ftrace->senders));
 	ftrace_instance_close(ftrace);
 	event_list_close(&ftrace->list);
+	event_list_close(&ftrace->sender_list);
 	perfdata_buf_release(&ftrace->formats);
 	perfdata_buf_release(&ftrace->functions);
 	closep(&ftrace->tracefs);
@@ -87,16 +89,18 @@ static int ftrace_read_formats(struct ftrace_recorder *ftrace, const struct log 
 	_cleanup_free_ const char **names = NULL;
 	char text[2048];
 	const char *id;
+	size_t nr = 0;
 	int err;
 
-	names = calloc(ftrace->list.nr + 1, sizeof(*names));
+	names = calloc(ftrace->list.nr + ftrace->sender_list.nr + 1, sizeof(*names));
 	if (!names)
 		return -ENOMEM;
 	for (size_t i = 0; i < ftrace->list.nr; i++)
-		names[i] = ftrace->list.events[i].name;
-	names[ftrace->list.nr] = "bpf_trace:bpf_trace_printk";
-	err = trace_dat_put_formats(&ftrace->formats, "6", ftrace->tracefs, names,
-				    ftrace->list.nr + 1, true);
+		names[nr++] = ftrace->list.events[i].name;
+	for (size_t i = 0; i < ftrace->sender_list.nr; i++)
+		names[nr++] = ftrace->sender_list.events[i].name;
+	names[nr++] = "bpf_trace:bpf_trace_printk";
+	err = trace_dat_put_formats(&ftrace->formats, "6", ftrace->tracefs, names, nr, true);
 	if (!err)
 		err = trace_dat_put_functions(&ftrace->functions, ftrace->root_fd);
 	if (!err)
@@ -109,7 +113,7 @@ static int ftrace_read_formats(struct ftrace_recorder *ftrace, const struct log 
 		   : 0;
 }
 
-int ftrace_recorder_open(struct recorder **ret, const struct recorder_config *config,
+int ftrace_recorder_open(struct recorder **ret, const struct recorder_config *config, bool senders,
 			 const struct log *log)
 {
 	const struct perf_poke_opts *opts = config->opts;
@@ -136,10 +140,14 @@ int ftrace_recorder_open(struct recorder **ret, const struct recorder_config *co
 	snprintf(ftrace->dir, sizeof(ftrace->dir), "/proc/self/fd/%d", ftrace->tracefs);
 	if (!err)
 		err = ftrace_read_events(ftrace, opts, log);
+	if (!err && senders)
+		err = ftrace_senders_list(ftrace, config);
 	if (!err)
 		err = ftrace_read_formats(ftrace, log);
 	if (!err)
 		err = ftrace_instance_open(ftrace, config, log);
+	if (!err && senders)
+		err = ftrace_senders_open(ftrace, config, log);
 	if (err)
 		ftrace_recorder_free(&ftrace->base);
 	else
@@ -147,9 +155,17 @@ int ftrace_recorder_open(struct recorder **ret, const struct recorder_config *co
 	return err;
 }
 
+static int ftrace_open_with_senders(struct recorder **ret, const struct recorder_config *config,
+				    const struct log *log)
+{
+	return ftrace_recorder_open(ret, config, true, log);
+}
+
 static int ftrace_start_tracing(struct recorder *recorder, const struct log *log)
 {
-	int err = ftrace_instance_write(to_ftrace(recorder), "tracing_on", "1");
+	const struct ftrace_recorder *ftrace = to_ftrace(recorder);
+	int err = ftrace_senders_start(ftrace->senders)
+			  ?: ftrace_instance_write(ftrace->instance, "tracing_on", "1");
 
 	return err ? log_error(log, err, "cannot start tracing: %s", strerror(-err)) : 0;
 }
@@ -167,14 +183,15 @@ static int ftrace_freeze_rings(struct recorder *recorder, const struct perf_poke
 	if (recorder->paused)
 		return 0;
 	ftrace->late_swaps += !spike->poked;
-	return recorder->reads_late ? ftrace_instance_write(ftrace, "snapshot", "1")
-				    : ftrace_instance_write(ftrace, "tracing_on", "0");
+	return recorder->reads_late ? ftrace_instance_write(ftrace->instance, "snapshot", "1")
+				    : ftrace_instance_write(ftrace->instance, "tracing_on", "0");
 }
 
 static int ftrace_resume_rings(struct recorder *recorder)
 {
-	return recorder->reads_late ? 0
-				    : ftrace_instance_write(to_ftrace(recorder), "tracing_on", "1");
+	return recorder->reads_late
+		       ? 0
+		       : ftrace_instance_write(to_ftrace(recorder)->instance, "tracing_on", "1");
 }
 
 static void ftrace_describe(const struct recorder *recorder, struct json_object *json)
@@ -220,13 +237,13 @@ const struct recorder_ops ftrace_recorder = {
 		   false, ftrace_probe_recorder },
 	.suits = ftrace_suits_options,
 	.check = ftrace_check_options,
-	.open = ftrace_recorder_open,
+	.open = ftrace_open_with_senders,
 	.start = ftrace_start_tracing,
 	.stop = ftrace_stop_tracing,
 	.freeze = ftrace_freeze_rings,
 	.copy = ftrace_copy_rings,
 	.resume = ftrace_resume_rings,
-	.copy_rest = ftrace_copy_swapped,
+	.copy_rest = ftrace_copy_rest,
 	.write = ftrace_write_capture,
 	.describe = ftrace_describe,
 	.snapshot_free = ftrace_snapshot_free,

@@ -16,46 +16,21 @@ struct snapshot {
 	const struct ftrace_recorder *ftrace;
 	bool paused;	  /* the message was printed: it must be in the trace */
 	uint64_t late_ns; /* when the session itself ended the trace; 0: the kernel did */
-	struct trace_dat_ring rings[]; /* one per watched CPU */
+	struct trace_dat_ring rings[]; /* one per watched CPU, then those of the senders */
 };
+
+static size_t snapshot_count_rings(const struct ftrace_recorder *ftrace)
+{
+	return ftrace->nr_cpus + ftrace_senders_count(ftrace->senders);
+}
 
 void ftrace_snapshot_free(struct snapshot *snapshot)
 {
 	if (!snapshot)
 		return;
-	for (size_t i = 0; i < snapshot->ftrace->nr_cpus; i++)
+	for (size_t i = 0; i < snapshot_count_rings(snapshot->ftrace); i++)
 		free(snapshot->rings[i].pages);
 	free(snapshot);
-}
-
-/* Takes all pages from the ring, which is not written to meanwhile. Room for the marker's page is
- * left behind them. */
-static int ring_read_pages(const struct ftrace_recorder *ftrace, size_t cpu,
-			   struct trace_dat_ring *ring)
-{
-	const size_t page = sysconf(_SC_PAGESIZE);
-	/* A page has a header, and the kernel adds a page or two. */
-	const size_t room = (ftrace->buffer_size / (page - TRACE_DAT_PAGE_HEADER) + 4) * page;
-
-	ring->cpu = ftrace->cpus[cpu].cpu;
-	ring->size = 0;
-	ring->pages = ring->pages ?: malloc(room);
-	if (!ring->pages)
-		return -ENOMEM;
-	while (ring->size + 2 * page <= room) {
-		ssize_t len = read(ftrace->cpus[cpu].fd, ring->pages + ring->size, page);
-
-		if (len < 0 && errno == EINTR)
-			continue;
-		if (len < 0 && errno != EAGAIN)
-			return -errno;
-		if (len <= 0)
-			return 0;
-		/* What follows the events is not always written. */
-		memset(ring->pages + ring->size + len, 0, page - len);
-		ring->size += page;
-	}
-	return 0;
 }
 
 static int snapshot_read_rings(const struct ftrace_recorder *ftrace, struct snapshot *snapshot)
@@ -63,15 +38,15 @@ static int snapshot_read_rings(const struct ftrace_recorder *ftrace, struct snap
 	int err = 0;
 
 	for (size_t i = 0; i < ftrace->nr_cpus && !err; i++)
-		err = ring_read_pages(ftrace, i, &snapshot->rings[i]);
+		err = ftrace_ring_read(&ftrace->cpus[i], ftrace->buffer_size, &snapshot->rings[i]);
 	return err;
 }
 
 int ftrace_copy_rings(struct recorder *recorder, struct snapshot **ret)
 {
 	struct ftrace_recorder *ftrace = to_ftrace(recorder);
-	struct snapshot *snapshot =
-		calloc(1, sizeof(*snapshot) + ftrace->nr_cpus * sizeof(snapshot->rings[0]));
+	struct snapshot *snapshot = calloc(
+		1, sizeof(*snapshot) + snapshot_count_rings(ftrace) * sizeof(snapshot->rings[0]));
 	int err = 0;
 
 	if (!snapshot)
@@ -104,18 +79,13 @@ static bool snapshot_has_message(const struct snapshot *snapshot)
 }
 
 /* In an NMI the kernel does not swap: then the session does it here. */
-int ftrace_copy_swapped(struct recorder *recorder, struct snapshot *snapshot)
+static int snapshot_read_swapped(struct ftrace_recorder *ftrace, struct snapshot *snapshot)
 {
-	struct ftrace_recorder *ftrace = to_ftrace(recorder);
-	int err;
-
-	if (!recorder->reads_late)
-		return 0;
-	err = snapshot_read_rings(ftrace, snapshot);
+	int err = snapshot_read_rings(ftrace, snapshot);
 	if (err || !snapshot->paused || snapshot_has_message(snapshot))
 		return err;
 	ftrace->late_swaps++;
-	err = ftrace_instance_write(ftrace, "snapshot", "1");
+	err = ftrace_instance_write(ftrace->instance, "snapshot", "1");
 	snapshot->late_ns = clock_ns(CLOCK_MONOTONIC);
 	return err ? err : snapshot_read_rings(ftrace, snapshot);
 }
@@ -136,6 +106,14 @@ static void snapshot_add_marker(const struct ftrace_recorder *ftrace, struct tra
 	ring->size += sysconf(_SC_PAGESIZE);
 }
 
+int ftrace_copy_rest(struct recorder *recorder, struct snapshot *snapshot)
+{
+	struct ftrace_recorder *ftrace = to_ftrace(recorder);
+	int err = recorder->reads_late ? snapshot_read_swapped(ftrace, snapshot) : 0;
+
+	return err ? err : ftrace_senders_copy(ftrace->senders, snapshot->rings + ftrace->nr_cpus);
+}
+
 int ftrace_write_capture(struct recorder *recorder, struct snapshot *snapshot, int dirfd,
 			 const struct perf_poke_spike *spike, struct snapshot_facts *facts)
 {
@@ -147,12 +125,12 @@ int ftrace_write_capture(struct recorder *recorder, struct snapshot *snapshot, i
 		.clock = "[mono]",
 		.version = perf_poke__version(),
 		.rings = snapshot->rings,
-		.nr_rings = ftrace->nr_cpus,
+		.nr_rings = snapshot_count_rings(ftrace),
 		.nr_cpus = sysconf(_SC_NPROCESSORS_CONF),
 	};
 	int err = trace_dat_put_names(&names, ftrace->tracefs, &ftrace->functions, ftrace->root_fd);
 
-	for (size_t i = 0; i < ftrace->nr_cpus; i++) {
+	for (size_t i = 0; i < dat.nr_rings; i++) {
 		struct trace_dat_ring *ring = &snapshot->rings[i];
 		struct trace_dat_facts found = trace_dat_ring_facts(ring);
 

@@ -104,7 +104,7 @@ void ftrace_tracer_release(struct ftrace_tracer *tracer)
 static int tracer_set_patterns(struct ftrace_recorder *ftrace, const char *term, const char *file,
 			       const char *patterns, const struct log *log)
 {
-	int err = patterns ? ftrace_instance_write(ftrace, file, patterns) : 0;
+	int err = patterns ? ftrace_instance_write(ftrace->instance, file, patterns) : 0;
 
 	return err ? log_error(log, err,
 			       "event %s/%s=.../: the kernel can trace no function '%s' (see "
@@ -140,7 +140,7 @@ int ftrace_tracer_start(struct ftrace_recorder *ftrace, const struct log *log)
 		if (wanted && wanted != (enum ftrace_tracer_kind)i)
 			continue;
 		tracer->kind = (enum ftrace_tracer_kind)i;
-		err = ftrace_instance_write(ftrace, "current_tracer", names[i]);
+		err = ftrace_instance_write(ftrace->instance, "current_tracer", names[i]);
 	}
 	return err ? log_error(log, err,
 			       "event '%s': the kernel refuses this tracer in a tracing instance: "
