@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "array.h"
@@ -288,7 +289,8 @@ static bool any_is_isolated(int root_fd, const int *cpus, size_t nr_cpus)
 	return found;
 }
 
-int event_list_add_samples(struct event_list *list, int root_fd, const int *cpus, size_t nr_cpus)
+int event_list_add_samples(struct event_list *list, int root_fd, const int *cpus, size_t nr_cpus,
+			   const struct log *log)
 {
 	struct event event = { .optional = true };
 
@@ -299,7 +301,12 @@ int event_list_add_samples(struct event_list *list, int root_fd, const int *cpus
 	if (any_is_isolated(root_fd, cpus, nr_cpus) || !pmu_event_default(&event.sampled, root_fd))
 		return 0;
 	event.name = strdup(PMU_EVENT_DEFAULT);
-	return event.name ? event_list_append(list, event) : -ENOMEM;
+	if (!event.name)
+		return -ENOMEM;
+	log_write(log, PERF_POKE_LOG_INFO,
+		  "an NMI samples the watched CPUs each %" PRIu64 " cycles (--no-samples: none)",
+		  (uint64_t)event.sampled.sample_period);
+	return event_list_append(list, event);
 }
 
 unsigned int event_list_senders(const struct event_list *list)

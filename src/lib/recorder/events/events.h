@@ -32,8 +32,10 @@ int event_list_open(struct event_list *list, const struct perf_poke_event *asked
 /* Adds the events of the osnoise tracer. */
 int event_list_add_osnoise(struct event_list *list, int tracefs_fd);
 /* Adds pmu_event_default(), if the machine has it, unless an event to sample was requested, or one
- * of the CPUs is isolated or without a tick: each sample is an NMI there. */
-int event_list_add_samples(struct event_list *list, int root_fd, const int *cpus, size_t nr_cpus);
+ * of the CPUs is isolated or without a tick: each sample is an NMI there, of which the log tells.
+ */
+int event_list_add_samples(struct event_list *list, int root_fd, const int *cpus, size_t nr_cpus,
+			   const struct log *log);
 /* Takes the strings, also on failure. */
 int event_list_append(struct event_list *list, struct event event);
 /* Whose requests to record, a set of enum senders_what: if the list has interrupts, calls or work;

@@ -169,7 +169,7 @@ static int events_recorder_open(struct recorder **ret, const struct recorder_con
 		err = event_list_add_osnoise(&events->list, tracefs_fd);
 	if (!err && !opts->no_samples)
 		err = event_list_add_samples(&events->list, events->root_fd, config->cpus,
-					     config->nr_cpus);
+					     config->nr_cpus, log);
 	if (!err)
 		err = events_make_attrs(events, opts->call_graph);
 	events_set_attr(&attr);

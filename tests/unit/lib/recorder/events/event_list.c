@@ -303,24 +303,26 @@ TEST_WITH(adds_samples, make_tracefs, remove_folder)
 
 	put_file(folder->fd, "proc/cpuinfo", "processor\t: 0\nflags\t\t: fpu lahf\n");
 	assert_int_equal(open_list(state, &list, &tracepoint, 1), 0);
-	assert_int_equal(event_list_add_samples(&list, folder->fd, &cpu, 1), 0);
+	assert_int_equal(event_list_add_samples(&list, folder->fd, &cpu, 1, &log_of_test), 0);
 	assert_int_equal(list.nr, 1);
 	put_file(folder->fd, "sys/bus/event_source/devices/cpu/type", "4\n");
 	put_file(folder->fd, "sys/devices/system/cpu/isolated", "1,3-5\n");
 	put_file(folder->fd, "sys/devices/system/cpu/nohz_full", "(null)\n");
-	assert_int_equal(event_list_add_samples(&list, folder->fd, &cpu, 1), 0);
+	assert_int_equal(event_list_add_samples(&list, folder->fd, &cpu, 1, &log_of_test), 0);
 	assert_int_equal(list.nr, 1);
 	put_file(folder->fd, "sys/devices/system/cpu/isolated", "\n");
 	put_file(folder->fd, "sys/devices/system/cpu/nohz_full", "2-3\n");
-	assert_int_equal(event_list_add_samples(&list, folder->fd, &cpu, 1), 0);
+	assert_int_equal(event_list_add_samples(&list, folder->fd, &cpu, 1, &log_of_test), 0);
 	assert_int_equal(list.nr, 1);
 	put_file(folder->fd, "sys/devices/system/cpu/nohz_full", "4\n");
-	assert_int_equal(event_list_add_samples(&list, folder->fd, &cpu, 1), 0);
+	assert_int_equal(event_list_add_samples(&list, folder->fd, &cpu, 1, &log_of_test), 0);
 	assert_int_equal(list.nr, 2);
 	assert_true(find(&list, "cycles")->optional);
+	assert_string_equal(messages.text, "an NMI samples the watched CPUs each 300000 cycles "
+					   "(--no-samples: none)");
 	event_list_close(&list);
 	assert_int_equal(open_list(state, &list, &sampled, 1), 0);
-	assert_int_equal(event_list_add_samples(&list, folder->fd, &cpu, 1), 0);
+	assert_int_equal(event_list_add_samples(&list, folder->fd, &cpu, 1, &log_of_test), 0);
 	assert_string_equal(list.events[list.nr - 1].name, "cpu-clock");
 	event_list_close(&list);
 }
