@@ -3,51 +3,83 @@
 #include "isolation/isolation.h"
 
 #include <stdint.h>
+#include <string.h>
 #include <time.h>
 
+#include "array.h"
 #include "cpulist.h"
 #include "text.h"
 
 struct interrupt_counts {
+	int cpu;
+	bool counted; /* an offline CPU has no column */
 	uint64_t timer, all;
 };
 
-/* Of the CPU in the column of /proc/interrupts that is headed CPUn: offline CPUs have none. */
-static int count_interrupts(const struct isolation *isolation, int cpu,
-			    struct interrupt_counts *counts)
+/* NULL: a CPU that is not judged. */
+static struct interrupt_counts *counts_of_heading(struct interrupt_counts *counts, size_t nr,
+						  const char *heading)
+{
+	for (size_t i = 0; i < nr; i++) {
+		if (has_prefix(heading, "CPU") && atoi(heading + strlen("CPU")) == counts[i].cpu)
+			return &counts[i];
+	}
+	return NULL;
+}
+
+/* Adds the numbers of a line to those of the CPUs. */
+static void count_line(char *line, struct interrupt_counts **columns, size_t nr_columns)
+{
+	const bool timer = has_prefix(line + strspn(line, " "), "LOC:");
+	char *save, *word = strtok_r(line, " \n", &save);
+
+	for (size_t i = 0; i < nr_columns && word; i++) {
+		word = strtok_r(NULL, " \n", &save);
+		if (!word || !columns[i])
+			continue;
+		columns[i]->all += strtoull(word, NULL, 10);
+		columns[i]->timer += timer ? strtoull(word, NULL, 10) : 0;
+	}
+}
+
+/* Of all judged CPUs by one look at /proc/interrupts. */
+static int count_interrupts(const struct isolation *isolation, struct interrupt_counts *counts)
 {
 	_cleanup_close_ int fd =
 		openat(isolation->root_fd, "proc/interrupts", O_RDONLY | O_CLOEXEC);
 	_cleanup_fclose_ FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+	_cleanup_free_ struct interrupt_counts **columns = NULL;
 	_cleanup_free_ char *line = NULL;
-	char wanted[32], *save, *word;
-	size_t size = 0, column = 0;
-	bool found = false;
+	size_t size = 0, nr_columns = 0;
+	char *save;
 
-	*counts = (struct interrupt_counts){ 0 };
 	if (!file)
 		return -errno;
 	TAKE_FD(fd);
-	snprintf(wanted, sizeof(wanted), "CPU%d", cpu);
 	if (getline(&line, &size, file) < 0)
 		return -EINVAL;
-	for (word = strtok_r(line, " \n", &save); word && !found;
-	     word = strtok_r(NULL, " \n", &save)) {
-		found = !strcmp(word, wanted);
-		column += !found;
+	for (char *word = strtok_r(line, " \n", &save); word; word = strtok_r(NULL, " \n", &save)) {
+		if (array_grow(&columns, nr_columns, sizeof(struct interrupt_counts *)))
+			return -ENOMEM;
+		columns[nr_columns] = counts_of_heading(counts, isolation->nr_cpus, word);
+		if (columns[nr_columns])
+			columns[nr_columns]->counted = true;
+		nr_columns++;
 	}
-	while (found && getline(&line, &size, file) > 0) {
-		bool timer = has_prefix(line + strspn(line, " "), "LOC:");
-		uint64_t value;
+	while (getline(&line, &size, file) > 0)
+		count_line(line, columns, nr_columns);
+	return 0;
+}
 
-		word = strtok_r(line, " \n", &save);
-		for (size_t i = 0; word && i <= column; i++)
-			word = strtok_r(NULL, " \n", &save);
-		value = word ? strtoull(word, NULL, 10) : 0;
-		counts->all += value;
-		counts->timer += timer ? value : 0;
-	}
-	return found ? 0 : -ENODEV;
+static int count_interrupts_anew(const struct isolation *isolation,
+				 struct interrupt_counts **counts)
+{
+	*counts = calloc(isolation->nr_cpus, sizeof(**counts));
+	if (!*counts)
+		return -ENOMEM;
+	for (size_t i = 0; i < isolation->nr_cpus; i++)
+		(*counts)[i].cpu = isolation->cpus[i];
+	return count_interrupts(isolation, *counts);
 }
 
 /* HZ is at least 100, so fewer interrupts are not those of a tick that runs. */
@@ -56,28 +88,27 @@ static void judge_tick(const struct isolation *isolation)
 	static const char name[] = "tick", file[] = "/proc/interrupts";
 	const struct timespec pause = { isolation->interval_ms / 1000,
 					isolation->interval_ms % 1000 * 1000000L };
-	_cleanup_free_ struct interrupt_counts *before =
-		calloc(isolation->nr_cpus, sizeof(*before));
-	struct interrupt_counts after;
+	_cleanup_free_ struct interrupt_counts *before = NULL, *after = NULL;
+	int err = count_interrupts_anew(isolation, &before);
 
-	for (size_t i = 0; before && i < isolation->nr_cpus; i++) {
-		int err = count_interrupts(isolation, isolation->cpus[i], &before[i]);
-
-		if (err) {
-			isolation_report_unread(isolation, name, file, err);
-			return;
-		}
+	if (!err) {
+		nanosleep(&pause, NULL);
+		err = count_interrupts_anew(isolation, &after);
 	}
-	nanosleep(&pause, NULL);
-	for (size_t i = 0; before && i < isolation->nr_cpus; i++) {
+	if (err) {
+		isolation_report_unread(isolation, name, file, err);
+		return;
+	}
+	for (size_t i = 0; i < isolation->nr_cpus; i++) {
 		int cpu = isolation->cpus[i];
-		uint64_t timer, all;
+		uint64_t timer = after[i].timer - before[i].timer;
+		uint64_t all = after[i].all - before[i].all;
 		bool ticks;
 
-		if (count_interrupts(isolation, cpu, &after))
+		if (!before[i].counted || !after[i].counted) {
+			isolation_report_unread(isolation, name, file, -ENODEV);
 			continue;
-		timer = after.timer - before[i].timer;
-		all = after.all - before[i].all;
+		}
 		ticks = timer * 1000 >= 90ULL * isolation->interval_ms && timer;
 		isolation_report(
 			isolation,
