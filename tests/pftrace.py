@@ -15,6 +15,10 @@ from fxt import BEGIN, END, FLOW_BEGIN, FLOW_END, INSTANT, Event, Malformed, Tra
 TYPES = {1: BEGIN, 2: END, 3: INSTANT}
 # Tables of InternedData.
 CATEGORIES, NAMES, KEYS, TEXTS = 1, 2, 3, 29
+FUNCTIONS, FRAMES, CALLSTACKS, PATHS, MAPPINGS = 5, 6, 7, 17, 19
+STRINGS = (CATEGORIES, NAMES, KEYS, TEXTS, FUNCTIONS, PATHS)
+
+Sample = collections.namedtuple("Sample", "at cpu pid tid frames")
 
 
 def varint(data, at):
@@ -72,6 +76,7 @@ class PerfettoTrace(Trace):
         self.ticks = 1000000000
         self.tables = {}  # by sequence
         self.clocks, self.machine, self.release = [], None, None
+        self.samples = []
         for number, packet in fields(data):
             need(number == 1, "not a packet")
             self.packet(packet)
@@ -80,20 +85,21 @@ class PerfettoTrace(Trace):
         found = message(
             data, {
                 6: "clocks", 8: "at", 10: "sequence", 11: "event", 12: "interned", 13: "flags",
-                33: "config", 45: "system", 58: "clock", 60: "track"
+                33: "config", 45: "system", 58: "clock", 60: "track", 66: "sample"
             })
         sequence = found["sequence"]
         need((found["flags"] == 1) == (sequence not in self.tables), "state is not cleared once")
         tables = self.tables.setdefault(sequence, collections.defaultdict(dict))
         for number, row in fields(found.get("interned", b"")):
-            need(number in (CATEGORIES, NAMES, KEYS, TEXTS), f"table {number}")
-            row = message(row, {1: "iid", 2: "string"})
-            need(row["iid"] not in tables[number], "a string is interned twice")
-            tables[number][row["iid"]] = row["string"].decode()
+            self.intern(tables, number, row)
         if "event" in found:
             self.track_event(found["at"], found["event"], tables)
         elif "track" in found:
             self.track(found["track"])
+        elif "sample" in found:
+            self.sample(found["at"], found["sample"], tables)
+        elif "interned" in found:
+            need(set(found) <= {"sequence", "flags", "interned"}, "no packet of only rows")
         elif "clocks" in found:
             snapshot = message(found["clocks"], {1: "clock", 2: "primary"})
             need(snapshot["primary"] == 3, "the clock is not CLOCK_MONOTONIC")
@@ -103,6 +109,33 @@ class PerfettoTrace(Trace):
         else:
             system = message(found["system"], {1: "utsname"})
             self.release = message(system["utsname"], {1: "name", 3: "release"})["release"].decode()
+
+    @staticmethod
+    def intern(tables, number, row):
+        if number in STRINGS:
+            row = message(row, {1: "iid", 2: "string"})
+            value = row["string"].decode()
+        elif number == FRAMES:
+            row = message(row, {1: "iid", 2: "function", 3: "mapping"})
+            value = (tables[FUNCTIONS][row["function"]], tables[MAPPINGS][row["mapping"]])
+        elif number == MAPPINGS:
+            row = message(row, {1: "iid", 7: "path"})
+            value = tables[PATHS][row["path"]]
+        else:
+            need(number == CALLSTACKS, f"table {number}")
+            row = list(fields(row))
+            value = [tables[FRAMES][iid] for key, iid in row[1:] if key == 2]
+            need(row[0][0] == 1 and len(value) == len(row) - 1, "no stack")
+            row = {"iid": row[0][1]}
+        need(row["iid"] and row["iid"] not in tables[number], "a row is interned twice")
+        tables[number][row["iid"]] = value
+
+    def sample(self, at, data, tables):
+        """Frames outermost first, as (function, mapping)."""
+        found = message(data, {1: "cpu", 2: "pid", 3: "tid", 4: "stack", 5: "mode"})
+        frames = tables[CALLSTACKS][found["stack"]]
+        need(found["mode"] == (1 if frames[-1][1] == "[kernel]" else 2), "another mode")
+        self.samples.append(Sample(at, found["cpu"], found.get("pid"), found.get("tid"), frames))
 
     def track(self, data):
         track = message(data, {1: "uuid", 2: "name", 3: "process", 4: "thread", 5: "parent"})

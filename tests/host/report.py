@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """perf-poke-ctl report of tracepoints: the interrupt that made a timer late, and what events cannot
 show."""
+import collections
 import json
 import os
 import re
@@ -185,12 +186,42 @@ class Events(common.HostTest):
             self.assertEqual((result.returncode, result.stdout), (0, ""))
         trace = pftrace.read(paths[1])
         self.assertEqual(trace.check(), fxt.read(paths[0]).check())
+        self.assert_perfetto_stacks(trace)
+        self.assert_perfetto_flows(trace)
         said = json.loads(report(self.path, "--json").stdout)["spike"]
         self.assertEqual(trace.clocks, [{"id": 3, "at": said["time_ns"]}])
         self.assertEqual(
             [each.args["latency ns"]
              for each in trace.check()["CPU %d timer" % said["cpu"]]], [said["latency_ns"]])
         self.assertEqual((trace.machine, trace.release), (os.uname().nodename, os.uname().release))
+
+    def assert_perfetto_stacks(self, trace):
+        """Each sample is also an instant, with the same innermost function."""
+        instants = [each for each in trace.events
+                    if each.type == fxt.INSTANT and each.name and "functions" in
+                    trace.threads[each.track[1]][0]]
+        self.assertEqual(len(instants), len(trace.samples))
+        for event, sample in zip(sorted(instants, key=lambda each: each.at),
+                                 sorted(trace.samples, key=lambda each: each.at)):
+            self.assertEqual(event.at, sample.at)
+            self.assertEqual(event.name.split(" < ")[0][:200], sample.frames[-1][0][:200])
+
+    def assert_perfetto_flows(self, trace):
+        """Each begins where it was caused: not later than it ends. Those of wakeups end where a
+        task begins."""
+        tasks = {(each.begin, track) for track, slices in trace.check().items()
+                 if track.endswith(" tasks") for each in slices}
+        ends = collections.defaultdict(dict)
+        for event in trace.events:
+            if event.type in (fxt.FLOW_BEGIN, fxt.FLOW_END):
+                ends[event.flow][event.type] = event
+        wakeups = [pair for pair in ends.values() if pair[fxt.FLOW_BEGIN].name == "wakeup"]
+        self.assertGreater(len(wakeups), 0)
+        for pair in ends.values():
+            self.assertLessEqual(pair[fxt.FLOW_BEGIN].at, pair[fxt.FLOW_END].at)
+        for pair in wakeups:
+            end = pair[fxt.FLOW_END]
+            self.assertIn((end.at, trace.threads[end.track[1]][0]), tasks)
 
     def test_broken(self):
         broken = os.path.join(self.folder, "broken")

@@ -36,6 +36,8 @@ int cpu_names_new(struct cpu_names *cpu_names, struct names *names)
 		.latency = names_add(names, "latency ns"),
 		.late = names_add(names, "timer is late"),
 		.spike = names_add(names, "spike"),
+		.wakeup = names_add(names, "wakeup"),
+		.sent = names_add(names, "sent interrupt"),
 	};
 	return names_error(names);
 }

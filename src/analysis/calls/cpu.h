@@ -157,7 +157,7 @@ struct cpu {
 };
 
 struct cpu_names {
-	uint32_t process, category, irqs_unknown, latency, late, spike;
+	uint32_t process, category, irqs_unknown, latency, late, spike, wakeup, sent;
 	uint32_t lost[LOSS_NR];
 	uint32_t untraced[UNTRACED_NR];
 };

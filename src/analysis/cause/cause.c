@@ -301,7 +301,6 @@ static void find_interrupt_sender(struct cause *cause, const struct findings *fi
 				  const struct facts *facts)
 {
 	struct senders_want want = { .step_ns = findings->spans->step_ns };
-	const struct kernel_function *row;
 
 	if (!facts->senders || cause->kind != CAUSE_INTERRUPT || cause->span == SPAN_NONE)
 		return;
@@ -313,15 +312,8 @@ static void find_interrupt_sender(struct cause *cause, const struct findings *fi
 	want.function = findings_name(findings, cause->name);
 	if (!cause->sender)
 		cause->sender = senders_find(facts->senders, &want);
-	/* Which senders ask for an interrupt, by its vector or entry point. Others no CPU sends. */
-	row = kernel_function_find(kernel_function_after(want.function, KERNEL_BEFORE_VECTOR)
-					   ?: want.function,
-				   KERNEL_FROM_CPU);
-	if (cause->sender || !row)
+	if (cause->sender || !sender_kind_of_interrupt(want.function, &want.kind))
 		return;
-	want.kind = has_prefix(row->token, "call_function") ? SENDER_OF_CALL
-		    : !strcmp(row->token, "irq_work")	    ? SENDER_OF_IRQ_WORK
-							    : SENDER_OF_RESCHEDULE;
 	want.function = NULL;
 	cause->sender = senders_find(facts->senders, &want);
 }

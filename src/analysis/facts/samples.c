@@ -57,7 +57,12 @@ static int sample_add_frame(struct samples *samples, struct names *names,
 int samples_add_event(struct samples *samples, struct names *names, struct tracepoints *tracepoints,
 		      const struct tracepoint_event *event)
 {
-	struct sampled sample = { .at = event->time, .first = samples->nr_frames };
+	struct sampled sample = {
+		.at = event->time,
+		.pid = event->pid,
+		.tid = event->perf_tid,
+		.first = samples->nr_frames,
+	};
 	uint64_t at = 0, address;
 	int err = 0;
 

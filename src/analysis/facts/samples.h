@@ -24,6 +24,7 @@ struct samples {
 		uint64_t at;
 		size_t first;		/* in `frames` */
 		uint32_t nr, nr_kernel; /* the kernel's are innermost */
+		int pid, tid;		/* -1: unknown */
 	} * list;
 	size_t nr;
 	uint32_t *frames; /* names, innermost first */

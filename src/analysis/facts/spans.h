@@ -16,6 +16,7 @@
 #include "facts/work_senders.h"
 #include "perf_poke.h"
 
+struct arrows;
 struct cpu;
 struct cpu_names;
 struct timeline_ops;
@@ -204,8 +205,8 @@ static inline void track_spans_freep(struct track_spans **sink)
 extern const struct timeline_ops track_spans_ops;
 
 /* Writes the spans of a CPU, made from events, as tracks of a timeline. Spans that continue after
- * the known window stay open. Returns 0 or -ENOMEM. */
-int spans_to_tracks(const struct spans *spans, const struct cpu *cpu,
+ * the known window stay open. The ends of arrows are in their spans. Returns 0 or -ENOMEM. */
+int spans_to_tracks(const struct spans *spans, const struct arrows *arrows, const struct cpu *cpu,
 		    const struct cpu_names *cpu_names, struct names *names) _must_check_;
 
 #endif

@@ -3,8 +3,10 @@
 
 #include <string.h>
 
+#include "array.h"
 #include "calls/cpu.h"
 #include "calls/timeline.h"
+#include "facts/arrows.h"
 #include "kernel_function.h"
 #include "text.h"
 
@@ -302,7 +304,41 @@ struct lane_writer {
 	const struct lane *lane;
 	struct track *track;
 	uint32_t open; /* innermost open span */
+	const struct arrow_end *arrows;
+	size_t nr_arrows;
+	const struct cpu_names *cpu_names;
 };
+
+/* Positions of a track never decrease: ends of arrows are written between those of spans. */
+static void lane_writer_put_arrows(struct lane_writer *writer, uint64_t until)
+{
+	for (; writer->nr_arrows && writer->arrows->at < until;
+	     writer->arrows++, writer->nr_arrows--) {
+		const struct arrow_end *end = writer->arrows;
+
+		track_flow(writer->track, end->at,
+			   end->is_begin ? TRACK_FLOW_BEGIN : TRACK_FLOW_END,
+			   writer->cpu_names->category,
+			   end->is_wakeup ? writer->cpu_names->wakeup : writer->cpu_names->sent,
+			   end->flow);
+	}
+}
+
+/* Ends of arrows are in order of CPU, lane and time. */
+static void lane_writer_find_arrows(struct lane_writer *writer, const struct arrows *arrows,
+				    int cpu, enum lane_number lane)
+{
+	size_t first =
+		ARRAY_COUNT_BEFORE(arrows->nr, k,
+				   arrows->ends[k].cpu < cpu || (arrows->ends[k].cpu == cpu &&
+								 arrows->ends[k].lane < lane));
+
+	writer->arrows = arrows->ends + first;
+	while (first + writer->nr_arrows < arrows->nr &&
+	       writer->arrows[writer->nr_arrows].cpu == cpu &&
+	       writer->arrows[writer->nr_arrows].lane == lane)
+		writer->nr_arrows++;
+}
 
 /* Ends all open spans that do not enclose the next one. */
 static void lane_writer_end_until(struct lane_writer *writer, uint32_t parent)
@@ -312,6 +348,7 @@ static void lane_writer_end_until(struct lane_writer *writer, uint32_t parent)
 
 		if (span->cut && span->end >= writer->spans->end)
 			return;
+		lane_writer_put_arrows(writer, span->end);
 		track_end(writer->track,
 			  span->end < writer->spans->begin ? writer->spans->begin : span->end, NULL,
 			  0);
@@ -334,7 +371,7 @@ static uint32_t name_sample_stack(const struct spans *spans, const struct sample
 	return names_add(names, text);
 }
 
-int spans_to_tracks(const struct spans *spans, const struct cpu *cpu,
+int spans_to_tracks(const struct spans *spans, const struct arrows *arrows, const struct cpu *cpu,
 		    const struct cpu_names *cpu_names, struct names *names)
 {
 	static const struct {
@@ -348,12 +385,15 @@ int spans_to_tracks(const struct spans *spans, const struct cpu *cpu,
 			.lane = &spans->lanes[lanes[i].lane],
 			.track = cpu->tracks[lanes[i].track],
 			.open = SPAN_NONE,
+			.cpu_names = cpu_names,
 		};
 
+		lane_writer_find_arrows(&writer, arrows, cpu->number, lanes[i].lane);
 		for (uint32_t k = 0; k < writer.lane->nr; k++) {
 			const struct span *span = &writer.lane->spans[k];
 
 			lane_writer_end_until(&writer, span->parent);
+			lane_writer_put_arrows(&writer, span->begin);
 			/* The known window begins with the spans. */
 			track_begin(writer.track,
 				    span->begin < spans->begin ? spans->begin : span->begin,
@@ -362,6 +402,7 @@ int spans_to_tracks(const struct spans *spans, const struct cpu *cpu,
 			writer.open = k;
 		}
 		lane_writer_end_until(&writer, SPAN_NONE);
+		lane_writer_put_arrows(&writer, UINT64_MAX);
 	}
 	for (size_t i = 0; i < spans->samples.nr; i++)
 		track_instant(cpu->tracks[TRACK_CODE], spans->samples.list[i].at,

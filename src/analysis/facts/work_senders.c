@@ -120,6 +120,19 @@ void senders_add_event(struct senders *senders, struct tracepoints *tracepoints,
 	sender_put_callers(sender, tracepoints, &event->callchain);
 }
 
+bool sender_kind_of_interrupt(const char *function, enum sender_kind *kind)
+{
+	const struct kernel_function *row = kernel_function_find(
+		kernel_function_after(function, KERNEL_BEFORE_VECTOR) ?: function, KERNEL_FROM_CPU);
+
+	if (!row)
+		return false;
+	*kind = has_prefix(row->token, "call_function") ? SENDER_OF_CALL
+		: !strcmp(row->token, "irq_work")	? SENDER_OF_IRQ_WORK
+							: SENDER_OF_RESCHEDULE;
+	return true;
+}
+
 static bool sender_fits_want(const struct sender *sender, const struct senders_want *want)
 {
 	if (want->function)

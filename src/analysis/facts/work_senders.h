@@ -51,6 +51,9 @@ struct senders_want {
 	enum sender_kind kind;
 };
 
+/* Which senders ask for an interrupt, by its vector or entry point. False: no CPU sends it. */
+bool sender_kind_of_interrupt(const char *function, enum sender_kind *kind);
+
 /* The newest sender before. NULL: none, or it may have been one of several. */
 const struct sender *senders_find(const struct senders *senders, const struct senders_want *want);
 

@@ -25,12 +25,20 @@ struct fxt_thread {
 	uint8_t index;		  /* in the table of threads, unless replaced */
 };
 
+/* A stack that was sampled, innermost function first. */
+struct fxt_sample {
+	uint64_t at;
+	int cpu, pid, tid; /* pid and tid -1: unknown */
+	const uint32_t *frames;
+	uint32_t nr, nr_kernel; /* the kernel's are innermost */
+};
+
 struct fxt_timeline_opts;
 
 /* Writes the records of a format. begin_file() comes first, and begins a file or a part of it, with
  * empty tables. */
 struct trace_format {
-	int (*new)(void **ret, const struct names *names, const struct fxt_timeline_opts *opts);
+	int (*new)(void **ret, struct names *names, const struct fxt_timeline_opts *opts);
 	void (*free)(void *writer);
 	void (*begin_file)(void *writer, FILE *file);
 	void (*write_header)(void *writer, const struct facts *facts);
@@ -41,6 +49,8 @@ struct trace_format {
 			    const struct track_event *event);
 	/* A context switch. NULL: tracks show it. */
 	void (*write_switch)(void *writer, uint64_t at, uint16_t cpu, uint64_t from, uint64_t to);
+	/* NULL: instants show it. */
+	void (*write_sample)(void *writer, const struct fxt_sample *sample);
 	/* Writes what is buffered. Returns 0 or the first error as a negative errno. */
 	int (*flush)(void *writer);
 };
@@ -75,6 +85,9 @@ struct fxt_timeline;
 int fxt_timeline_new(struct fxt_timeline **ret, const struct fxt_timeline_opts *opts,
 		     struct names *names) _must_check_;
 void fxt_timeline_free(struct fxt_timeline *sink);
+
+/* Adds the stack of a sample, for formats that have samples. */
+void fxt_timeline_add_sample(struct fxt_timeline *sink, const struct fxt_sample *sample);
 
 /* finish() writes the output. */
 extern const struct timeline_ops fxt_timeline_ops;

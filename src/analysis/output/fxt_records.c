@@ -88,7 +88,7 @@ static void fxt_free(void *writer)
 	free(fxt);
 }
 
-static int fxt_new(void **ret, const struct names *names, const struct fxt_timeline_opts *opts)
+static int fxt_new(void **ret, struct names *names, const struct fxt_timeline_opts *opts)
 {
 	struct fxt *fxt = calloc(1, sizeof(*fxt));
 

@@ -216,6 +216,12 @@ static void fxt_timeline_switch(void *arg, uint64_t at, int cpu, void *from, voi
 				   after->thread.thread);
 }
 
+void fxt_timeline_add_sample(struct fxt_timeline *sink, const struct fxt_sample *sample)
+{
+	if (!sink->err && sink->format->write_sample)
+		sink->format->write_sample(sink->writer, sample);
+}
+
 static void write_late_event(struct fxt_timeline *sink, const struct late *late, bool is_begin)
 {
 	const struct track_event event = {

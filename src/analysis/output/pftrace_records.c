@@ -28,6 +28,7 @@ enum { /* trace_packet.proto */
        PACKET_SYSTEM_INFO = 45,
        PACKET_TIMESTAMP_CLOCK_ID = 58,
        PACKET_TRACK_DESCRIPTOR = 60,
+       PACKET_PERF_SAMPLE = 66,
 };
 enum { SEQ_INCREMENTAL_STATE_CLEARED = 1, SEQ_NEEDS_INCREMENTAL_STATE = 2 };
 
@@ -75,14 +76,38 @@ enum {
 };					  /* common/system_info.proto */
 enum { CONFIG_UNIQUE_SESSION_NAME = 22 }; /* config/trace_config.proto */
 
+enum { /* profiling/profile_packet.proto */
+       SAMPLE_CPU = 1,
+       SAMPLE_PID = 2,
+       SAMPLE_TID = 3,
+       SAMPLE_CALLSTACK_IID = 4,
+       SAMPLE_CPU_MODE = 5,
+};
+enum { MODE_KERNEL = 1, MODE_USER = 2 };
+enum { INTERNED_FRAMES = 6, INTERNED_CALLSTACKS = 7, INTERNED_MAPPINGS = 19 };
+enum { /* profiling/profile_common.proto */
+       MAPPING_PATH_IDS = 7,
+       FRAME_FUNCTION_IID = 2,
+       FRAME_MAPPING_IID = 3,
+       CALLSTACK_FRAME_IDS = 2,
+};
+
 /* Tables of interned_data/interned_data.proto, whose rows are an iid and a string. */
 enum { ROW_IID = 1, ROW_STRING = 2 };
-enum table { TABLE_CATEGORIES, TABLE_NAMES, TABLE_KEYS, TABLE_TEXTS };
+enum table {
+	TABLE_CATEGORIES,
+	TABLE_NAMES,
+	TABLE_KEYS,
+	TABLE_TEXTS,
+	TABLE_FUNCTIONS,
+	TABLE_PATHS,
+	/* Of frames, whose rows have no strings */
+	TABLE_FRAMES_KERNEL,
+	TABLE_FRAMES_USER,
+};
 static const uint8_t table_fields[] = {
-	[TABLE_CATEGORIES] = 1,
-	[TABLE_NAMES] = 2,
-	[TABLE_KEYS] = 3,
-	[TABLE_TEXTS] = 29,
+	[TABLE_CATEGORIES] = 1, [TABLE_NAMES] = 2,     [TABLE_KEYS] = 3,
+	[TABLE_TEXTS] = 29,	[TABLE_FUNCTIONS] = 5, [TABLE_PATHS] = 17,
 };
 
 enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2 };
@@ -92,6 +117,9 @@ enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2 };
 /* Longest packet: an event whose strings are all new. A string has less than 64 bytes around it. */
 #define STRINGS_MAX (2 + 2 * FXT_ARGS_MAX)
 #define PACKET_MAX (STRINGS_MAX * (NAMES_LENGTH_MAX + 64) + 128 * FXT_ARGS_MAX + 1024)
+
+/* Of a stack: each takes less than 16 bytes. */
+#define SAMPLE_FRAMES_MAX 256
 
 struct pftrace {
 	FILE *file;
@@ -103,6 +131,9 @@ struct pftrace {
 	bool begun; /* a packet of the sequence is written */
 	size_t nr;
 	int err;
+	uint64_t nr_callstacks;
+	uint32_t paths[2]; /* names: of user space, of the kernel */
+	bool mapped;	   /* both are mappings of the sequence */
 	uint8_t bytes[PACKET_MAX];
 };
 
@@ -263,6 +294,99 @@ static void put_annotation(struct pftrace *to, const struct track_arg *arg)
 	message_end(to, begin);
 }
 
+static uint64_t frame_iid(uint32_t name, bool kernel)
+{
+	return (uint64_t)name << 1 | kernel;
+}
+
+static void put_mapping(struct pftrace *to, bool kernel)
+{
+	size_t row = message_begin(to, INTERNED_MAPPINGS);
+
+	put_uint(to, ROW_IID, 1 + kernel);
+	put_uint(to, MAPPING_PATH_IDS, to->paths[kernel]);
+	message_end(to, row);
+}
+
+/* A frame belongs to a mapping. Which file it is of is in its name, if it is known. */
+static void write_mappings(struct pftrace *to)
+{
+	size_t packet, data = 0;
+
+	if (to->mapped)
+		return;
+	to->mapped = true;
+	packet = packet_begin(to);
+	intern(to, &data, TABLE_PATHS, to->paths[false]);
+	intern(to, &data, TABLE_PATHS, to->paths[true]);
+	if (data) {
+		put_mapping(to, false);
+		put_mapping(to, true);
+		message_end(to, data);
+	}
+	packet_end(to, packet);
+}
+
+/* In a packet of its own: a stack has more names than a packet may have. */
+static void write_frame(struct pftrace *to, uint32_t name, bool kernel)
+{
+	uint8_t bit = (uint8_t)(1 << (kernel ? TABLE_FRAMES_KERNEL : TABLE_FRAMES_USER));
+	size_t packet, row, data = 0;
+
+	if (!has_sent_room(to, name) || to->sent[name] & bit)
+		return;
+	to->sent[name] |= bit;
+	packet = packet_begin(to);
+	intern(to, &data, TABLE_FUNCTIONS, name);
+	if (!data)
+		data = message_begin(to, PACKET_INTERNED_DATA);
+	row = message_begin(to, INTERNED_FRAMES);
+	put_uint(to, ROW_IID, frame_iid(name, kernel));
+	put_uint(to, FRAME_FUNCTION_IID, name);
+	put_uint(to, FRAME_MAPPING_IID, 1 + kernel);
+	message_end(to, row);
+	message_end(to, data);
+	packet_end(to, packet);
+}
+
+/* Outermost function first. */
+static void put_callstack(struct pftrace *to, const struct fxt_sample *sample, uint32_t nr)
+{
+	size_t data = message_begin(to, PACKET_INTERNED_DATA);
+	size_t row = message_begin(to, INTERNED_CALLSTACKS);
+
+	put_uint(to, ROW_IID, ++to->nr_callstacks);
+	for (uint32_t i = nr; i--;)
+		put_uint(to, CALLSTACK_FRAME_IDS,
+			 frame_iid(sample->frames[i], i < sample->nr_kernel));
+	message_end(to, row);
+	message_end(to, data);
+}
+
+static void pftrace_write_sample(void *writer, const struct fxt_sample *sample)
+{
+	struct pftrace *to = writer;
+	uint32_t nr = sample->nr < SAMPLE_FRAMES_MAX ? sample->nr : SAMPLE_FRAMES_MAX;
+	size_t packet, begin;
+
+	write_mappings(to);
+	for (uint32_t i = 0; i < nr; i++)
+		write_frame(to, sample->frames[i], i < sample->nr_kernel);
+	packet = packet_begin(to);
+	packet_set_time(to, sample->at);
+	put_callstack(to, sample, nr);
+	begin = message_begin(to, PACKET_PERF_SAMPLE);
+	put_uint(to, SAMPLE_CPU, (uint32_t)sample->cpu);
+	if (sample->pid >= 0)
+		put_uint(to, SAMPLE_PID, (uint32_t)sample->pid);
+	if (sample->tid >= 0)
+		put_uint(to, SAMPLE_TID, (uint32_t)sample->tid);
+	put_uint(to, SAMPLE_CALLSTACK_IID, to->nr_callstacks);
+	put_uint(to, SAMPLE_CPU_MODE, sample->nr_kernel ? MODE_KERNEL : MODE_USER);
+	message_end(to, begin);
+	packet_end(to, packet);
+}
+
 /* Koids of processes and threads may be equal. */
 static uint64_t process_uuid(uint64_t process)
 {
@@ -383,13 +507,15 @@ static void pftrace_write_header(void *writer, const struct facts *facts)
 	packet_end(to, packet);
 }
 
-static int pftrace_new(void **ret, const struct names *names, const struct fxt_timeline_opts *opts)
+static int pftrace_new(void **ret, struct names *names, const struct fxt_timeline_opts *opts)
 {
 	struct pftrace *to = calloc(1, sizeof(*to));
 
 	if (!to)
 		return -ENOMEM;
 	to->names = names;
+	to->paths[false] = names_add(names, "[user space]");
+	to->paths[true] = names_add(names, "[kernel]");
 	to->facts = opts->is_monotonic ? opts->facts : NULL;
 	*ret = to;
 	return 0;
@@ -410,7 +536,7 @@ static void pftrace_begin_file(void *writer, FILE *file)
 
 	to->file = file;
 	to->sequence++;
-	to->begun = false;
+	to->begun = to->mapped = false;
 	if (to->sent)
 		memset(to->sent, 0, to->nr_sent);
 }
@@ -429,5 +555,6 @@ const struct trace_format pftrace_format = {
 	.write_header = pftrace_write_header,
 	.write_names = pftrace_write_names,
 	.write_event = pftrace_write_event,
+	.write_sample = pftrace_write_sample,
 	.flush = pftrace_flush,
 };

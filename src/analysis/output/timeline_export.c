@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "code/symbolizer.h"
 #include "cpulist.h"
+#include "facts/arrows.h"
 #include "facts/ring_calls.h"
 #include "facts/spans.h"
 #include "units.h"
@@ -103,6 +104,7 @@ struct writer {
 	uint64_t begin, end;
 	struct cpu_events *cpus; /* by number */
 	size_t nr;
+	struct arrows arrows;
 	struct names *names;
 	struct symbolizer *symbolizer;
 	struct cpu_names cpu_names;
@@ -116,6 +118,7 @@ static void cpu_writer_release(struct writer *writer)
 		free(writer->cpus[i].cpu);
 	}
 	free(writer->cpus);
+	arrows_release(&writer->arrows);
 	user_code_release(&writer->user);
 	timeline_free(writer->timeline);
 	names_free(writer->names);
@@ -179,6 +182,9 @@ static int read_cpu_events(struct writer *writer, uint64_t *first, uint64_t *las
 		*last = event.time;
 		if (!err && cpu)
 			err = events_spans_add_event(&cpu->to, &event);
+		err = err
+			      ?: arrows_add_event(&writer->arrows, writer->names,
+						  writer->tracepoints, &event);
 		if (err)
 			return err;
 	}
@@ -198,6 +204,59 @@ static void write_spike_slice(const struct writer *writer, struct cpu *cpu)
 			   facts->spike.latency_ns);
 }
 
+/* The names of the samples are those of the spans. */
+static int write_cpu_samples(struct writer *writer, const struct cpu_events *cpu, int number,
+			     struct fxt_timeline *sink)
+{
+	const struct samples *samples = &cpu->to.spans->samples;
+	_cleanup_free_ uint32_t *frames = calloc(samples->nr_frames + 1, sizeof(*frames));
+
+	if (!frames)
+		return -ENOMEM;
+	for (size_t i = 0; i < samples->nr_frames; i++)
+		frames[i] = names_add(writer->names,
+				      names_get(cpu->to.spans->names, samples->frames[i]));
+	for (size_t i = 0; i < samples->nr && !names_error(writer->names); i++) {
+		const struct sampled *sampled = &samples->list[i];
+
+		fxt_timeline_add_sample(sink, &(struct fxt_sample){
+						      .at = sampled->at,
+						      .cpu = number,
+						      .pid = sampled->pid,
+						      .tid = sampled->tid,
+						      .frames = &frames[sampled->first],
+						      .nr = sampled->nr,
+						      .nr_kernel = sampled->nr_kernel,
+					      });
+	}
+	return names_error(writer->names);
+}
+
+/* Whether the end of an arrow is in a span of the window. */
+static bool is_arrow_known(const void *context, const struct arrow_end *end)
+{
+	const struct writer *writer = context;
+	const struct spans *spans;
+
+	if (end->cpu < 0 || (size_t)end->cpu >= writer->nr)
+		return false;
+	spans = writer->cpus[end->cpu].to.spans;
+	return spans && end->at >= spans->begin && end->at <= spans->end &&
+	       lane_innermost_at(&spans->lanes[end->lane], end->at) != SPAN_NONE;
+}
+
+/* Ends the spans of all CPUs, and finds the arrows between them. */
+static int finish_cpu_events(struct writer *writer, uint64_t last)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < writer->nr && !err; i++) {
+		if (writer->cpus[i].to.spans)
+			err = events_spans_end(&writer->cpus[i].to, last);
+	}
+	return err ?: arrows_finish(&writer->arrows, is_arrow_known, writer);
+}
+
 static int write_events_timeline(struct writer *writer, const struct fxt_timeline_opts *file,
 				 uint64_t *slices)
 {
@@ -206,6 +265,7 @@ static int write_events_timeline(struct writer *writer, const struct fxt_timelin
 	uint64_t first = 0, last = 0;
 	int err = read_cpu_events(writer, &first, &last);
 
+	err = err ?: finish_cpu_events(writer, last);
 	if (err)
 		return err;
 	err = fxt_timeline_new(&sink, file, writer->names);
@@ -222,16 +282,15 @@ static int write_events_timeline(struct writer *writer, const struct fxt_timelin
 
 		if (!cpu->to.spans)
 			continue;
-		err = events_spans_end(&cpu->to, last);
-		if (err)
-			break;
 		cpu->cpu = cpu_new(writer->timeline, writer->names, &writer->cpu_names, (int)i);
 		if (!cpu->cpu) {
 			err = -ENOMEM;
 			break;
 		}
 		write_spike_slice(writer, cpu->cpu);
-		err = spans_to_tracks(cpu->to.spans, cpu->cpu, &writer->cpu_names, writer->names);
+		err = spans_to_tracks(cpu->to.spans, &writer->arrows, cpu->cpu, &writer->cpu_names,
+				      writer->names);
+		err = err ?: write_cpu_samples(writer, cpu, (int)i, sink);
 	}
 	if (!err)
 		err = timeline_finish(writer->timeline, last);
