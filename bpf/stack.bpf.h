@@ -11,6 +11,13 @@
 
 #include <bpf/bpf_tracing.h>
 
+#ifdef bpf_target_arm64
+/* Its header for user space has struct user_pt_regs, with which this begins. */
+struct pt_regs {
+	struct user_pt_regs user_regs;
+};
+#endif
+
 /* 0: of the task only its name. */
 const volatile __u32 has_stacks = 0;
 

@@ -43,6 +43,11 @@ int decode_code_files(struct decode *decode, struct code_file **files, size_t *n
 	return -ENOTSUP;
 }
 
+void decode_error_text(int error, uint64_t ip, char *text, size_t size)
+{
+	*text = '\0';
+}
+
 void decode_stats(const struct decode *decode, struct decode_stats *stats)
 {
 	*stats = (struct decode_stats){ 0 };

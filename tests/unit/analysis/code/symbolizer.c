@@ -46,6 +46,7 @@ TEST(knows_this_program)
 	assert_int_not_equal(number, SYMBOLIZER_NO_FILE);
 }
 
+#ifdef __x86_64__
 #define MEMORY 4096
 
 static struct unwind_wanted wanted_stack;
@@ -137,6 +138,7 @@ TEST(unwinds_a_stack)
 	wanted_stack.code[0][0] |= SYMBOLIZER_NO_FILE & 0xffff;
 	assert_int_equal(symbolizer_unwind(symbolizer, &wanted_stack, frames, &nr), 0);
 }
+#endif
 
 /* As when libdw crashed: what it knew is gone, nothing else. */
 TEST(outlives_its_process)
