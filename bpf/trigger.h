@@ -120,7 +120,7 @@ struct trigger_recent {
 #define TRIGGER_NICE_0 120 /* static_prio of the kernel */
 
 /* Maximum length of an instruction and of the previous one. */
-#define TRIGGER_CODE_SIZE 16
+#define TRIGGER_CODE_SIZE 16 /* ARCH_CODE_SIZE */
 
 /* The kernel's struct bpf_stack_build_id. */
 struct trigger_build_id {

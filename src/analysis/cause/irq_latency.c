@@ -21,9 +21,7 @@ static uint64_t irqs_shown_on_until(const struct span *span, const struct findin
 	uint64_t end = findings->irq_begin;
 	uint64_t settled = end - (end - findings->late_begin) / SLACK;
 	const char *name = findings_name(findings, span->name);
-	/* On x86, local interrupts that are pending come by their vectors, the highest first. Those
-	 * of devices are below the local timer's: when one comes, the timer's is not pending. */
-	bool is_below = facts->hardware.is_x86 &&
+	bool is_below = facts->hardware.local_irqs_first &&
 			(has_prefix(name, "irq ") || !strcmp(name, "local_timer"));
 	uint64_t at = 0;
 

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "arch.h"
 #include "text.h"
 
 #define COPY(to, text) text_copy_printable(to, sizeof(to), text)
@@ -114,7 +115,8 @@ static void set_hardware_facts(struct hardware_facts *hardware, const struct cap
 	hardware->nmis = capture_file_number(file, "hardware.nmis", UINT64_MAX);
 	hardware->throttles = capture_file_number(file, "hardware.throttles", UINT64_MAX);
 	hardware->hypervisor = capture_file_number(file, "machine.hypervisor", UINT64_MAX);
-	hardware->is_x86 = !strcmp(capture_file_text(file, "machine.arch"), "x86_64");
+	hardware->local_irqs_first =
+		arch_find(capture_file_text(file, "machine.arch"))->local_irqs_first;
 	set_idle_states(hardware, file);
 }
 

@@ -27,8 +27,8 @@ struct hardware_facts {
 	/* Part of steal_ns since the scheduler's last update before the spike: at a wakeup, a
 	 * switch or a tick. */
 	uint64_t late_steal_ns;
-	uint64_t hypervisor; /* 1: a virtual machine; 0: none; UINT64_MAX: unknown */
-	bool is_x86;
+	uint64_t hypervisor;   /* 1: a virtual machine; 0: none; UINT64_MAX: unknown */
+	bool local_irqs_first; /* see arch.h */
 	struct idle_state {
 		char name[24];
 		uint64_t exit_ns; /* its maximum exit latency */

@@ -43,10 +43,6 @@ bool capture_each_mapping(uint32_t pid, void (*take)(void *ctx, const struct map
 			  void *ctx);
 /* For unwinding the user stack later; NULL: it was not taken. */
 struct json_object *capture_user_json(const struct trigger_user *user, uint32_t pid);
-/* Whether this code, before the frame that an interrupt hit, had just enabled interrupts: 1 or 0 if
- * that is certain, else -1. */
-int code_held_interrupts_off(const uint8_t code[TRIGGER_CODE_SIZE],
-			     const struct perf_poke_frame *hit);
 void capture_stack_free(struct perf_poke_frame *frames, size_t nr);
 
 /*

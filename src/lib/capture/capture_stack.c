@@ -354,64 +354,6 @@ struct perf_poke_frame *capture_stack_user_frame(uint64_t address, uint32_t pid)
 	return NULL;
 }
 
-#ifdef __x86_64__
-#define STI 0xfb
-#define POPF 0x9d
-#define HLT 0xf4
-#define CALL 0xe8
-#define CALL_BY 0xff
-/* An instruction has at most three parts of four bytes: opcode, displacement and operand. */
-#define SHADOW_MAX 11
-
-static bool code_ends_with(const uint8_t code[TRIGGER_CODE_SIZE], const void *bytes, size_t nr)
-{
-	return !memcmp(code + TRIGGER_CODE_SIZE - nr, bytes, nr);
-}
-
-/* Whether the byte 0xfb at `sti` is not the last one of `mov %rdi,%rbx` and the like. */
-static bool is_whole_sti(const uint8_t *sti)
-{
-	bool has_rex = (sti[-2] & 0xf0) == 0x40;
-	/* All with two operands, of which the second byte names registers. */
-	bool is_move = sti[-1] == 0x89 || sti[-1] == 0x8b;
-	bool computes = (sti[-1] & 0xc4) == 0 || sti[-1] == 0x85;
-
-	return !is_move && !(has_rex && computes);
-}
-
-/* sti takes effect after the next instruction. In a kernel with CONFIG_PARAVIRT, that one is a
- * no-op of five bytes that fills the place of a call. Any other instruction may hide what is part
- * of an operand: 99 % of all bytes 0xfb are. */
-int code_held_interrupts_off(const uint8_t code[TRIGGER_CODE_SIZE],
-			     const struct perf_poke_frame *hit)
-{
-	static const uint8_t sti[] = { STI, 0x0f, 0x1f, 0x44, 0x00, 0x00 };
-	static const uint8_t mwait[] = { 0x0f, 0x01, 0xc9 }, call_pointer[] = { CALL_BY, 0x15 };
-	const uint8_t *end = code + TRIGGER_CODE_SIZE;
-
-	/* Idle: it waited for the interrupt. */
-	if (end[-1] == HLT || code_ends_with(code, mwait, sizeof(mwait)))
-		return -1;
-	if (code_ends_with(code, sti, sizeof(sti)) && is_whole_sti(end - sizeof(sti)))
-		return 1;
-	if (hit->symbol && kernel_function_find(hit->symbol, KERNEL_ENABLES_LAST))
-		return 1;
-	if (memchr(end - 1 - SHADOW_MAX, STI, 1 + SHADOW_MAX) || end[-1] == POPF)
-		return -1;
-	/* The end of a function that was called, or the begin of one, may follow sti too. */
-	if (end[-5] == CALL || !memcmp(end - 6, call_pointer, sizeof(call_pointer)) ||
-	    (end[-2] == CALL_BY && (end[-1] & 0xf8) == 0xd0))
-		return -1;
-	return hit->symbol && hit->offset >= TRIGGER_CODE_SIZE ? 0 : -1;
-}
-#else
-int code_held_interrupts_off(const uint8_t code[TRIGGER_CODE_SIZE],
-			     const struct perf_poke_frame *hit)
-{
-	return -1;
-}
-#endif
-
 void capture_stack_free(struct perf_poke_frame *frames, size_t nr)
 {
 	for (size_t i = 0; frames && i < nr; i++)

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "arch.h"
 #include "machine/base.h"
 #include "task.h"
 #include "trigger/trigger.h"
@@ -80,7 +81,7 @@ static int spike_find_irqs_off(const struct capture_env *env, const struct perf_
 {
 	bool at_spike = spike->kind == PERF_POKE_TRIGGER_IRQ;
 	const struct perf_poke_frame *hit = NULL;
-	uint8_t code[TRIGGER_CODE_SIZE];
+	uint8_t code[ARCH_CODE_SIZE];
 
 	if (at_spike && spike->nr_frames && !spike->idle)
 		hit = spike->stack[0];
@@ -90,9 +91,10 @@ static int spike_find_irqs_off(const struct capture_env *env, const struct perf_
 		return -1;
 	if (hit->user)
 		return 0;
-	return trigger_read_code(env->trigger, hit->address, code)
-		       ? -1
-		       : code_held_interrupts_off(code, hit);
+	if (trigger_read_code(env->trigger, hit->address, code))
+		return -1;
+	return arch_here()->held_interrupts_off(
+		&(struct arch_hit){ code, hit->symbol, hit->offset });
 }
 
 static const struct perf_poke_frame *const *spike_name_stack(const struct capture_env *env,

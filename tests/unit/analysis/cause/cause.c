@@ -125,7 +125,7 @@ static void tells_what_events_do_not_show(FILE *file)
 	}
 
 static enum irqs_before irqs = IRQS_WERE_OFF;
-static struct hardware_facts hardware = { .is_x86 = true, .late_steal_ns = UINT64_MAX };
+static struct hardware_facts hardware = { .local_irqs_first = true, .late_steal_ns = UINT64_MAX };
 
 /* For events with a stack at the spike. */
 #define SAY_STACK(these, ...)                                                                      \
@@ -228,7 +228,7 @@ static void tells_what_cannot_be_told_apart(FILE *file)
 		hardware = rows[i];
 		SAY_STACK(flush, TASK(60000, "stress 7"));
 	}
-	hardware = (struct hardware_facts){ .is_x86 = true, .late_steal_ns = UINT64_MAX };
+	hardware = (struct hardware_facts){ .local_irqs_first = true, .late_steal_ns = UINT64_MAX };
 }
 
 /* Then nothing that ran, nor steal time, delayed its interrupt by more than the rest. */
@@ -285,10 +285,10 @@ static void knows_when_interrupts_were_on(FILE *file)
 	SAY_STACK(flush, TASK(0, "other 8"), { LANE_TASKS, 199000, SPAN_THREAD, NULL },
 		  TASK(199000, "stress 7"), ENTER(199500, SPAN_INTERRUPT, "local_timer"));
 	/* Other architectures do not order them. */
-	hardware.is_x86 = false;
+	hardware.local_irqs_first = false;
 	SAY_STACK(flush, TASK(0, "stress 7"), ENTER(198000, SPAN_INTERRUPT, "irq 36 virtio1-req.0"),
 		  RETURN(199000), ENTER(199500, SPAN_INTERRUPT, "irq 11 arch_timer"));
-	hardware.is_x86 = true;
+	hardware.local_irqs_first = true;
 }
 
 static void names_where_a_thread_was_switched_from(FILE *file)

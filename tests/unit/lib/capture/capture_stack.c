@@ -208,58 +208,6 @@ TEST(remembers_symbols)
 	assert_int_equal(symbols.next, 1);
 }
 
-#ifdef __x86_64__
-#define NO_OP 0x0f, 0x1f, 0x44, 0x00, 0x00
-/* As the kernel 7.3 of Debian has them before and after the address. */
-TEST(knows_code_that_turns_interrupts_on)
-{
-	static const struct {
-		uint8_t code[TRIGGER_CODE_SIZE];
-		const char *function;
-		uint64_t offset;
-		int held_off;
-	} rows[] = {
-		/* sti in place of a call */
-		{ { [9] = 0x06, 0xfb, NO_OP }, "acme_flush", 100, 1 },
-		{ { [8] = 0x0f, 0x0b, 0xfb, NO_OP }, "acme_flush", 100, 1 },
-		/* mov %rdi,%rbx; mov %edi,%ebx; and %r15d,%ebx: before the jump of a static key */
-		{ { [8] = 0x48, 0x89, 0xfb, NO_OP }, "acme_flush", 100, -1 },
-		{ { [9] = 0x89, 0xfb, NO_OP }, "acme_flush", 100, -1 },
-		{ { [8] = 0x44, 0x21, 0xfb, NO_OP }, "acme_flush", 100, -1 },
-		/* sti; decl %gs:0x12345678(%rip): may be part of an operand as well */
-		{ { [8] = 0xfb, 0x65, 0xff, 0x0d, 0x78, 0x56, 0x34, 0x12 }, "acme_flush", 100, -1 },
-		{ { [8] = 0xfb, 0x65, 0xff, 0x0d, 0x78, 0x56, 0x34, 0x12 },
-		  "_raw_spin_unlock_irqrestore",
-		  20,
-		  1 },
-		{ { 0 }, "_raw_spin_unlock", 20, 0 },
-		{ { [15] = 0xfb }, "acme_flush", 100, -1 },
-		/* popf, or the end of a short jump */
-		{ { [15] = 0x9d }, "acme_flush", 100, -1 },
-		/* What hlt and mwait wait for */
-		{ { [14] = 0xfb, 0xf4 }, "pv_native_safe_halt", 100, -1 },
-		{ { [12] = 0xfb, 0x0f, 0x01, 0xc9 }, "mwait_idle", 100, -1 },
-		/* Behind a call, three kinds, and at the begin of a function */
-		{ { [11] = 0xe8, 0x01, 0x02, 0x03, 0x04 }, "acme_flush", 100, -1 },
-		{ { [10] = 0xff, 0x15, 0x01, 0x02, 0x03, 0x04 }, "acme_flush", 100, -1 },
-		{ { [14] = 0xff, 0xd0 }, "acme_flush", 100, -1 },
-		{ { 0 }, "acme_flush", 15, -1 },
-		{ { 0 }, NULL, 100, -1 },
-		{ { [14] = 0x9d, 0x90 }, "acme_flush", 100, 0 },
-		{ { 0xfb, 0xfb, 0xfb, 0xfb }, "acme_flush", 100, 0 },
-		{ { 0 }, "acme_flush", 100, 0 },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		const struct perf_poke_frame hit = { .symbol = rows[i].function,
-						     .offset = rows[i].offset };
-
-		if (code_held_interrupts_off(rows[i].code, &hit) != rows[i].held_off)
-			fail_msg("row %zu", i);
-	}
-}
-#endif
-
 TEST(finds_files_of_user_space)
 {
 	struct trigger_stack stack = { .pid = (uint32_t)getpid(), .user_size = 8 };

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "arch.h"
+
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "kernel_function.h"
+#include "util.h"
+
+#define STI 0xfb
+#define POPF 0x9d
+#define HLT 0xf4
+#define CALL 0xe8
+#define CALL_BY 0xff
+/* An instruction has at most three parts of four bytes: opcode, displacement and operand. */
+#define SHADOW_MAX 11
+
+static bool code_ends_with(const struct arch_hit *hit, const void *bytes, size_t nr)
+{
+	return !memcmp(hit->code + ARCH_CODE_SIZE - nr, bytes, nr);
+}
+
+/* Whether the byte 0xfb at `sti` is not the last one of `mov %rdi,%rbx` and the like. */
+static bool is_whole_sti(const uint8_t *sti)
+{
+	bool has_rex = (sti[-2] & 0xf0) == 0x40;
+	/* All with two operands, of which the second byte names registers. */
+	bool is_move = sti[-1] == 0x89 || sti[-1] == 0x8b;
+	bool computes = (sti[-1] & 0xc4) == 0 || sti[-1] == 0x85;
+
+	return !is_move && !(has_rex && computes);
+}
+
+/* sti takes effect after the next instruction. In a kernel with CONFIG_PARAVIRT, that one is a
+ * no-op of five bytes that fills the place of a call. Any other instruction may hide what is part
+ * of an operand: 99 % of all bytes 0xfb are. */
+static int x86_held_interrupts_off(const struct arch_hit *hit)
+{
+	static const uint8_t sti[] = { STI, 0x0f, 0x1f, 0x44, 0x00, 0x00 };
+	static const uint8_t mwait[] = { 0x0f, 0x01, 0xc9 }, call_pointer[] = { CALL_BY, 0x15 };
+	const uint8_t *end = hit->code + ARCH_CODE_SIZE;
+
+	/* Idle: it waited for the interrupt. */
+	if (end[-1] == HLT || code_ends_with(hit, mwait, sizeof(mwait)))
+		return -1;
+	if (code_ends_with(hit, sti, sizeof(sti)) && is_whole_sti(end - sizeof(sti)))
+		return 1;
+	if (hit->symbol && kernel_function_find(hit->symbol, KERNEL_ENABLES_LAST))
+		return 1;
+	if (memchr(end - 1 - SHADOW_MAX, STI, 1 + SHADOW_MAX) || end[-1] == POPF)
+		return -1;
+	/* The end of a function that was called, or the begin of one, may follow sti too. */
+	if (end[-5] == CALL || !memcmp(end - 6, call_pointer, sizeof(call_pointer)) ||
+	    (end[-2] == CALL_BY && (end[-1] & 0xf8) == 0xd0))
+		return -1;
+	return hit->symbol && hit->offset >= ARCH_CODE_SIZE ? 0 : -1;
+}
+
+#define MSR_DAIFCLR 0xd50340ffU
+#define MSR_DAIFCLR_MASK 0xfffff0ffU
+#define DAIFCLR_IRQ (2U << 8)
+/* From a register */
+#define MSR_DAIF 0xd51b4220U
+#define MSR_ICC_PMR 0xd5184600U
+#define MSR_MASK 0xffffffe0U
+
+/* PSTATE.DAIF, or with pseudo-NMIs the priority mask of the interrupt controller, changes with one
+ * instruction, and a pending interrupt comes right after it. With pseudo-NMIs a barrier may follow
+ * it. */
+static int arm64_held_interrupts_off(const struct arch_hit *hit)
+{
+	uint32_t last[2];
+
+	memcpy(last, hit->code + ARCH_CODE_SIZE - sizeof(last), sizeof(last));
+	/* Idle: it waited for the interrupt. */
+	if (hit->symbol && kernel_function_find(hit->symbol, KERNEL_IDLE | KERNEL_HALTS))
+		return -1;
+	/* The end of a function that was called, or the begin of one, may follow the instruction.
+	 */
+	if (!hit->symbol || hit->offset < sizeof(last[1]))
+		return -1;
+	if ((last[1] & MSR_DAIFCLR_MASK) == MSR_DAIFCLR)
+		return last[1] & DAIFCLR_IRQ ? 1 : -1;
+	/* What is written may turn them off as well, but not so that an interrupt comes. */
+	if ((last[1] & MSR_MASK) == MSR_DAIF || (last[1] & MSR_MASK) == MSR_ICC_PMR)
+		return 1;
+	return -1;
+}
+
+static int unknown_held_interrupts_off(const struct arch_hit *hit)
+{
+	return -1;
+}
+
+static const struct arch arches[] = {
+	{ .name = "x86_64",
+	  .local_irqs_first = true,
+	  .held_interrupts_off = x86_held_interrupts_off },
+	{ .name = "aarch64", .held_interrupts_off = arm64_held_interrupts_off },
+};
+
+static const struct arch unknown_arch = { .name = "",
+					  .held_interrupts_off = unknown_held_interrupts_off };
+
+const struct arch *arch_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(arches); i++) {
+		if (!strcmp(arches[i].name, name))
+			return &arches[i];
+	}
+	return &unknown_arch;
+}
+
+const struct arch *arch_here(void)
+{
+	struct utsname names;
+
+	return uname(&names) ? &unknown_arch : arch_find(names.machine);
+}

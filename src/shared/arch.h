@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* What differs between architectures: the only table of that. A capture is read by the row of the
+ * machine that took it. Names of functions of all architectures are in kernel_function.h. */
+#ifndef SHARED_ARCH_H
+#define SHARED_ARCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ARCH_CODE_SIZE 16
+
+/* Where an interrupt hit the kernel. */
+struct arch_hit {
+	const uint8_t *code; /* the ARCH_CODE_SIZE bytes before */
+	const char *symbol;  /* NULL: unknown */
+	uint64_t offset;     /* from the begin of that function */
+};
+
+struct arch {
+	const char *name; /* as uname -m has it */
+	/* Local interrupts that are pending come by their vectors, the highest first. Those of
+	 * devices are below the local timer's: when one comes, the timer's is not pending. A GIC
+	 * takes those of one priority in an order of its own. */
+	bool local_irqs_first;
+	/* Whether the code had just enabled interrupts, so that the interrupt had been held off: 1
+	 * or 0 if that is certain, else -1. */
+	int (*held_interrupts_off)(const struct arch_hit *hit);
+};
+
+/* An architecture without a row has one of which nothing is known. */
+const struct arch *arch_find(const char *name);
+
+/* This machine's */
+const struct arch *arch_here(void);
+
+#endif
