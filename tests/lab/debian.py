@@ -14,6 +14,8 @@ ALSO = {
     "bookworm": ["bookworm-security"], "trixie": ["trixie-security"],
     "trixie-backports": ["trixie", "trixie-security"]
 }
+# Debian's names of this machine's architecture and of the other that the lab has
+NATIVE = "amd64"
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 # Merged-/usr links, which bookworm leaves to the installer, and alternatives
@@ -46,10 +48,37 @@ def mirrors():
     return found
 
 
+class Package:
+    """A package's file"""
+
+    def __init__(self, deb):
+        self.deb = deb
+
+    def fields(self, *names):
+        return subprocess.run(["dpkg-deb", "-f", self.deb, *names], capture_output=True, text=True,
+                              check=True).stdout
+
+    def needs(self):
+        """Names of the packages that it depends on, the first of alternatives"""
+        return [words.split()[0] for words in self.fields("Depends").split(",")]
+
+    def extract(self, folder):
+        without = [f"--exclude=./usr/share/{name}" for name in UNUSED]
+        with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", self.deb],
+                              stdout=subprocess.PIPE) as data:
+            subprocess.run([
+                "tar", "-x", "-C", folder, "--keep-directory-symlink", "--no-same-owner", *without
+            ], stdin=data.stdout, check=True)
+        if data.returncode:
+            raise LabError(f"{self.deb}: is damaged")
+        self.deb.unlink()
+
+
 class Suite:
-    def __init__(self, name):
+    def __init__(self, name, arch=NATIVE):
         self.name = name
-        self.folder = cache() / f"debian_{name}"
+        self.arch = arch
+        self.folder = cache() / f"debian_{name}{'' if arch == NATIVE else '_' + arch}"
         self.apt = self.folder / ".apt"
         self.log = self.apt / "log"
 
@@ -59,7 +88,8 @@ class Suite:
             "Dir::Etc::sourcelist": self.apt / "sources.list", "Dir::Etc::sourceparts": "/dev/null",
             "Dir::State": self.apt, "Dir::State::status": self.apt / "status",
             "Dir::Cache": self.apt, "Debug::NoLocking": 1, "APT::Sandbox::User": "root",
-            "Acquire::Languages": "none"
+            "Acquire::Languages": "none", "APT::Architecture": self.arch,
+            "APT::Architectures": self.arch
         }
         if self.name.endswith("-backports"):
             options["APT::Default-Release"] = self.name
@@ -127,20 +157,21 @@ class Suite:
                                           for p in sorted((self.apt / "packages").iterdir())))
 
     def unpack_one(self, deb):
-        without = [f"--exclude=./usr/share/{name}" for name in UNUSED]
-        with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", deb], stdout=subprocess.PIPE) as data:
-            subprocess.run([
-                "tar", "-x", "-C", self.folder, "--keep-directory-symlink", "--no-same-owner",
-                *without
-            ], stdin=data.stdout, check=True)
-        if data.returncode:
-            raise LabError(f"{deb}: is damaged")
-        fields = subprocess.run(["dpkg-deb", "-f", deb], capture_output=True, text=True,
-                                check=True).stdout
+        package = Package(deb)
+        fields = package.fields()
         name = re.search(r"(?m)^Package: (.*)", fields)[1]
+        package.extract(self.folder)
         (self.apt / "packages" /
          name).write_text(f"{fields.strip()}\nStatus: install ok installed\n\n")
-        deb.unlink()
+
+    def download(self, package):
+        """The package alone, without those that it depends on"""
+        with locked(self.folder.name):
+            self.update()
+            say(f"downloading {package} of {self.name}")
+            folder = self.apt / "archives"
+            run_logged(["apt-get", *self.options(), "download", package], self.log, cwd=folder)
+            return Package(next(folder.glob(f"{package}_*.deb")))
 
     def run(self, argv, log):
         """Runs a program of the suite with the folder as its root."""

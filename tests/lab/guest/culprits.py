@@ -48,6 +48,9 @@ FINGERPRINTS = {
     "syscall": "thread/late_timer_syscall:baf8fcfc",
     "softirqs": "softirq/late_timer_tasklet:907c7b32",
 }
+if os.uname().machine == "aarch64":
+    # All interrupts between CPUs have one name.
+    FINGERPRINTS["call"] = "interrupt/late_timer_called:bde166dc"
 # An idle CPU that polls is sent no interrupt: it looks for calls itself.
 CALLED_UNSEEN = r"call_function_single|flush_smp_call_function_queue"
 # The function that the interrupt hit; if it hit the kernel, any of the program.

@@ -19,6 +19,8 @@ PTSIM = pathlib.Path("/sys/kernel/debug/ptsim")
 PARAMETERS = pathlib.Path("/sys/module/ptsim/parameters")
 PMU = pathlib.Path("/sys/bus/event_source/devices/intel_pt")
 KERNEL = os.environ.get("LAB_KERNEL", "")
+# It simulates an Intel PT: x86 alone.
+HAS_PTSIM = os.path.exists(f"{os.environ.get('LAB_MODULES', '')}/ptsim.ko")
 VERSION = tuple(map(int, re.findall(r"\d+", os.uname().release)[:2]))
 # Linux 6.13, and Debian's 6.12 stable
 HAS_PAUSE = VERSION >= (6, 12)

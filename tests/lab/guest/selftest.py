@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """perf-poke-ctl selftest on the simulated PMU: only the culprit fails, as the PMU traces a program
 of its own. The archive has the evidence. A ring that does not reach back to the spike is reported.
+Without that PMU, all is well.
 
 usage: selftest.py PERF_POKE_CTL"""
 import json
@@ -27,9 +28,10 @@ def selftest(output, *options):
     out = subprocess.run([CTL, "selftest", *OPTIONS, "-o", archive, *options], capture_output=True,
                          text=True, check=False)
     print(out.stdout, flush=True)
-    equal((out.returncode, out.stderr), (1, ""), "exit status, and what is said")
+    has_pt = guest.HAS_PTSIM
+    equal((out.returncode, out.stderr), (int(has_pt), ""), "exit status, and what is said")
     lines = [json.loads(line) for line in out.stdout.splitlines()]
-    equal((lines[-1]["ok"], lines[-1]["intel_pt"]), (False, True), "the result")
+    equal((lines[-1]["ok"], lines[-1]["intel_pt"]), (not has_pt, has_pt), "the result")
     with subprocess.Popen(["zstd", "-dcq", archive], stdout=subprocess.PIPE) as zstd:
         subprocess.run(["tar", "-xf", "-", "-C", folder], stdin=zstd.stdout, check=True)
     return lines[:-1], folder / "perf-poke-selftest"
@@ -59,7 +61,7 @@ def only_the_culprit_is_missing():
         equal(wrong(row), NOT_NAMED if row["recorder"] == "pt" else [],
               f"what is wrong with {row['freeze']}")
     rings = sum(check_ring(one.parent) for one in folder.glob("*/capture.json"))
-    equal(rings, 2 * (len(rows) - 2), "rings in the archive")
+    equal(rings, 2 * max(0, len(rows) - 2), "rings in the archive")
 
 
 def sees_a_ring_that_is_too_small():
@@ -71,4 +73,5 @@ def sees_a_ring_that_is_too_small():
 
 capture.load()
 only_the_culprit_is_missing()
-sees_a_ring_that_is_too_small()
+if guest.HAS_PTSIM:
+    sees_a_ring_that_is_too_small()

@@ -4,26 +4,44 @@
  * With the parameter exit_us the last one is: the CPU leaves it that late after the interrupt has
  * come.
  */
+#ifdef CONFIG_X86
 #include <asm/apic.h>
+#else
+#include <asm/barrier.h>
+#include <asm/sysreg.h>
+#endif
 #include <linux/cpuidle.h>
 #include <linux/delay.h>
 #include <linux/irqflags.h>
 #include <linux/module.h>
 
-static int idle_enter(struct cpuidle_device *device, struct cpuidle_driver *driver, int index)
+#ifdef CONFIG_X86
+static void halt(void)
 {
 	raw_safe_halt();
 	raw_local_irq_disable();
+}
+#else
+static void halt(void)
+{
+	dsb(sy);
+	wfi();
+}
+#endif
+
+static int idle_enter(struct cpuidle_device *device, struct cpuidle_driver *driver, int index)
+{
+	halt();
 	return index;
 }
-
-#define IRR_REGISTERS 8
 
 static unsigned int exit_us;
 module_param(exit_us, uint, 0600);
 MODULE_PARM_DESC(exit_us, "how late the last state is left, microseconds; 0: it halts");
 
-/* The interrupts that wait for this CPU to turn them on */
+#ifdef CONFIG_X86
+#define IRR_REGISTERS 8
+
 static u32 pending(unsigned int i)
 {
 	u32 low, high;
@@ -35,14 +53,21 @@ static u32 pending(unsigned int i)
 	return low;
 }
 
-static bool is_woken(void)
+/* Whether interrupts wait for this CPU to turn them on */
+static bool is_interrupted(void)
 {
 	for (unsigned int i = 0; i < IRR_REGISTERS; i++) {
 		if (pending(i))
 			return true;
 	}
-	return need_resched();
+	return false;
 }
+#else
+static bool is_interrupted(void)
+{
+	return read_sysreg(isr_el1) != 0;
+}
+#endif
 
 /* As MWAIT that masked interrupts end: they are handled when the CPU has come out of the state. */
 static int deep_enter(struct cpuidle_device *device, struct cpuidle_driver *driver, int index)
@@ -51,7 +76,7 @@ static int deep_enter(struct cpuidle_device *device, struct cpuidle_driver *driv
 
 	if (!late_us)
 		return idle_enter(device, driver, index);
-	while (!is_woken())
+	while (!is_interrupted() && !need_resched())
 		cpu_relax();
 	mdelay(late_us / 1000);
 	udelay(late_us % 1000);

@@ -38,6 +38,11 @@
 #define BETWEEN_PAUSES 10
 /* A jump of two bytes does not reach over as many. */
 #define FAR_BYTES "128"
+#ifdef CONFIG_X86
+#define JUMP "jmp"
+#else
+#define JUMP "b"
+#endif
 
 static struct dentry *top;
 static struct tasklet_struct tasklets[TASKLETS];
@@ -199,7 +204,7 @@ noinline unsigned int late_timer_far(void)
 {
 	if (!static_branch_likely(&key))
 		return 0;
-	asm volatile("jmp 1f\n\t.skip " FAR_BYTES ", 0xcc\n1:");
+	asm volatile(JUMP " 1f\n\t.skip " FAR_BYTES ", 0xcc\n1:");
 	return 1;
 }
 
