@@ -13,8 +13,8 @@ import guest
 from guest import check, equal
 
 CTL, LATE = sys.argv[1:]
-# examples/late spins in an interrupt from another CPU.
-CULPRIT = "call_function_single"
+# examples/late spins in an interrupt from another CPU. On arm64 all of those have one name.
+CULPRITS = ("call_function_single", "irq 2 IPI")
 CAPTURES = 3
 # A guest on a busy host is late by tens of milliseconds.
 THRESHOLD_US, LATE_US = 60000, 100000
@@ -49,8 +49,8 @@ def names_the_culprit():
                          late=interrupted(), recorder="events", threshold_us=THRESHOLD_US)
     causes = [report(one)["cause"] for one in taken]
     print(f"causes: {[(cause['kind'], cause['name']) for cause in causes]}")
-    check(any((cause["kind"], cause["name"]) == ("interrupt", CULPRIT) for cause in causes),
-          f"no report names {CULPRIT}")
+    check(any(cause["kind"] == "interrupt" and cause["name"] in CULPRITS for cause in causes),
+          f"no report names one of {CULPRITS}")
 
 
 def holds(way):
