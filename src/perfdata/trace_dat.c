@@ -439,6 +439,21 @@ struct trace_dat_facts trace_dat_ring_facts(const struct trace_dat_ring *ring)
 	return facts;
 }
 
+void trace_dat_ring_drop_gap(struct trace_dat_ring *ring)
+{
+	const size_t page_size = sysconf(_SC_PAGESIZE);
+	size_t begin = 0;
+
+	for (size_t at = 0; at + page_size <= ring->size; at += page_size) {
+		const struct page_header *page = (const void *)(ring->pages + at);
+
+		if (page->commit & MISSED_EVENTS)
+			begin = at;
+	}
+	ring->size -= begin;
+	memmove(ring->pages, ring->pages + begin, ring->size);
+}
+
 void trace_dat_make_marker(uint8_t *page, uint16_t id, uint64_t time_ns, const char *text)
 {
 	/* The fields that all events have, then the address of the caller. */

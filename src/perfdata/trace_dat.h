@@ -58,6 +58,10 @@ struct trace_dat_facts {
 /* Walks the events. Stops at a page that makes no sense. */
 struct trace_dat_facts trace_dat_ring_facts(const struct trace_dat_ring *ring);
 
+/* Drops the pages before the newest gap. The kernel keeps the page that was read last apart from
+ * the ring, and writes to it until it is full: what follows it in the ring may be much younger. */
+void trace_dat_ring_drop_gap(struct trace_dat_ring *ring);
+
 /* A page with one event of the format ftrace:print, type `id`. page: of the system's size. */
 void trace_dat_make_marker(uint8_t *page, uint16_t id, uint64_t time_ns, const char *text);
 

@@ -90,6 +90,13 @@ TEST(walks_pages)
 	assert_int_equal(facts.last_ns, 9000000000 + 5000000000 + 1000);
 	/* Those before the oldest page were overwritten, which is no loss. */
 	assert_int_equal(facts.lost, 1);
+	trace_dat_ring_drop_gap(&ring);
+	assert_int_equal(ring.size, PAGE);
+	facts = trace_dat_ring_facts(&ring);
+	assert_int_equal(facts.first_ns, 9000001000);
+	assert_int_equal(facts.lost, 0);
+	ring.size = 2 * PAGE;
+	make_page(pages, 1000000000, 0);
 	/* More bytes than the page has */
 	memset(pages + PAGE + 8, 0xff, 3);
 	assert_int_equal(trace_dat_ring_facts(&ring).events, 3);

@@ -132,7 +132,10 @@ int ftrace_write_capture(struct recorder *recorder, struct snapshot *snapshot, i
 
 	for (size_t i = 0; i < dat.nr_rings; i++) {
 		struct trace_dat_ring *ring = &snapshot->rings[i];
-		struct trace_dat_facts found = trace_dat_ring_facts(ring);
+		struct trace_dat_facts found;
+
+		trace_dat_ring_drop_gap(ring);
+		found = trace_dat_ring_facts(ring);
 
 		facts->events += found.events;
 		facts->lost += found.lost;
