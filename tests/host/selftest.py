@@ -121,6 +121,19 @@ class SelfTest(common.HostTest):
         self.assertLessEqual(set(row.split()[3:]), {"ok", "-"})
         self.assertEqual(len(head.split()), len(row.split()))
 
+    def test_ftrace(self):
+        """Each freeze of the recorder ftrace. The kernel may trace no functions."""
+        checked = common.parse_lines(common.run_ctl("check", "--json").stdout)
+        have = {line["name"] for line in checked if line.get("have")}
+        if not {"ftrace", "libtracecmd"} <= have:
+            self.skipTest("needs ftrace and libtracecmd")
+        lines = self.selftest(0, "--recorder", "ftrace", "--delivery", "relay")
+        self.assertEqual([row["freeze"] for row in rows(lines)],
+                         [how for how in ("swap", "traceoff") if "ftrace_" + how in have])
+        for row in rows(lines):
+            self.assertEqual([name for name, check in row["checks"].items() if not check["ok"]],
+                             ["perf"])
+
     def broken(self, check):
         library = os.environ["PERF_POKE_BROKEN_LIBRARY"]
         if not library:

@@ -16,8 +16,8 @@
 #define THRESHOLD_NS 5000000
 /* Delays timers with a period of 1 ms by more than the threshold. */
 #define SPIN_NS(threshold_ns) ((threshold_ns) / 5 * 8)
-/* Small enough to be filled and decoded quickly. */
-#define PT_BUFFER (UINT64_C(4) << 20)
+/* Small enough to be filled and decoded quickly: of functions or Intel PT, and of events. */
+#define TRACE_BUFFER (UINT64_C(4) << 20)
 #define EVENTS_BUFFER (UINT64_C(1) << 20)
 #define CPU_ANY UINT64_MAX
 
@@ -38,16 +38,16 @@ static const struct option_spec options[] = {
 	{ "cpu", 'c', OPTION_COUNT, .max = 8191, TARGET(cpu), .metavar = "N",
 	  .help = "CPU whose timers are delayed (the last allowed one)" },
 	{ "recorder", 0, OPTION_ENUM, OPTIONS_AXIS(RECORDER), TARGET(recorder), .metavar = "NAME",
-	  .help = "events, pt; auto: both (auto)" },
+	  .help = "events, ftrace, pt; auto: events and pt (auto)" },
 	{ "freeze", 0, OPTION_ENUM, OPTIONS_AXIS(FREEZE), TARGET(freeze), .metavar = "HOW",
-	  .help = "freeze of pt; auto: all that are supported (auto)" },
+	  .help = "freeze of pt or ftrace; auto: all that are supported (auto)" },
 	{ "delivery", 0, OPTION_ENUM, OPTIONS_AXIS(DELIVERY), TARGET(delivery), .metavar = "HOW",
 	  .help = "auto: all that are supported (auto)" },
 	{ "threshold", 0, OPTION_TIME, .min = THRESHOLD_NS / 2, .max = THRESHOLD_NS * 10,
 	  TARGET(threshold_ns), .metavar = "TIME",
 	  .help = "threshold, above the latencies of this machine (5ms)" },
 	{ "buffer", 0, OPTION_SIZE, .min = 4096, .max = UINT64_C(64) << 20, TARGET(buffer_size),
-	  .metavar = "SIZE", .help = "ring size (events 1M, pt 4M)" },
+	  .metavar = "SIZE", .help = "ring size (events 1M, ftrace and pt 4M)" },
 	{ "keep", 0, OPTION_STRING, TARGET(keep), .metavar = "DIR",
 	  .help = "keep the captures in this folder (removed)" },
 	{ "output", 'o', OPTION_STRING, TARGET(output), .metavar = "FILE",
@@ -223,7 +223,7 @@ static bool is_choice_wanted(int wanted, const struct perf_poke_choice *choice)
 static void try_each_delivery(struct selftest *s, const struct perf_poke_choice *recorder,
 			      const struct perf_poke_choice *freeze)
 {
-	bool pt = recorder->value == PERF_POKE_RECORDER_PT;
+	bool freezes = recorder->value != PERF_POKE_RECORDER_EVENTS;
 	const struct perf_poke_choice *delivery;
 
 	for (size_t i = 0; (delivery = perf_poke__choice(PERF_POKE_AXIS_DELIVERY, i)); i++) {
@@ -232,9 +232,9 @@ static void try_each_delivery(struct selftest *s, const struct perf_poke_choice 
 			.freeze = (enum perf_poke_freeze)freeze->value,
 			.delivery = (enum perf_poke_delivery)delivery->value,
 			.buffer_size = s->args->buffer_size
-					       ?: pt ? PT_BUFFER
-						     : EVENTS_BUFFER,
-			.names = { recorder->name, pt ? freeze->name : "-", delivery->name },
+					       ?: freezes ? TRACE_BUFFER
+							  : EVENTS_BUFFER,
+			.names = { recorder->name, freezes ? freeze->name : "-", delivery->name },
 		};
 
 		if (signals_asked_end || !is_choice_wanted(s->args->delivery, delivery) ||
@@ -257,14 +257,15 @@ static void try_each_delivery(struct selftest *s, const struct perf_poke_choice 
 /* Each way to freeze that this CPU and kernel support. */
 static void try_each_freeze(struct selftest *s, const struct perf_poke_choice *recorder)
 {
+	bool pt = recorder->value == PERF_POKE_RECORDER_PT;
 	const struct perf_poke_choice *freeze;
 
-	if (!has_capability(s, "", "intel_pt"))
+	if (!has_capability(s, "", pt ? "intel_pt" : recorder->name))
 		return;
 	for (size_t i = 0; (freeze = perf_poke__choice(PERF_POKE_AXIS_FREEZE, i)); i++) {
 		if (is_choice_wanted(s->args->freeze, freeze) &&
-		    (freeze->value == PERF_POKE_FREEZE_SIGNAL ||
-		     has_capability(s, "aux_", freeze->name)))
+		    ((pt && freeze->value == PERF_POKE_FREEZE_SIGNAL) ||
+		     has_capability(s, pt ? "aux_" : "ftrace_", freeze->name)))
 			try_each_delivery(s, recorder, freeze);
 	}
 }
@@ -276,7 +277,9 @@ static void try_combinations(struct selftest *s)
 	for (size_t i = 0; (recorder = perf_poke__choice(PERF_POKE_AXIS_RECORDER, i)); i++) {
 		if (!is_choice_wanted(s->args->recorder, recorder))
 			continue;
-		if (recorder->value == PERF_POKE_RECORDER_PT)
+		/* Functions are traced only if asked for: that slows down all CPUs. */
+		if (recorder->value == PERF_POKE_RECORDER_PT ||
+		    s->args->recorder == PERF_POKE_RECORDER_FTRACE)
 			try_each_freeze(s, recorder);
 		else if (recorder->value == PERF_POKE_RECORDER_EVENTS && !s->args->freeze)
 			try_each_delivery(s, recorder, perf_poke__choice(PERF_POKE_AXIS_FREEZE, 0));
@@ -398,7 +401,7 @@ static enum exit_code run_selftest(struct console *con, int argc, char **argv)
 	if (err)
 		return command_options_exit(err);
 	if (!recorder_has_trace(args.recorder)) {
-		console_error(con, "--recorder '%s': nothing to test (use events, pt)",
+		console_error(con, "--recorder '%s': nothing to test (use events, ftrace, pt)",
 			      perf_poke__name(PERF_POKE_AXIS_RECORDER, args.recorder));
 		return EXIT_USAGE;
 	}

@@ -89,7 +89,10 @@ static void row_judge_perf(struct row *row, const struct row_capture *capture)
 	if (*capture->perf_said)
 		row_set_wrong(row, CHECK_PERF, "%s", capture->perf_said);
 	else if (!capture->perf_ran)
-		row_set_unknown(row, CHECK_PERF, "no perf");
+		row_set_unknown(row, CHECK_PERF,
+				row->recorder == PERF_POKE_RECORDER_FTRACE
+					? "perf does not read trace.dat"
+					: "no perf");
 	else if (capture->perf_errors > row_tolerated_errors(row))
 		row_set_wrong(row, CHECK_PERF, "%" PRIu64 " decoding errors", capture->perf_errors);
 	else if (!capture->perf_named)
