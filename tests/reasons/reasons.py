@@ -8,7 +8,8 @@ In the environment: PERF_POKE_CTL, PERF_POKE_LATE_REQUEST, PERF_POKE_LATE (examp
 one before was copied. A guest is slow: there --take only captures, into a folder which --judge
 judges on the host.
 usage: reasons.py [--count N] [--single] [--short] [--rows NAME,...] [--results FILE] [--keep
-FOLDER] [--take FOLDER | --judge FOLDER] [--cpu N] reasons.py --table | --matrix RESULTS..."""
+FOLDER] [--take FOLDER | --judge FOLDER] [--cpu N] [--recorder events|ftrace]
+reasons.py --table | --matrix RESULTS..."""
 import argparse
 import collections
 import contextlib
@@ -113,12 +114,12 @@ def made(row, words):
             time.sleep(0.05)
 
 
-def take(row, words, output, count):
+def take(row, words, output, count, recorder):
     """Captures of a session, and why there are less than wanted."""
     options = [re.sub(r"\{(\w+)\}", lambda m: words[m[1]], word) for word in row.trigger]
     workload = [] if "--workload" in options else ["--workload", "none"]
     argv = [
-        CTL, "start", "--json", "--cpu", words["cpu"], "--recorder", "events", "--output", output,
+        CTL, "start", "--json", "--cpu", words["cpu"], "--recorder", recorder, "--output", output,
         "--count",
         str(count), "--duration",
         "%ds" % ROW_SECONDS, *workload, *options
@@ -225,7 +226,7 @@ def run_row(row, options, folder):
     found = []
     number = 1 if options.single else options.count
     for _ in range(SESSIONS_MAX * options.count // number):
-        captures, short = take(row, words, output, number)
+        captures, short = take(row, words, output, number, options.recorder)
         if options.take:
             found += captures
             enough = len(found) >= options.count
@@ -366,6 +367,7 @@ def main():
     parser.add_argument("--take")
     parser.add_argument("--judge")
     parser.add_argument("--cpu", type=int)
+    parser.add_argument("--recorder", default="events")
     parser.add_argument("--table", nargs="+")
     parser.add_argument("--matrix", nargs="+")
     options = parser.parse_args()
