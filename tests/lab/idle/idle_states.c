@@ -16,13 +16,13 @@
 #include <linux/module.h>
 
 #ifdef CONFIG_X86
-static void halt(void)
+static void idle_halt(void)
 {
 	raw_safe_halt();
 	raw_local_irq_disable();
 }
 #else
-static void halt(void)
+static void idle_halt(void)
 {
 	dsb(sy);
 	wfi();
@@ -31,7 +31,7 @@ static void halt(void)
 
 static int idle_enter(struct cpuidle_device *device, struct cpuidle_driver *driver, int index)
 {
-	halt();
+	idle_halt();
 	return index;
 }
 
