@@ -80,12 +80,12 @@ class Late(threading.Thread):
 
 
 def take(ctl, output, *options, cpu=str(guest.CPU), count=1, buffer="128K", late=None,
-         recorder="pt", each=None, threshold_us=THRESHOLD_US):
+         recorder="pt", each=None, threshold_us=THRESHOLD_US, duration="100s"):
     """Captures timers that are late on purpose. Calls `each` with the session's pid at each
     capture."""
     argv = [
         ctl, "start", "--json", "--cpu", cpu, "--threshold", f"{threshold_us}us", "--count",
-        str(count), "--duration", "100s", "--recorder", recorder, "--buffer", buffer, "--output",
+        str(count), "--duration", duration, "--recorder", recorder, "--buffer", buffer, "--output",
         output, *options
     ]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as session:
