@@ -34,11 +34,14 @@ static void count_line(char *line, struct interrupt_counts **columns, size_t nr_
 	char *save, *word = strtok_r(line, " \n", &save);
 
 	for (size_t i = 0; i < nr_columns && word; i++) {
+		uint64_t value;
+
 		word = strtok_r(NULL, " \n", &save);
 		if (!word || !columns[i])
 			continue;
-		columns[i]->all += strtoull(word, NULL, 10);
-		columns[i]->timer += timer ? strtoull(word, NULL, 10) : 0;
+		value = strtoull(word, NULL, 10);
+		columns[i]->all += value;
+		columns[i]->timer += timer ? value : 0;
 	}
 }
 

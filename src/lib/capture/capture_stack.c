@@ -262,7 +262,7 @@ static void user_stack_name_jit_code(struct user_stack *stack, uint32_t pid)
 	_cleanup_close_ int fd = -1;
 	size_t read = 0;
 
-	if (!pids_are_global() || task_read_status((int)pid, "NSpid", status, sizeof(status)))
+	if (task_read_status((int)pid, "NSpid", status, sizeof(status)))
 		return;
 	last = strrchr(status, '\t');
 	snprintf(path, sizeof(path), "/proc/%" PRIu32, pid);

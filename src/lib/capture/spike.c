@@ -75,6 +75,8 @@ static void spike_find_late_thread(struct perf_poke_spike *spike)
 	}
 }
 
+_Static_assert(ARCH_CODE_SIZE == TRIGGER_CODE_SIZE, "what the trigger reads is what is judged");
+
 /* A pending timer fires right after the instruction that enables interrupts. Where the code does
  * not show it, and in the idle task, which waits with the same instruction, it is unknown. */
 static int spike_find_irqs_off(const struct capture_env *env, const struct perf_poke_spike *spike)

@@ -40,15 +40,6 @@ int ftrace_senders_list(struct ftrace_recorder *ftrace, const struct recorder_co
 				       senders_append, &ftrace->sender_list);
 }
 
-static bool is_watched(const struct recorder_config *config, int cpu)
-{
-	for (size_t i = 0; i < config->nr_cpus; i++) {
-		if (config->cpus[i] == cpu)
-			return true;
-	}
-	return false;
-}
-
 /* *ret: NULL if all CPUs are watched. */
 static int senders_new(struct ftrace_senders **ret, const struct recorder_config *config)
 {
@@ -64,7 +55,7 @@ static int senders_new(struct ftrace_senders **ret, const struct recorder_config
 	if (!senders)
 		return -ENOMEM;
 	for (size_t i = 0; i < nr; i++) {
-		if (!is_watched(config, online[i]))
+		if (cpulist_missing(&online[i], 1, config->cpus, config->nr_cpus) >= 0)
 			senders->cpus[senders->nr_cpus++] =
 				(struct ftrace_cpu){ .cpu = online[i], .fd = -1 };
 	}
