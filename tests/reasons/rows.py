@@ -73,9 +73,10 @@ def runs(mode, what, trigger=SAMPLED, **kwargs):
                Truth("running", what), **kwargs)
 
 
-# What ends the hog is on another CPU.
-HOG = "while sleep .4; do taskset -c {other} " \
-      "timeout --foreground .15 chrt -f %d taskset -c {cpu} yes >/dev/null; done"
+# What stops and continues the hog is on another CPU. It starts once: where programs start slowly, a
+# hog that is started anew each time ends before it has run.
+HOG = "chrt -f %d taskset -c {cpu} yes >/dev/null & while taskset -c {other} sleep .15; do " \
+      "kill -STOP $!; sleep .4; kill -CONT $!; done"
 QUOTA = (
     "exec 9>{tmp}/quota; cgroup=$(set_quota 20000 100000) || exit 1; echo $1 "
     ">$cgroup/cgroup.procs; sleep 600"
