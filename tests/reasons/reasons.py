@@ -8,7 +8,7 @@ In the environment: PERF_POKE_CTL, PERF_POKE_LATE_REQUEST, PERF_POKE_LATE (examp
 one before was copied. A guest is slow: there --take only captures, into a folder which --judge
 judges on the host.
 usage: reasons.py [--count N] [--single] [--short] [--rows NAME,...] [--results FILE] [--keep
-FOLDER] [--take FOLDER | --judge FOLDER] [--cpu N] [--recorder events|ftrace]
+FOLDER] [--take FOLDER | --judge FOLDER] [--cpu N] [--recorder events|pt|ftrace]
 reasons.py --table | --matrix RESULTS..."""
 import argparse
 import collections
@@ -117,6 +117,9 @@ def made(row, words):
 def take(row, words, output, count, recorder):
     """Captures of a session, and why there are less than wanted."""
     options = [re.sub(r"\{(\w+)\}", lambda m: words[m[1]], word) for word in row.trigger]
+    # Others have each function, or no samples.
+    if recorder != "events" and "-e" in options:
+        del options[options.index("-e"):options.index("-e") + 2]
     workload = [] if "--workload" in options else ["--workload", "none"]
     argv = [
         CTL, "start", "--json", "--cpu", words["cpu"], "--recorder", recorder, "--output", output,

@@ -379,48 +379,6 @@ static void find_work_queuer(struct cause *cause, const struct findings *finding
 	}
 }
 
-/* A thread that sleeps is not delayed by what its CPU does. Nor is what another CPU did among the
- * spans. */
-static bool blame_late_thread(struct cause *cause, const struct findings *findings,
-			      const struct facts *facts)
-{
-	const struct late_thread *thread = facts->thread;
-	const struct schedule_share *rival = thread->rivals.list;
-	char text[64];
-
-	cause->time_ns = thread->part_ns;
-	if (thread->part == PART_ASLEEP) {
-		cause->kind = CAUSE_ASLEEP;
-		cause->count = thread->waits[0].count;
-		return true;
-	}
-	if (thread->part == PART_MIXED)
-		cause->kind = CAUSE_MIXED;
-	if (thread->part == PART_MIXED || thread->part == PART_UNKNOWN)
-		return true;
-	if (thread->part == PART_RUNNABLE &&
-	    (thread->why == RUNNABLE_QUOTA || thread->why == RUNNABLE_RT_THROTTLING ||
-	     thread->why == RUNNABLE_FAIR_SERVER)) {
-		cause->kind = CAUSE_THROTTLED;
-		return true;
-	}
-	if (thread->part == PART_INTERRUPT || thread->longest.cpu == facts->spike.cpu)
-		return false;
-	if (thread->part == PART_RUNNABLE && thread->rivals.nr && rival->tid) {
-		snprintf(text, sizeof(text), "%s %d", findings_name(findings, rival->name),
-			 rival->tid);
-		cause->time_ns = rival->time_ns;
-	} else if (thread->part == PART_RUNNING) {
-		snprintf(text, sizeof(text), "%s %d", findings_name(findings, thread->name),
-			 thread->tid);
-	} else {
-		return true;
-	}
-	cause->kind = CAUSE_THREAD;
-	cause->name = names_add(findings->spans->names, text);
-	return true;
-}
-
 /* Who ran while the thread could have: not those that ran while it slept. Several threads of one
  * program may have had the CPU in turns. */
 static void blame_rival_threads(struct cause *cause, const struct findings *findings,
@@ -461,6 +419,52 @@ static void blame_rival_threads(struct cause *cause, const struct findings *find
 	cause->name = cause->count > 1 ? most->name : names_add(findings->spans->names, text);
 }
 
+/* By the switches alone */
+static void blame_by_switches(struct cause *cause, const struct findings *findings,
+			      const struct late_thread *thread)
+{
+	char text[64];
+
+	if (thread->part == PART_RUNNABLE && thread->rivals.nr && thread->rivals.list[0].tid) {
+		blame_rival_threads(cause, findings, thread);
+	} else if (thread->part == PART_RUNNING) {
+		snprintf(text, sizeof(text), "%s %d", findings_name(findings, thread->name),
+			 thread->tid);
+		cause->kind = CAUSE_THREAD;
+		cause->time_ns = thread->part_ns;
+		cause->name = names_add(findings->spans->names, text);
+	}
+}
+
+/* A thread that sleeps is not delayed by what its CPU does. Nor is what another CPU did among the
+ * spans. */
+static bool blame_late_thread(struct cause *cause, const struct findings *findings,
+			      const struct facts *facts)
+{
+	const struct late_thread *thread = facts->thread;
+
+	cause->time_ns = thread->part_ns;
+	if (thread->part == PART_ASLEEP) {
+		cause->kind = CAUSE_ASLEEP;
+		cause->count = thread->waits[0].count;
+		return true;
+	}
+	if (thread->part == PART_MIXED)
+		cause->kind = CAUSE_MIXED;
+	if (thread->part == PART_MIXED || thread->part == PART_UNKNOWN)
+		return true;
+	if (thread->part == PART_RUNNABLE &&
+	    (thread->why == RUNNABLE_QUOTA || thread->why == RUNNABLE_RT_THROTTLING ||
+	     thread->why == RUNNABLE_FAIR_SERVER)) {
+		cause->kind = CAUSE_THROTTLED;
+		return true;
+	}
+	if (thread->part == PART_INTERRUPT || thread->longest.cpu == facts->spike.cpu)
+		return false;
+	blame_by_switches(cause, findings, thread);
+	return true;
+}
+
 bool cause_is_elsewhere(const struct facts *facts)
 {
 	return facts_is_reported(facts) && !facts_are_of_noise(facts) && !facts->thread &&
@@ -490,8 +494,13 @@ int cause_find(struct cause *cause, const struct findings *findings, const struc
 		return 0;
 	cause->time_ns = 0;
 	/* Most of the latency was not recorded. */
-	if (facts->no_times || !cause_explains(findings, findings->late_end - findings->late_begin))
+	if (facts->no_times)
 		return 0;
+	if (!cause_explains(findings, findings->late_end - findings->late_begin)) {
+		if (facts->thread)
+			blame_by_switches(cause, findings, facts->thread);
+		return 0;
+	}
 	off = longest_irqs_off(findings, &off_ns);
 	/* These precede interrupts-off, which is unknown or includes them. */
 	if (usage && cause_explains(findings, usage->late_ns) &&

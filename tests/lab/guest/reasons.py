@@ -8,8 +8,11 @@ import subprocess
 import sys
 
 import guest
+import ptemu
 
 guest.need_root()
+if ptemu.LOGS.is_dir():
+    ptemu.load()
 ctl, late_request, late = sys.argv[1:4]
 script = pathlib.Path(__file__).resolve().parents[2] / "reasons/reasons.py"
 env = {

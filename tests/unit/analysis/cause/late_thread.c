@@ -184,6 +184,8 @@ static void make_schedule(struct schedule *schedule, struct names *names,
 
 static struct tracepoints *kernel;
 static uint64_t nr_lost;
+/* The trace may begin later than the switches. */
+static uint64_t traced_since;
 /* Of CPU 1, if it has an end. */
 static struct schedule_gap gap;
 
@@ -225,7 +227,7 @@ static void say_thread(FILE *file, const struct happening *list, size_t nr, uint
 	_cleanup_(account_release) struct account account;
 	struct thread_namer namer = { .tracepoints = kernel, .user = name_user };
 
-	assert_int_equal(TIMELINE(&account, false, TASK(0, task)), 0);
+	assert_int_equal(TIMELINE(&account, false, TASK(traced_since, task)), 0);
 	account.facts.spike.kind = kind;
 	account.facts.spike.irq_ns = irq_ns;
 	account.facts.capture.lost = nr_lost;
@@ -466,6 +468,12 @@ static void names_who_ran_instead(FILE *file)
 	       WAKE(100000, 9, "waker", LATE, "try_to_wake_up"),
 	       SWITCH(195000, 1, 40, "compiler", 0, LATE, "victim", NULL));
 	recorded_since = 10;
+	traced_since = 170000;
+	SAY_OF("hog 98", 0, SPAN, NULL, RUNS,
+	       SWITCH(110000, 1, LATE, "victim", 0, 98, "hog", NULL),
+	       SWITCH(195000, 1, 98, "hog", 1, LATE, "victim", NULL));
+	SAY_OF("victim 7", 0, SPAN, NULL, RUNS);
+	traced_since = 0;
 	/* Nothing hogged the CPU: the kernel did not preempt. */
 	SAY_OF("compiler 40", 0, SPAN, &throttling, RUNS,
 	       SWITCH(101000, 1, LATE, "victim", 0, 40, "compiler", NULL),
