@@ -9,12 +9,14 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import unittest
 
 import common
 
 TRACING = pathlib.Path("/sys/kernel/tracing")
 INSTANCES = TRACING / "instances"
+KSHARK = pathlib.Path(__file__).resolve().parents[1] / "kshark.py"
 FTRACE = ["--recorder", "ftrace", "--threshold", "5ms", "--workload", "cyclic"]
 
 
@@ -65,6 +67,15 @@ class Ftrace(common.HostTest):
         self.assertTrue(any("hrtimer_expire_entry" in line for line in lines[-20:]))
         at = re.search(r"spike at (\d+)\.(\d+) ", lines[-1])
         self.assertEqual(int(at[1]) * 10**9 + int(at[2]), told["spike"]["time_ns"])
+        self.check_kernelshark(folder, len(re.findall(r"(?m)\] .*?\d\.\d{6}: ", report.stdout)))
+
+    def check_kernelshark(self, folder, events):
+        """Its library has the same events, and says nothing."""
+        read = subprocess.run([sys.executable, KSHARK, folder / "trace.dat"], capture_output=True,
+                              text=True, check=False)
+        if read.returncode != 77:
+            self.assertEqual((read.returncode, read.stderr), (0, ""))
+            self.assertIn(f": {events} entries, in order: True", read.stdout)
 
     def test_captures(self):
         ways = [way for way in ("swap", "traceoff") if has_row("ftrace_" + way)]

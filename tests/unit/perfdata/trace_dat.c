@@ -137,6 +137,22 @@ static const char *find_event(const char *text, const char *thread_and_cpu, cons
 	return NULL;
 }
 
+/* libtracecmd reads the clock from behind the rings' places, whatever is there. */
+static void check_clock_of_file(const char *file, int nr_cpus)
+{
+	_cleanup_close_ int fd = openat(folder->fd, file, O_RDONLY | O_CLOEXEC);
+	static char text[1 << 16];
+	ssize_t length = read(fd, text, sizeof(text));
+	const char *places = memmem(text, length, "flyrecord", sizeof("flyrecord"));
+	const char *clock = places + sizeof("flyrecord") + 2 * sizeof(uint64_t) * nr_cpus;
+	uint64_t size;
+
+	assert_non_null(places);
+	memcpy(&size, clock, sizeof(size));
+	assert_int_equal(size, sizeof("[mono]"));
+	assert_string_equal(clock + sizeof(size), "[mono]");
+}
+
 TEST_IN_FOLDER(is_read_by_trace_cmd)
 {
 	const char *const events[] = { "sched:wake", "sched:wake" };
@@ -166,6 +182,7 @@ TEST_IN_FOLDER(is_read_by_trace_cmd)
 	assert_int_equal(stat_of("trace.dat").st_size, size);
 	assert_int_equal(trace_dat_write(folder->fd, "trace.dat", &dat, &size), -EEXIST);
 
+	check_clock_of_file("trace.dat", dat.nr_cpus);
 	text = read_by_trace_cmd("report", "trace.dat");
 	if (text) {
 		assert_non_null(strstr(text, "cpus=4\n"));
