@@ -145,7 +145,7 @@ def take(row, words, output, count, recorder):
                                                   "" if ended is None else " all ended: %d" % ended)
 
 
-def noise(row, report, witness, capture):
+def noise(row, report, witness):
     """Whether perf says that something else than what was made took most of the time; if so,
     what."""
     spike, truth = report["spike"], row.truth
@@ -176,7 +176,7 @@ def noise(row, report, witness, capture):
         if 2 * (rivals.total() - rivals[timehist.IDLE]) > end_ns - begin_ns:
             return "by perf others ran for most of it"
     if truth.part == "irq":
-        vectors = timehist.interrupts(capture, spike["cpu"], begin_ns, end_ns)
+        vectors = timehist.interrupts(witness, spike["cpu"], begin_ns, end_ns)
         other = next((name for name, ns in vectors.items()
                       if 2 * ns > end_ns - begin_ns and not re.search(truth.what, name)), None)
         if other:
@@ -185,7 +185,7 @@ def noise(row, report, witness, capture):
         if 2 * made_ns < end_ns - begin_ns:
             return "by perf the interrupts took %.1f ms" % (made_ns / 1e6)
     if truth.part == "running":
-        vectors = timehist.interrupts(capture, spike["cpu"], begin_ns, end_ns)
+        vectors = timehist.interrupts(witness, spike["cpu"], begin_ns, end_ns)
         if 2 * vectors.total() > end_ns - begin_ns:
             return "by perf interrupts took %.1f ms" % (vectors.total() / 1e6)
     # To the scheduler a thread runs while the hypervisor runs something else.
@@ -201,13 +201,13 @@ def look_at(row, capture):
     out = subprocess.run([CTL, "report", "--json", capture["path"]], capture_output=True, text=True,
                          stdin=subprocess.DEVNULL, check=True).stdout
     report = json.loads(out)
-    witness = timehist.Timehist(capture["path"])
+    witness = timehist.witness_of(capture["path"])
     said = judge.verdict(report)
     found = {
         "row": row.name, "path": capture["path"], "sentence": report["sentence"],
         "said": said._asdict(), "truth": row.truth._asdict(),
         "fingerprint": report["fingerprint"]["id"],
-        "noise": noise(row, report, witness, capture["path"]),
+        "noise": noise(row, report, witness),
         "verdict": judge.judge(said, row.truth)
     }
     if report.get("thread") and not report["events_lost"]:

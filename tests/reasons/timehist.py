@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The outside witness: how `perf sched timehist -w -n --state` of stock perf divides the time of
-the late thread."""
+the late thread; for a trace.dat, what `trace-cmd report` of stock trace-cmd prints."""
 import collections
 import os
 import re
@@ -12,26 +12,36 @@ LINE = re.compile(
 SWITCH = re.compile(r"([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+(\S)\s+next: (.*?)\[(\d+)(?:/\d+)?\]")
 AWAKENED = re.compile(r"awakened: (.*?)\[(\d+)(?:/\d+)?\]")
 VECTOR = re.compile(r"\s*\[(\d+)\]\s+(\d+)\.(\d{9}):\s+irq_vectors:(\w+)_(entry|exit):")
+# Of trace-cmd, with no plugin
+EVENT = re.compile(r"\s*(.*)-\d+\s+\[(\d+)\]\s+(\d+)\.(\d{9}):\s+(\w+):\s+(.*)")
+PREV_NEXT = re.compile(r"prev_comm=(.*) prev_pid=(\d+) prev_prio=-?\d+ prev_state=(\S+) ==> "
+                       r"next_comm=(.*) next_pid=(\d+) ")
+WOKEN = re.compile(r"comm=.* pid=(\d+) ")
 IDLE = "<idle>"
 # Preempted (R+) is W to perf before 6.10.
 RUNNABLE = "RW"
 # perf prints microseconds; a part is computed of up to three such numbers.
 ROUNDING_NS = 1000
 
-Stay = collections.namedtuple("Stay", "begin_ns end_ns comm tid cpu state delay_ns wait_ns")
+Stay = collections.namedtuple("Stay", "begin_ns end_ns comm tid cpu state delay_ns")
 Wakeup = collections.namedtuple("Wakeup", "time_ns by tid")
 Part = collections.namedtuple("Part", "begin_ns end_ns state")
 
 
+def run(*argv):
+    env = {name: value for name, value in os.environ.items() if name != "MALLOC_PERTURB_"}
+    return subprocess.run(argv, capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL,
+                          errors="replace", env={**env, "LC_ALL": "C"}).stdout
+
+
 class Timehist:
     def __init__(self, capture):
-        env = {name: value for name, value in os.environ.items() if name != "MALLOC_PERTURB_"
-               } | {"LC_ALL": "C"}
-        out = subprocess.run([
-            "perf", "sched", "timehist", "-w", "-n", "--state", "-i",
-            os.path.join(capture, "perf.data")
-        ], capture_output=True, text=True, check=True, env=env, stdin=subprocess.DEVNULL).stdout
         self.stays, self.wakeups, self.nexts, self.runners = [], [], [], []
+        self.file = os.path.join(capture, "perf.data")
+        self.read()
+
+    def read(self):
+        out = run("perf", "sched", "timehist", "-w", "-n", "--state", "-i", self.file)
         for line in out.splitlines():
             match = LINE.match(line)
             if not match:
@@ -42,12 +52,20 @@ class Timehist:
             if awakened:
                 self.wakeups.append(Wakeup(time_ns, comm, int(awakened[2])))
             elif switch:
-                wait_ns, delay_ns, run_ns = (round(float(switch[i]) * 10**6) for i in (1, 2, 3))
+                delay_ns, run_ns = (round(float(switch[i]) * 10**6) for i in (2, 3))
                 self.stays.append(
-                    Stay(time_ns - run_ns, time_ns, comm, tid, int(match[3]), switch[4], delay_ns,
-                         wait_ns))
+                    Stay(time_ns - run_ns, time_ns, comm, tid, int(match[3]), switch[4], delay_ns))
                 self.nexts.append((time_ns, int(switch[6])))
                 self.runners.append((time_ns, switch[5]))
+
+    def vectors(self):
+        """Entries and exits of interrupts: CPU, time, name, and which."""
+        for match in filter(
+                None,
+                map(VECTOR.match,
+                    run("perf", "script", "--ns", "-F", "cpu,time,event", "-i",
+                        self.file).splitlines())):
+            yield int(match[1]), int(match[2]) * 10**9 + int(match[3]), match[4], match[5]
 
     def parts(self, tid, begin_ns, end_ns):
         """Running, runnable and asleep of the thread, in order, from its first switch to the last
@@ -64,7 +82,7 @@ class Timehist:
             delay_ns = found_in[0] - woken[0] if woken else 0
             stays = [
                 *stays,
-                Stay(found_in[0], end_ns, "", tid, -1, "R", delay_ns, found_in[0] - last)
+                Stay(found_in[0], end_ns, "", tid, -1, "R", delay_ns)
             ]
         for number, stay in enumerate(stays):
             # Some kernels drop the switch from the idle task. Then perf takes the idle time for
@@ -110,22 +128,59 @@ class Timehist:
         return +found
 
 
-def interrupts(capture, cpu, begin_ns, end_ns):
-    """How long each interrupt had the CPU, by `perf script`."""
-    out = subprocess.run([
-        "perf", "script", "--ns", "-F", "cpu,time,event", "-i",
-        os.path.join(capture, "perf.data")
-    ], capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL).stdout
+class TraceCmd(Timehist):
+    """The same of a trace.dat"""
+
+    def read(self):
+        self.file = self.file.replace("perf.data", "trace.dat")
+        inside, out, woken = {}, {}, {}
+        for cpu, time_ns, event, rest in self.events("sched_switch", "sched_waking"):
+            if event == "sched_waking":
+                tid = int(WOKEN.match(rest)[1])
+                self.wakeups.append(Wakeup(time_ns, "", tid))
+                woken[tid] = time_ns
+                continue
+            comm, prev, state, next_comm, following = PREV_NEXT.match(rest).groups()
+            tid = int(prev)
+            begin_ns, runs = inside.get(cpu, (time_ns, None))
+            begin_ns = begin_ns if runs == tid else time_ns
+            awake_ns = woken.get(tid, 0)
+            awake_ns = awake_ns if out.get(tid, 0) <= awake_ns <= begin_ns else begin_ns
+            self.stays.append(
+                Stay(begin_ns, time_ns, comm if tid else IDLE, tid, cpu, state[0],
+                     begin_ns - awake_ns))
+            inside[cpu], out[tid] = (time_ns, int(following)), time_ns
+            self.nexts.append((time_ns, int(following)))
+            self.runners.append((time_ns, next_comm))
+
+    def events(self, *names):
+        for match in map(EVENT.match, run("trace-cmd", "report", "-t", "-N", "-i",
+                                          self.file).splitlines()):
+            if match and (not names or match[5] in names):
+                yield int(match[2]), int(match[3]) * 10**9 + int(match[4]), match[5], match[6]
+
+    def vectors(self):
+        for cpu, time_ns, event, rest in self.events():
+            name, _, which = event.rpartition("_")
+            if which in ("entry", "exit") and rest.startswith("vector="):
+                yield cpu, time_ns, name, which
+
+
+def witness_of(capture):
+    return (TraceCmd if os.path.exists(os.path.join(capture, "trace.dat")) else Timehist)(capture)
+
+
+def interrupts(witness, cpu, begin_ns, end_ns):
+    """How long each interrupt had the CPU."""
     found, entries = collections.Counter(), {}
-    for match in filter(None, map(VECTOR.match, out.splitlines())):
-        if int(match[1]) != cpu:
+    for on, time_ns, name, which in witness.vectors():
+        if on != cpu:
             continue
-        time_ns = int(match[2]) * 10**9 + int(match[3])
-        if match[5] == "entry":
-            entries[match[4]] = time_ns
+        if which == "entry":
+            entries[name] = time_ns
         else:
-            entry_ns = entries.pop(match[4], begin_ns)
-            found[match[4]] += max(0, min(time_ns, end_ns) - max(entry_ns, begin_ns))
+            entry_ns = entries.pop(name, begin_ns)
+            found[name] += max(0, min(time_ns, end_ns) - max(entry_ns, begin_ns))
     return found
 
 

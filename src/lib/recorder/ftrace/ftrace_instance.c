@@ -97,11 +97,12 @@ int ftrace_instance_set_rings(struct tracefs_instance *instance, const int *cpus
 		   : 0;
 }
 
+/* Where a thread gave up the CPU is the place of its wait. */
 static bool wants_stack(const struct ftrace_recorder *ftrace, const char *event)
 {
-	return ftrace->call_graph &&
-	       (!strcmp(event, RECORDS_SWITCH) || !strcmp(event, "sched:sched_waking") ||
-		!strcmp(event, "sched:sched_wakeup"));
+	return !strcmp(event, RECORDS_SWITCH) ||
+	       (ftrace->call_graph &&
+		(!strcmp(event, "sched:sched_waking") || !strcmp(event, "sched:sched_wakeup")));
 }
 
 /* The event's own filter is none of its triggers'. */
