@@ -168,7 +168,7 @@ ROWS = [
     # -- Others run --------------------------------------------------------------------------------
     rival("FIFO hog", HOG % 50, "yes", needs=("chrt", ), short=True),
     rival("FIFO hog over FIFO", HOG % 90, "yes",
-          compute="exec chrt -f 80 {late} compute {cpu} {other} 20 30", needs=("chrt", )),
+          compute="exec chrt -f 80 {late} compute {cpu} {other} 10 30", needs=("chrt", )),
     rival("nice", "exec taskset -c {cpu} nice -n -5 yes >/dev/null", "yes",
           compute="exec nice -n 5 {late} compute {cpu} {other} 20 1"),
     rival("stress-ng cpu", "exec taskset -c {cpu} stress-ng --quiet --cpu 6", "stress-ng-cpu",

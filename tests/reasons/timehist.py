@@ -30,8 +30,8 @@ Part = collections.namedtuple("Part", "begin_ns end_ns state")
 
 def run(*argv):
     env = {name: value for name, value in os.environ.items() if name != "MALLOC_PERTURB_"}
-    return subprocess.run(argv, capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL,
-                          errors="replace", env={**env, "LC_ALL": "C"}).stdout
+    return subprocess.run(argv, capture_output=True, text=True, errors="replace", check=True,
+                          stdin=subprocess.DEVNULL, env={**env, "LC_ALL": "C"}).stdout
 
 
 class Timehist:

@@ -469,8 +469,7 @@ static void names_who_ran_instead(FILE *file)
 	       SWITCH(195000, 1, 40, "compiler", 0, LATE, "victim", NULL));
 	recorded_since = 10;
 	traced_since = 170000;
-	SAY_OF("hog 98", 0, SPAN, NULL, RUNS,
-	       SWITCH(110000, 1, LATE, "victim", 0, 98, "hog", NULL),
+	SAY_OF("hog 98", 0, SPAN, NULL, RUNS, SWITCH(110000, 1, LATE, "victim", 0, 98, "hog", NULL),
 	       SWITCH(195000, 1, 98, "hog", 1, LATE, "victim", NULL));
 	SAY_OF("victim 7", 0, SPAN, NULL, RUNS);
 	traced_since = 0;
