@@ -95,11 +95,23 @@ static int unknown_held_interrupts_off(const struct arch_hit *hit)
 static const struct arch arches[] = {
 	{ .name = "x86_64",
 	  .local_irqs_first = true,
+	  .syscall_prefix = "__x64_sys_",
+	  .call_interrupt = "call_function_single",
+	  .call_in_perf = "call_function_single",
 	  .held_interrupts_off = x86_held_interrupts_off },
-	{ .name = "aarch64", .held_interrupts_off = arm64_held_interrupts_off },
+	{ .name = "aarch64",
+	  .has_ipi_events = true,
+	  .has_coresight = true,
+	  .syscall_prefix = "__arm64_sys_",
+	  .call_interrupt = "call_function",
+	  .call_in_perf = "Function call interrupts",
+	  .held_interrupts_off = arm64_held_interrupts_off },
 };
 
 static const struct arch unknown_arch = { .name = "",
+					  .syscall_prefix = "__se_sys_",
+					  .call_interrupt = "call_function",
+					  .call_in_perf = "call_function",
 					  .held_interrupts_off = unknown_held_interrupts_off };
 
 const struct arch *arch_find(const char *name)

@@ -23,6 +23,15 @@ struct arch {
 	 * devices are below the local timer's: when one comes, the timer's is not pending. A GIC
 	 * takes those of one priority in an order of its own. */
 	bool local_irqs_first;
+	/* All interrupts from other CPUs have one handler. What one is for is told by the
+	 * tracepoints ipi:ipi_entry and ipi:ipi_exit, which do nothing elsewhere. */
+	bool has_ipi_events;
+	/* May have the PMU cs_etm: CoreSight, which records branches */
+	bool has_coresight;
+	/* Before the name of a system call: its function */
+	const char *syscall_prefix;
+	/* The interrupt by which a CPU has another call a function, here and in perf script */
+	const char *call_interrupt, *call_in_perf;
 	/* Whether the code had just enabled interrupts, so that the interrupt had been held off: 1
 	 * or 0 if that is certain, else -1. */
 	int (*held_interrupts_off)(const struct arch_hit *hit);

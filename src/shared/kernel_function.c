@@ -6,6 +6,10 @@
 #include "util.h"
 
 const struct kernel_function kernel_functions[] = {
+	{ "Function call*", KERNEL_ENTRY | KERNEL_FROM_CPU, "call_function" },
+	{ "IRQ work*", KERNEL_ENTRY | KERNEL_FROM_CPU, "irq_work" },
+	{ "Rescheduling*", KERNEL_ENTRY | KERNEL_FROM_CPU, "reschedule" },
+	{ "Timer broadcast*", KERNEL_ENTRY | KERNEL_FROM_CPU, "timer_broadcast" },
 	{ "__arm64_compat_sys_*", KERNEL_BEFORE_SYSCALL, NULL },
 	{ "__arm64_sys_*", KERNEL_BEFORE_SYSCALL, NULL },
 	{ "__arm64_sys_pause", KERNEL_WAITS, "signal" },

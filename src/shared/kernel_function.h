@@ -46,7 +46,8 @@ struct kernel_function {
 	const char *token;
 };
 
-/* Sorted by name. Names of x86 entries are those since Linux 5.8. */
+/* Sorted by name. Names of x86 entries are those since Linux 5.8. Reasons of ipi:ipi_entry, which
+ * have spaces, are among them. */
 extern const struct kernel_function kernel_functions[];
 extern const size_t kernel_functions_nr;
 

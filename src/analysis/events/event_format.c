@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <endian.h>
 #include <event-parse.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "array.h"
@@ -119,7 +120,7 @@ int tracing_data_read(struct tracing_data *ret, const struct perfdata_file *file
 		err = read_system_formats(&data, &reader, take_tracing_string(&reader));
 	/* The kernel's symbols and strings, for print formats. */
 	perfdata_take(&reader, perfdata_take_u32(&reader));
-	perfdata_take(&reader, perfdata_take_u32(&reader));
+	data.strings = perfdata_take(&reader, perfdata_take_u32(&reader));
 	if (!err && reader.short_of)
 		err = -EINVAL;
 	if (err) {
@@ -144,6 +145,26 @@ const struct tracing_format *tracing_data_find(const struct tracing_data *data, 
 
 	return data->nr ? bsearch(&key, data->formats, data->nr, sizeof(key), compare_format_ids)
 			: NULL;
+}
+
+bool tracing_data_string(const struct tracing_data *data, uint64_t address, char *text, size_t size)
+{
+	const uint8_t *at, *end;
+	char key[32];
+
+	/* Lines such as `0xffff800081234560 : "Rescheduling interrupts"` */
+	snprintf(key, sizeof(key), "0x%" PRIx64 " : \"", address);
+	text[0] = '\0';
+	at = data->strings.size ? memmem(data->strings.data, data->strings.size, key, strlen(key))
+				: NULL;
+	if (!at)
+		return false;
+	at += strlen(key);
+	end = memchr(at, '"', data->strings.size - (size_t)(at - data->strings.data));
+	if (!end)
+		return false;
+	snprintf(text, size, "%.*s", (int)(end - at), (const char *)at);
+	return true;
 }
 
 #define NUMBER_MAX 6 /* digits */

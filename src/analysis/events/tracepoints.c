@@ -107,7 +107,7 @@ bool tracepoint_is_of_all_cpus(const struct tracepoint_kind *kind)
 {
 	static const char *const names[] = {
 		"sched:sched_waking",
-		"ipi:",
+		"ipi:ipi_send",
 		"csd:csd_queue",
 		"workqueue:workqueue_queue_work",
 	};
@@ -280,6 +280,12 @@ const char *tracepoints_function(struct tracepoints *tracepoints, uint64_t addre
 	}
 	entry = symbols_find(&tracepoints->symbols, address);
 	return entry ? symbols_name(&tracepoints->symbols, entry) : NULL;
+}
+
+bool tracepoints_string(const struct tracepoints *tracepoints, uint64_t address, char *text,
+			size_t size)
+{
+	return tracing_data_string(&tracepoints->data, address, text, size);
 }
 
 bool tracepoints_frame(const struct perfdata_bytes *callchain, uint64_t *at, uint64_t *address)

@@ -30,6 +30,7 @@ struct tracing_data {
 	struct tracing_format *formats; /* sorted by ID */
 	size_t nr;
 	uint8_t long_size;
+	struct perfdata_bytes strings; /* of the kernel's memory: its printk_formats */
 };
 
 /* Returns 0, -ENOENT without the feature, -EINVAL if damaged, -ENOTSUP for the other byte order, or
@@ -39,6 +40,11 @@ void tracing_data_release(struct tracing_data *data);
 
 /* NULL: none. */
 const struct tracing_format *tracing_data_find(const struct tracing_data *data, uint64_t id);
+
+/* Copies the string at an address of the kernel, truncated to `size` including its NUL. False, with
+ * "": not in the file. */
+bool tracing_data_string(const struct tracing_data *data, uint64_t address, char *text,
+			 size_t size);
 
 struct event_format;
 
@@ -178,6 +184,10 @@ bool tracepoints_frame(const struct perfdata_bytes *callchain, uint64_t *at, uin
 
 /* The kernel function at an address, of a folder; NULL: unknown. */
 const char *tracepoints_function(struct tracepoints *tracepoints, uint64_t address);
+
+/* The string at an address of the kernel, as tracing_data_string(). A trace.dat has none. */
+bool tracepoints_string(const struct tracepoints *tracepoints, uint64_t address, char *text,
+			size_t size);
 
 /* The file being read; valid until freed. Of a trace.dat all zero: it has none of its records. */
 const struct perfdata_file *tracepoints_file(const struct tracepoints *tracepoints);

@@ -78,7 +78,7 @@ int arrows_add_event(struct arrows *arrows, struct names *names, struct tracepoi
 		return err;
 	if (!arrows_cpu_of(arrows, event->cpu))
 		return -ENOMEM;
-	for (int i = 0; has_prefix(event->kind->name, "ipi:") && i < arrows->nr_cpus; i++) {
+	for (int i = 0; has_prefix(event->kind->name, "ipi:ipi_send") && i < arrows->nr_cpus; i++) {
 		if (arrows->cpus[i])
 			senders_add_event(&arrows->cpus[i]->senders, tracepoints, event, i);
 	}

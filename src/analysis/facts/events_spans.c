@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "calls/timeline.h"
+#include "kernel_function.h"
 #include "text.h"
 
 /* Limit of ended spans kept from before the window. */
@@ -110,6 +111,29 @@ static int read_irq_handler(const struct reader *reader)
 		}
 	}
 	return 0;
+}
+
+/* On arm64 an interrupt from another CPU has the line `IPI`, and is named once it has begun. It is
+ * handled as a line is, and ends before that does. */
+static int read_cpu_interrupt(const struct reader *reader)
+{
+	const struct lane *lane = &reader->spans->lanes[LANE_CODE];
+	struct span *open = lane->open == SPAN_NONE ? NULL : &lane->spans[lane->open];
+	const struct kernel_function *row;
+	uint64_t address;
+	char reason[64];
+
+	if (!tracepoint_number(reader->event, "reason", &address) ||
+	    !tracepoints_string(reader->tracepoints, address, reason, sizeof(reason)))
+		return 0;
+	row = kernel_function_find(reason, KERNEL_FROM_CPU);
+	if (!row)
+		return 0;
+	if (!has_suffix(reader->event->kind->name, "_entry") || !open ||
+	    !has_suffix(names_get(reader->spans->names, open->name), " IPI"))
+		return begin_or_end_code(reader, SPAN_INTERRUPT, row->token);
+	open->name = names_add(reader->spans->names, row->token);
+	return names_error(reader->spans->names);
 }
 
 static int read_softirq_event(const struct reader *reader)
@@ -331,6 +355,7 @@ static int read_tracepoint_event(const struct reader *reader)
 	} table[] = {
 		{ "irq_vectors:", read_irq_vector },
 		{ "irq:irq_handler_", read_irq_handler },
+		{ "ipi:ipi_e", read_cpu_interrupt },
 		{ "irq:softirq_e", read_softirq_event },
 		{ "irq:tasklet_e", read_function_call },
 		{ "timer:hrtimer_expire_", read_function_call },

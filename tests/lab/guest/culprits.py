@@ -49,8 +49,8 @@ FINGERPRINTS = {
     "softirqs": "softirq/late_timer_tasklet:907c7b32",
 }
 if os.uname().machine == "aarch64":
-    # All interrupts between CPUs have one name.
-    FINGERPRINTS["call"] = "interrupt/late_timer_called:bde166dc"
+    # One kind of interrupt asks for calls.
+    FINGERPRINTS["call"] = "interrupt/late_timer_called:6ab6ca7a"
 # An idle CPU that polls is sent no interrupt: it looks for calls itself.
 CALLED_UNSEEN = r"call_function_single|flush_smp_call_function_queue"
 # The function that the interrupt hit; if it hit the kernel, any of the program.

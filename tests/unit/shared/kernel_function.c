@@ -42,6 +42,10 @@ TEST(the_longest_name_with_a_meaning_fits)
 
 /* Names of other architectures, versions and configurations: x86-64 of Linux 6.18 has none. */
 static const char *const elsewhere[] = {
+	"Function call",
+	"IRQ work",
+	"Rescheduling",
+	"Timer broadcast",
 	"__arm64_",
 	"__raw_",
 	"__riscv_",

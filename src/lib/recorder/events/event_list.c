@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "arch.h"
 #include "array.h"
 #include "cpulist.h"
 #include "io.h"
@@ -19,6 +20,7 @@
 static const struct {
 	const char *name, *filter;
 	bool of_hrtick; /* the filter is for kernels with hrtick */
+	bool of_ipi;	/* for architectures where it says which interrupt came from another CPU */
 } default_events[] = {
 	{ "sched:sched_switch" },
 	{ "sched:sched_wakeup" },
@@ -30,6 +32,8 @@ static const struct {
 	{ "irq:tasklet_exit" },
 	{ "irq_vectors:*_entry" },
 	{ "irq_vectors:*_exit" },
+	{ "ipi:ipi_entry", .of_ipi = true },
+	{ "ipi:ipi_exit", .of_ipi = true },
 	/* Since Linux 7.1, each switch between tasks that compete arms hrtick, the scheduler's
 	 * tick, and the clock device is set with each timer interrupt. */
 	{ "timer:hrtimer_start", "function.function != hrtick", true },
@@ -238,8 +242,11 @@ static int event_list_add_default(struct event_list *list, int tracefs_fd, int r
 					  ? default_events[i].filter
 					  : NULL,
 		};
-		int err = event_list_add_spec(list, tracefs_fd, &asked);
+		int err;
 
+		if (default_events[i].of_ipi && !arch_here()->has_ipi_events)
+			continue;
+		err = event_list_add_spec(list, tracefs_fd, &asked);
 		if (err == -ENOENT)
 			log_write(log, PERF_POKE_LOG_DEBUG, "event %s: this kernel has none",
 				  asked.name);

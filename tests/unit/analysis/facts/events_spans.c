@@ -30,6 +30,8 @@ enum {
 	WORK_END,
 	HRTIMER_START,
 	HRTIMER_REARM,
+	IPI_ENTRY,
+	IPI_EXIT,
 };
 
 #define VECTOR MADE_FIELD("int vector", 8, 4, 1)
@@ -37,6 +39,7 @@ enum {
 #define IRQ MADE_FIELD("int irq", 8, 4, 1)
 #define TASKLET MADE_FIELD("void * tasklet", 8, 8, 0) MADE_FIELD("void * func", 16, 8, 0)
 #define WORK MADE_FIELD("void * work", 8, 8, 0) MADE_FIELD("void * function", 16, 8, 0)
+#define REASON MADE_FIELD("const char * reason", 8, 8, 0)
 #define POWER MADE_FIELD("u32 state", 8, 4, 0) MADE_FIELD("u32 cpu_id", 12, 4, 0)
 static const struct made_format formats[] = {
 	{ "irq_vectors:local_timer_entry", MADE_FORMAT("local_timer_entry", 1, VECTOR, "\"\""), 1 },
@@ -88,6 +91,8 @@ static const struct made_format formats[] = {
 		      MADE_FIELD("s64 next_event", 8, 8, 1) MADE_FIELD("bool deferred", 16, 1, 0),
 		      "\"\""),
 	  22 },
+	{ "ipi:ipi_entry", MADE_FORMAT("ipi_entry", 23, REASON, "\"\""), 23 },
+	{ "ipi:ipi_exit", MADE_FORMAT("ipi_exit", 24, REASON, "\"\""), 24 },
 };
 
 /* Of task 7, with one number. */
@@ -201,6 +206,34 @@ TEST_IN_FOLDER(reads_events)
 	assert_int_equal(spans->begin, 1);
 	assert_int_equal(spans->end, 90);
 	assert_false(spans->has_functions);
+}
+
+/* The handler of each is the same, and ends after the interrupt. */
+TEST_IN_FOLDER(names_interrupts_from_other_cpus)
+{
+	_cleanup_(spans_freep) struct spans *spans = NULL;
+	const struct made_sample samples[] = {
+		handler(10, 2, "IPI"),	       event(IPI_ENTRY, 11, 0x8000),
+		event(IPI_EXIT, 20, 0x8000),   event(IRQ_EXIT, 21, 2),
+		event(IPI_ENTRY, 30, 0x9000),  event(TIMER_ENTRY, 31, 236),
+		event(IPI_EXIT, 40, 0x9000),   handler(50, 2, "IPI"),
+		event(IPI_ENTRY, 51, 0x12345), event(IPI_EXIT, 52, 0x12345),
+		event(IRQ_EXIT, 53, 2),	       handler(60, 2, "IPI"),
+		event(IPI_ENTRY, 61, 0xa000),  event(IPI_EXIT, 62, 0xa000),
+		event(IRQ_EXIT, 63, 2),
+	};
+
+	put_file(folder->fd, "printk_formats",
+		 "0x8000 : \"Function call interrupts\"\n0x9000 : \"Rescheduling interrupts\"\n"
+		 "0xa000 : \"%s: unknown\"\n0x12345 : \"cut");
+	assert_int_equal(spans_new(&spans), 0);
+	assert_int_equal(read_events(spans, samples, ARRAY_SIZE(samples), 0), 0);
+	check_lane(spans, LANE_CODE,
+		   "0 interrupt call_function 10-20\n"
+		   "0 interrupt reschedule 30-40\n"
+		   "1 interrupt local_timer 31-40\n"
+		   "0 interrupt irq 2 IPI 50-53\n"
+		   "0 interrupt irq 2 IPI 60-63\n");
 }
 
 static void check_spans_at_gap(uint64_t begin, const char *code, const char *tasks,
