@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "arch.h"
 #include "archive/archive.h"
 #include "cause/account.h"
 #include "cli/cli.h"
@@ -279,7 +280,7 @@ void decode_by_report(struct row_capture *capture, struct console *con)
 	capture->no_times = account.facts.no_times;
 	if (facts_is_pt(&account.facts) && !capture->no_times)
 		capture->after_insns = account.after_insns;
-	name = facts_is_pt(&account.facts) ? LOAD_FUNCTION : LOAD_INTERRUPT;
+	name = facts_is_pt(&account.facts) ? LOAD_FUNCTION : arch_here()->call_interrupt;
 	capture->named = strstr(account.sentence, name);
 	row_capture_find_times(capture, &account);
 }
@@ -320,7 +321,7 @@ void decode_by_perf(struct row_capture *capture, const struct perf_tool *perf, s
 		return;
 	}
 	err = perf_script_argv(&file.facts, &options, perf->path, data, &argv);
-	reading.name = facts_is_pt(&file.facts) ? LOAD_FUNCTION : LOAD_INTERRUPT;
+	reading.name = facts_is_pt(&file.facts) ? LOAD_FUNCTION : arch_here()->call_in_perf;
 	if (!err) {
 		err = perf_tool_lines(argv, true, perf_script_read_line, &reading);
 		capture->perf_ran = err >= 0;

@@ -101,8 +101,6 @@ void row_release_all(struct row *row);
 
 /* Common part of the function names in bpf/late.bpf.c. */
 #define LOAD_FUNCTION "late_s"
-/* The interrupt that runs the program, as seen by tracepoints. */
-#define LOAD_INTERRUPT "call_function_single"
 /* See struct perf_poke_target. */
 #define LOAD_WAKE "perf-poke-selftest"
 
