@@ -52,6 +52,9 @@ const volatile char interrupted_comm[16] = "";
 const volatile __u32 ledger_cpus[LEDGER_CPUS_MAX] = {};
 const volatile __u32 ledger_nr_cpus = 0;
 
+/* Interrupts from other CPUs have tracepoints ipi:*, and a handler besides. */
+const volatile __u8 ledger_has_ipis = 0;
+
 /* Sources for which the ledger has no room. */
 __u64 ledger_no_room = 0;
 
@@ -203,14 +206,13 @@ int interruption_vector_entry(__u64 *ctx)
 	return 0;
 }
 
-SEC("?raw_tp")
-int interruption_vector_exit(__u64 *ctx)
+static __always_inline int vector_end_judge(void *ctx, __u64 vector)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct interrupted *thread = bpf_map_lookup_elem(&interrupted_threads, &cpu);
 	struct interruption by = { ledger_key_here(LEDGER_NMI, 0), bpf_ktime_get_ns(), 0 };
 
-	source_end_judge(ctx, LEDGER_VECTOR, (__u32)ctx[0]);
+	source_end_judge(ctx, LEDGER_VECTOR, vector);
 	if (!thread || !thread->nmi_ns)
 		return 0;
 	by.ns = thread->nmi_ns;
@@ -219,13 +221,47 @@ int interruption_vector_exit(__u64 *ctx)
 	return 0;
 }
 
-/* The handler of a device's interrupt. */
+SEC("?raw_tp")
+int interruption_vector_exit(__u64 *ctx)
+{
+	return vector_end_judge(ctx, (__u32)ctx[0]);
+}
+
+/* Elsewhere a reason takes the place of the vector: a string of the kernel's. */
+SEC("?raw_tp")
+int interruption_ipi_entry(__u64 *ctx)
+{
+	struct ledger_source *source = source_begin(LEDGER_VECTOR, ctx[0]);
+
+	if (source && !source->name[0])
+		bpf_probe_read_kernel_str(source->name, sizeof(source->name), (void *)ctx[0]);
+	/* `Function call interrupts` */
+	source_note_sender(source,
+			   source && source->name[0] == 'F' ? LEDGER_CALL : LEDGER_RESCHEDULE);
+	return 0;
+}
+
+SEC("?raw_tp")
+int interruption_ipi_exit(__u64 *ctx)
+{
+	return vector_end_judge(ctx, ctx[0]);
+}
+
+/* The handler of a device's interrupt; elsewhere also those of timers and of other CPUs. */
 SEC("?raw_tp")
 int interruption_irq_entry(__u64 *ctx)
 {
-	struct ledger_source *source = source_begin(LEDGER_IRQ, (__u32)ctx[0]);
 	const struct irqaction *action = (void *)ctx[1];
+	struct ledger_source *source;
+	char name[16] = "";
 
+	if (ledger_has_ipis) {
+		bpf_probe_read_kernel_str(name, sizeof(name), BPF_CORE_READ(action, name));
+		/* interruption_ipi_entry() counts it. */
+		if (name[0] == 'I' && name[1] == 'P' && name[2] == 'I' && !name[3])
+			return 0;
+	}
+	source = source_begin(LEDGER_IRQ, (__u32)ctx[0]);
 	if (source && !source->name[0])
 		bpf_probe_read_kernel_str(source->name, sizeof(source->name),
 					  BPF_CORE_READ(action, name));

@@ -211,7 +211,7 @@ struct trigger_noise_parts {
 /* -- The ledger of the trigger interruption: what took a CPU from a thread */
 
 enum ledger_kind {
-	LEDGER_VECTOR,	/* number: of x86's vector */
+	LEDGER_VECTOR,	/* number: of x86's vector; elsewhere the address of the reason */
 	LEDGER_IRQ,	/* of the interrupt, as in /proc/interrupts */
 	LEDGER_SOFTIRQ, /* of the softirq */
 	LEDGER_NMI,	/* 0 */

@@ -7,6 +7,7 @@
 
 #include <bpf/bpf.h>
 
+#include "arch.h"
 #include "kernel_function.h"
 #include "trigger/trigger_internal.h"
 #include "util.h"
@@ -50,11 +51,12 @@ static const char *const kinds[LEDGER_KINDS] = {
 int interruption_check_kernel(const struct config *config)
 {
 	if (tracefs_has_event("irq/softirq_entry") &&
-	    tracefs_has_event("irq_vectors/local_timer_entry"))
+	    tracefs_has_event(arch_here()->has_ipi_events ? "ipi/ipi_entry"
+							  : "irq_vectors/local_timer_entry"))
 		return 0;
 	return log_error(&config->log, -EOPNOTSUPP,
-			 "trigger interruption: the kernel has no tracepoints irq_vectors:*: it "
-			 "needs x86");
+			 "trigger interruption: the kernel has neither tracepoints irq_vectors:* "
+			 "nor ipi:ipi_entry: it needs x86 or arm64");
 }
 
 int interruption_load_programs(struct trigger *trigger, const struct trigger_config *config,
@@ -70,11 +72,13 @@ int interruption_load_programs(struct trigger *trigger, const struct trigger_con
 		skel->progs.interruption_work,		skel->progs.interruption_fault,
 		skel->progs.interruption_tick,		skel->progs.interruption_nmi,
 		skel->progs.interruption_switch,	skel->progs.interruption_send,
-		skel->progs.interruption_send_mask,
+		skel->progs.interruption_send_mask,	skel->progs.interruption_ipi_entry,
+		skel->progs.interruption_ipi_exit,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(programs); i++)
 		bpf_program__set_autoload(programs[i], true);
+	rodata->ledger_has_ipis = arch_here()->has_ipi_events;
 	rodata->interrupted_pid = config->threads.wakeup_pid;
 	snprintf((char *)rodata->interrupted_comm, sizeof(rodata->interrupted_comm), "%s",
 		 config->threads.wakeup_comm);
@@ -123,11 +127,15 @@ int interruption_attach_programs(struct trigger *trigger, const struct trigger_c
 		{ skel->progs.interruption_nmi, "nmi", "nmi_handler" },
 		{ skel->progs.interruption_send, "ipi", "ipi_send_cpu" },
 		{ skel->progs.interruption_send_mask, "ipi", "ipi_send_cpumask" },
+		/* The last two: see arch.h. */
+		{ skel->progs.interruption_ipi_exit, "ipi", "ipi_exit" },
+		{ skel->progs.interruption_ipi_entry, "ipi", "ipi_entry" },
 	};
+	size_t nr = ARRAY_SIZE(rows) - (arch_here()->has_ipi_events ? 0 : 2);
 	int err = 0;
 
 	static_assert(ARRAY_SIZE(rows) + 2 * ARRAY_SIZE(vectors) <= LEDGER_LINKS, "room for all");
-	for (size_t i = 0; i < ARRAY_SIZE(rows) && !err; i++)
+	for (size_t i = 0; i < nr && !err; i++)
 		err = ledger_attach(trigger, rows[i].program, rows[i].system, rows[i].name);
 	for (size_t i = 0; i < ARRAY_SIZE(vectors) && !err; i++) {
 		err = ledger_attach(trigger, skel->progs.interruption_vector_exit, "irq_vectors",
@@ -177,6 +185,13 @@ static void ledger_name(char *to, size_t size, const struct ledger_key *key,
 {
 	const char *name = name_of_number(key);
 
+	/* The first letters of a reason: see kernel_function.c. */
+	if (!name && source && key->kind == LEDGER_VECTOR) {
+		const struct kernel_function *row =
+			kernel_function_find(source->name, KERNEL_FROM_CPU);
+
+		name = row ? row->token : NULL;
+	}
 	if (name)
 		snprintf(to, size, "%s", name);
 	else if (source && source->name[0])

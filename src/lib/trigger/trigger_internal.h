@@ -11,7 +11,7 @@
 #include "bpf/trigger.skel.h"
 
 /* Programs of the trigger interruption that are attached. */
-#define LEDGER_LINKS 32
+#define LEDGER_LINKS 34
 
 /* Created by kinds.c, used by trigger.c. */
 struct trigger {
