@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "facts/captures.h"
 
+#include <endian.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -192,13 +193,31 @@ enum perf_poke_recorder capture_recorder_kind(const char *name)
 	return PERF_POKE_RECORDER_AUTO;
 }
 
+/* Records of perf and ftrace are in the byte order, and of the word size, of the machine that took
+ * them. Earlier versions, which wrote neither, had these alone. */
+static int check_machine(const struct capture_file *file, char **why)
+{
+	const char *here = BYTE_ORDER == LITTLE_ENDIAN ? "little" : "big";
+	uint64_t bits = capture_file_number(file, "machine.word_bits", 64);
+	const char *order = capture_file_text(file, "machine.byte_order");
+
+	if (!strcmp(*order ? order : "little", here) && bits == 8 * sizeof(long))
+		return 0;
+	return say_why(why, -EINVAL,
+		       "machine: taken on one of %" PRIu64 " bits, %.16s-endian: only captures of "
+		       "%zu bits, %s-endian, are read here",
+		       bits, *order ? order : "little", 8 * sizeof(long), here);
+}
+
 static int set_capture_facts(struct capture_file *file, char **why)
 {
 	const struct perf_poke_capture *capture = file->capture;
 	const char *freeze = capture_file_text(file, "recorder.freeze");
 	struct facts *facts = &file->facts;
-	int err;
+	int err = check_machine(file, why);
 
+	if (err)
+		return err;
 	facts->recorder = capture_recorder_kind(capture->recorder);
 	if (!facts->recorder)
 		return say_why(why, -EINVAL, "recorder.kind '%.32s' is unknown to this version",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "capture/capture_internal.h"
 
+#include <endian.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 
 #include <json-c/json.h>
 
+#include "arch.h"
 #include "clock.h"
 #include "json_util.h"
 #include "task.h"
@@ -40,9 +42,11 @@ static struct json_object *span_end_json(const struct span_point *point, bool is
 	case SPAN_TP:
 		at_return = !strcmp(point->parts[0], "syscalls") && has_prefix(name, "sys_exit_");
 		if (at_return)
-			json_add_function(list, "__x64_sys_", name + strlen("sys_exit_"));
+			json_add_function(list, arch_here()->syscall_prefix,
+					  name + strlen("sys_exit_"));
 		else if (!strcmp(point->parts[0], "syscalls") && has_prefix(name, "sys_enter_"))
-			json_add_function(list, "__x64_sys_", name + strlen("sys_enter_"));
+			json_add_function(list, arch_here()->syscall_prefix,
+					  name + strlen("sys_enter_"));
 		else
 			for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
 				json_add_function(list, prefixes[i], name);
@@ -161,6 +165,9 @@ static void json_add_system(struct json_object *json)
 	json_add_text(kernel, "version", names.version);
 	json_add_text(machine, "hostname", names.nodename);
 	json_add_text(machine, "arch", names.machine);
+	/* Of the files of the capture: see capture_file.c. */
+	json_add_text(machine, "byte_order", BYTE_ORDER == LITTLE_ENDIAN ? "little" : "big");
+	json_add_int(machine, "word_bits", 8 * sizeof(long));
 	/* The block of the first CPU. */
 	while (file && getline(&line, &size, file) > 0 && (value = strchr(line, ':'))) {
 		value[strcspn(value, "\n")] = '\0';

@@ -58,6 +58,7 @@ TEST_IN_FOLDER(reads_the_rest_by_path)
 TEST_IN_FOLDER(refuses)
 {
 #define CLOCK "recorder.clock.monotonic_ns is missing or not a non-negative integer"
+#define ONLY "only captures of 64 bits, little-endian, are read here"
 	static const struct {
 		const char *text;
 		const char *why;
@@ -68,6 +69,10 @@ TEST_IN_FOLDER(refuses)
 		{ PT("'time_ns':5", "'monotonic_ns':-5", ""), CLOCK },
 		{ PT("'time_ns':5", "'monotonic_ns':9,'perf_ns':3", ""),
 		  "recorder.clock: the spike is before the clock's start" },
+		{ EVENTS("'cpu':1", ",'machine':{'word_bits':32,'byte_order':'little'}"),
+		  "machine: taken on one of 32 bits, little-endian: " ONLY },
+		{ EVENTS("'cpu':1", ",'machine':{'word_bits':64,'byte_order':'big'}"),
+		  "machine: taken on one of 64 bits, big-endian: " ONLY },
 		{ "", "empty file" },
 	};
 
