@@ -4,12 +4,15 @@
  * privileges disable them. */
 #include <string.h>
 
+#include "arch.h"
 #include "delivery/delivery.h"
 #include "machine/base.h"
 #include "recorder/recorder.h"
 #include "session/session.h"
 #include "trigger/trigger.h"
 #include "workload/workload.h"
+
+#define CORESIGHT "/sys/bus/event_source/devices/cs_etm"
 
 static int probe_kernel_btf(struct probe_detail *detail)
 {
@@ -88,6 +91,18 @@ static int probe_perf_in_path(struct probe_detail *detail)
 	probe_set_detail(detail, "there is no perf in PATH");
 	return -ENOENT;
 }
+
+static int probe_coresight(struct probe_detail *detail)
+{
+	probe_set_detail(detail, access(CORESIGHT, F_OK) ? "there is no PMU cs_etm"
+							 : "the PMU cs_etm is here, but perf-poke "
+							   "does not support it yet");
+	return -EOPNOTSUPP;
+}
+
+static const struct probe coresight_probe = { "cs_etm", "use the recorder events or ftrace", false,
+					      probe_coresight,
+					      "record every branch with CoreSight" };
 
 static const struct probe general_probes[] = {
 	{ "privileges", "run as root, or grant CAP_BPF and CAP_PERFMON", true, probe_privileges,
@@ -174,6 +189,8 @@ int perf_poke__check(perf_poke_check_fn fn, void *ctx)
 		check_choice_row(&check, "trigger", &trigger->choice, &trigger->probe);
 	for (size_t i = 0; (recorder = recorder_ops_row(i)); i++)
 		check_choice_row(&check, "recorder", &recorder->choice, &recorder->probe);
+	if (arch_here()->has_coresight)
+		check_capability(&check, &coresight_probe, coresight_probe.purpose);
 	for (size_t i = 0; (freeze = recorder_freeze_row(i)); i++)
 		check_choice_row(&check, "freeze", &freeze->choice, &freeze->probe);
 	for (size_t i = 0; (workload = workload_row(i)); i++)
