@@ -6,6 +6,7 @@
 #include "facts/ring_calls.h"
 #include "facts/spans.h"
 #include "facts/user_code.h"
+#include "pt/decode.h"
 #include "text.h"
 
 /* With the mappings of `user` open, which names the functions of programs. */
@@ -223,6 +224,8 @@ int account_load(struct account *account, const struct analysis_hooks *hooks, co
 	err = capture_trace_find(hooks, folder, &capture, &data, why);
 	if (!err) {
 		account->facts = capture.facts;
+		/* What the trigger and the stacks tell needs no trace. */
+		account->facts.unread = facts_is_pt(&account->facts) && !decode_is_built();
 		account->window_ns = want->window_ns ?: findings_window(&account->facts);
 		capture_statistics(&account->statistics, &capture);
 		err = name_user_frames(account, &capture, want);

@@ -182,6 +182,7 @@ struct facts {
 	struct perf_poke_capture capture; /* without pointers; history_ns is 0 if unknown */
 	enum perf_poke_recorder recorder;
 	bool sampled;	      /* Intel PT in an AUX sample, not in a ring */
+	bool unread;	      /* Intel PT, which this build does not decode */
 	bool no_times;	      /* Intel PT whose TSC was not perf's clock */
 	bool ends_at_spike;   /* Intel PT that the kernel stopped at the spike */
 	bool by_cpu;	      /* a span of a CPU, such as a softirq */
@@ -241,7 +242,7 @@ static inline bool recorder_has_trace(enum perf_poke_recorder recorder)
 
 static inline bool facts_have_trace(const struct facts *facts)
 {
-	return recorder_has_trace(facts->recorder);
+	return recorder_has_trace(facts->recorder) && !facts->unread;
 }
 
 /* The file in a capture that has the trace. */

@@ -304,6 +304,7 @@ json_object *account_json(const struct account *account, size_t top)
 	json_add_name(object, "source",
 		      account->facts.recorder == PERF_POKE_RECORDER_PERF   ? "perf"
 		      : account->facts.recorder == PERF_POKE_RECORDER_NONE ? "none"
+		      : account->facts.unread				   ? "none"
 		      : facts_is_pt(&account->facts)			   ? "pt"
 		      : facts_is_ftrace(&account->facts)		   ? "ftrace"
 									   : "events");

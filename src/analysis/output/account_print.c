@@ -106,6 +106,11 @@ static void account_print_source(FILE *file, const struct account *account)
 			"seen by");
 	else if (facts->recorder == PERF_POKE_RECORDER_NONE)
 		fprintf(file, "  %-12s the trigger alone: nothing was recorded\n", "seen by");
+	else if (facts->unread)
+		fprintf(file,
+			"  %-12s the trigger alone: this build has no libipt, which decodes the "
+			"trace\n",
+			"seen by");
 	else if (facts->no_times)
 		fprintf(file,
 			"  %-12s Intel PT without times: what was executed, in order; script and "

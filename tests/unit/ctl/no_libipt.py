@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Built without libipt: a capture of Intel PT is listed and archived, and what would decode it says
-in one line why not. `script` has stock perf decode it.
+"""Built without libipt: a capture of Intel PT is listed, archived, and reported without its trace.
+What only shows the trace says in one line why not. `script` has stock perf decode it.
 
 usage: no_libipt.py PERF_POKE_CTL SPIKE.TAR.ZST
 """
@@ -27,8 +27,11 @@ def main():
     with tempfile.TemporaryDirectory(prefix="perf-poke-no-libipt-") as folder:
         spike, archive = pathlib.Path(folder, "spike"), pathlib.Path(folder, "again.tar.zst")
         run("open", "-q", SAMPLE, "-o", spike)
-        for words in (["report", spike], ["export", spike, "-o",
-                                          spike / "a.fxt"], ["script", "-q", spike]):
+        told = run("report", spike).stdout
+        assert "the trigger alone: this build has no libipt" in told, told
+        assert told.startswith("IRQ latency ") and "late_timer" in told, told
+        assert json.loads(run("report", "--json", spike).stdout)["source"] == "none"
+        for words in (["export", spike, "-o", spike / "a.fxt"], ["script", "-q", spike]):
             done = run(*words, code=1, PATH="/nonexistent")
             assert "has no libipt" in done.stderr and "install perf" in done.stderr, done.stderr
             assert len(done.stderr.splitlines()) == 1 and not done.stdout, (words, done.stdout,
