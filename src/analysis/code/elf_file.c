@@ -8,6 +8,7 @@
 #include "text.h"
 
 #define DEBUG_FOLDER "/usr/lib/debug"
+#define DEBUG_SERVERS "DEBUGINFOD_URLS"
 
 /* Searches FOLDERS, as in a debuginfo path, for the debug file of a program with this name. */
 static int find_debug_in(struct elf_file *file, const char *name, char *folders,
@@ -22,11 +23,8 @@ static int find_debug_in(struct elf_file *file, const char *name, char *folders,
 }
 
 /* perf's caches first, then where gdb searches; with DEBUGINFOD_URLS, from a server. */
-static int find_elf_debug(Dwfl_Module *module, void **userdata, const char *module_name,
-			  Dwarf_Addr base, const char *file_name, const char *debuglink,
-			  GElf_Word crc, char **path)
+static int find_elf_debug(struct elf_file *file, const char *debuglink, GElf_Word crc, char **path)
 {
-	struct elf_file *file = *userdata;
 	const char *name = file->wanted.name, *symfs = file->places->symfs;
 	_cleanup_free_ char *there = NULL;
 	int fd = files_open_cached_debug(file->places, &file->wanted);
@@ -52,6 +50,30 @@ static int find_elf_debug(Dwfl_Module *module, void **userdata, const char *modu
 	return fd;
 }
 
+static int find_module_debug(Dwfl_Module *module, void **userdata, const char *module_name,
+			     Dwarf_Addr base, const char *file_name, const char *debuglink,
+			     GElf_Word crc, char **path)
+{
+	return find_elf_debug(*userdata, debuglink, crc, path);
+}
+
+int elf_file_find_local_debug(struct elf_file *file, const char *debuglink, uint32_t crc,
+			      char **path)
+{
+	_cleanup_free_ char *servers = NULL;
+	int fd;
+
+	if (file->debug >= 0)
+		return fcntl(file->debug, F_DUPFD_CLOEXEC, 0);
+	servers = strdup(getenv(DEBUG_SERVERS) ?: "");
+	if (!servers)
+		return -1;
+	unsetenv(DEBUG_SERVERS);
+	fd = find_elf_debug(file, debuglink, crc, path);
+	setenv(DEBUG_SERVERS, servers, true);
+	return fd;
+}
+
 int elf_file_open(struct elf_file *file, const struct files_places *places,
 		  const struct files_wanted *wanted, int fd)
 {
@@ -72,7 +94,7 @@ int elf_file_open(struct elf_file *file, const struct files_places *places,
 	file->debug_path = (char *)":.debug:" DEBUG_FOLDER;
 	file->callbacks = (Dwfl_Callbacks){
 		.find_elf = dwfl_build_id_find_elf,
-		.find_debuginfo = find_elf_debug,
+		.find_debuginfo = find_module_debug,
 		.debuginfo_path = &file->debug_path,
 	};
 	file->dwfl = dwfl_begin(&file->callbacks);

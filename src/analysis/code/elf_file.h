@@ -33,6 +33,11 @@ int elf_file_read_symbols(struct elf_file *file, struct symbols *symbols) _must_
 /* Opens its separate file of debug information. -ENOENT: none is needed, or none is there. */
 int elf_file_open_debug(struct elf_file *file) _must_check_;
 
+/* For a find_debuginfo of libdwfl: the same file, without asking a server. Returns a descriptor, or
+ * -1. *path may be set, to be freed. */
+int elf_file_find_local_debug(struct elf_file *file, const char *debuglink, uint32_t crc,
+			      char **path);
+
 /* Deeper ones are cut. */
 #define ELF_PLACES_MAX 32
 

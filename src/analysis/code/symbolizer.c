@@ -257,31 +257,18 @@ int symbolizer_find_places(struct symbolizer *symbolizer, uint32_t number, const
 int symbolizer_unwind(struct symbolizer *symbolizer, const struct unwind_wanted *wanted,
 		      uint64_t frames[UNWIND_FRAMES_MAX], size_t *nr)
 {
-	size_t head = UNWIND_REGISTERS + 2, numbers = 0;
-	_cleanup_free_ uint64_t *body =
-		calloc(head + 2 * wanted->nr_words + 4 * wanted->nr_code, sizeof(*body));
+	_cleanup_free_ uint64_t *body = calloc(UNWIND_NUMBERS_MAX(wanted), sizeof(*body));
 	struct request request = { .kind = REQUEST_UNWIND };
 	_cleanup_close_ int none = -1;
 	struct reply reply;
+	size_t numbers;
 	int err = 0;
 
 	*nr = 0;
 	if (!body)
 		return -ENOMEM;
 	pthread_mutex_lock(&symbolizer->lock);
-	memcpy(body, wanted->registers, sizeof(wanted->registers));
-	body[UNWIND_REGISTERS] = wanted->size;
-	body[UNWIND_REGISTERS + 1] = wanted->nr_words;
-	memcpy(body + head, wanted->words, wanted->nr_words * sizeof(*wanted->words));
-	numbers = head + 2 * wanted->nr_words;
-	for (size_t i = 0; i < wanted->nr_code; i++) {
-		/* Of a child that has ended. */
-		if (wanted->code[i][0] >> 16 != symbolizer->children)
-			continue;
-		memcpy(body + numbers, wanted->code[i], sizeof(wanted->code[i]));
-		body[numbers] &= 0xffff;
-		numbers += 4;
-	}
+	numbers = unwind_put_numbers(body, wanted, symbolizer->children);
 	request.nr = (uint32_t)numbers;
 	if (symbolizer->fd < 0)
 		err = -ENOENT;

@@ -43,7 +43,14 @@ int symbolizer_send(int fd, const void *data, size_t size);
 int symbolizer_send_fd(int socket, const void *data, size_t size, int fd);
 int symbolizer_read_fd(int socket, void *data, size_t size, int *fd);
 
-/* The child's, in unwind.c. Returns the number of frames. */
+/* A stack as numbers: registers, size, number of words, words, code. In unwind.c. */
+#define UNWIND_NUMBERS_MAX(wanted)                                                                 \
+	(UNWIND_REGISTERS + 2 + 2 * (wanted)->nr_words + 4 * (wanted)->nr_code)
+
+/* Leaves out code of files that another child knew. Returns the number of numbers. */
+size_t unwind_put_numbers(uint64_t *numbers, const struct unwind_wanted *wanted, uint32_t child);
+
+/* The child's. Returns the number of frames. */
 size_t unwind_frames(struct elf_file *const *files, size_t nr_files, const uint64_t *numbers,
 		     size_t nr, uint64_t frames[UNWIND_FRAMES_MAX]);
 

@@ -15,6 +15,11 @@ struct unwinding {
 	size_t nr_words;
 	uint64_t *frames;
 	size_t nr;
+	struct {
+		const struct elf_file *file;
+		uint64_t bias;
+	} reported[UNWIND_CODE_MAX];
+	size_t nr_reported;
 };
 
 static pid_t unwind_next_thread(Dwfl *dwfl, void *unwinding, void **thread)
@@ -64,11 +69,15 @@ static int unwind_take_frame(Dwfl_Frame *frame, void *ctx)
 	return DWARF_CB_OK;
 }
 
-static int unwind_find_no_debug(Dwfl_Module *module, void **userdata, const char *module_name,
-				Dwarf_Addr base, const char *file_name, const char *debuglink,
-				GElf_Word crc, char **path)
+/* Asked for where the file itself does not unwind an address: a program in C may be compiled with
+ * .debug_frame alone, which strip moves. What is named by a path is dwz's, without such a table. */
+static int unwind_find_debug(Dwfl_Module *module, void **userdata, const char *module_name,
+			     Dwarf_Addr base, const char *file_name, const char *debuglink,
+			     GElf_Word crc, char **path)
 {
-	return -1;
+	if (debuglink && strchr(debuglink, '/'))
+		return -1;
+	return elf_file_find_local_debug(*userdata, debuglink, crc, path);
 }
 
 /* What is added to the addresses of the file. */
@@ -90,21 +99,67 @@ static bool unwind_find_bias(Elf *elf, const uint64_t code[4], uint64_t *bias)
 	return false;
 }
 
-static void unwind_report_code(Dwfl *dwfl, const struct elf_file *file, const uint64_t code[4])
+/* A file may have several mappings of code. libdwfl drops a module that is reported again. */
+static bool unwind_has_reported(struct unwinding *unwinding, const struct elf_file *file,
+				uint64_t bias)
 {
-	int fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
-	uint64_t bias;
+	for (size_t i = 0; i < unwinding->nr_reported; i++) {
+		if (unwinding->reported[i].file == file && unwinding->reported[i].bias == bias)
+			return true;
+	}
+	if (unwinding->nr_reported == UNWIND_CODE_MAX)
+		return true;
+	unwinding->reported[unwinding->nr_reported].file = file;
+	unwinding->reported[unwinding->nr_reported++].bias = bias;
+	return false;
+}
 
-	if (fd < 0 || !unwind_find_bias(file->elf, code, &bias) ||
-	    !dwfl_report_elf(dwfl, file->wanted.name, file->wanted.name, fd, bias, true))
+static void unwind_report_code(struct unwinding *unwinding, Dwfl *dwfl, struct elf_file *file,
+			       const uint64_t code[4])
+{
+	Dwfl_Module *module;
+	void **userdata;
+	uint64_t bias;
+	int fd;
+
+	if (!unwind_find_bias(file->elf, code, &bias) || unwind_has_reported(unwinding, file, bias))
+		return;
+	fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+	module = fd < 0 ? NULL
+			: dwfl_report_elf(dwfl, file->wanted.name, file->wanted.name, fd, bias,
+					  true);
+	if (!module) {
 		closep(&fd);
+		return;
+	}
+	dwfl_module_info(module, &userdata, NULL, NULL, NULL, NULL, NULL, NULL);
+	*userdata = file;
+}
+
+size_t unwind_put_numbers(uint64_t *numbers, const struct unwind_wanted *wanted, uint32_t child)
+{
+	size_t nr = UNWIND_REGISTERS + 2 + 2 * wanted->nr_words;
+
+	memcpy(numbers, wanted->registers, sizeof(wanted->registers));
+	numbers[UNWIND_REGISTERS] = wanted->size;
+	numbers[UNWIND_REGISTERS + 1] = wanted->nr_words;
+	memcpy(numbers + UNWIND_REGISTERS + 2, wanted->words,
+	       wanted->nr_words * sizeof(*wanted->words));
+	for (size_t i = 0; i < wanted->nr_code; i++) {
+		if (wanted->code[i][0] >> 16 != child)
+			continue;
+		memcpy(numbers + nr, wanted->code[i], sizeof(wanted->code[i]));
+		numbers[nr] &= 0xffff;
+		nr += 4;
+	}
+	return nr;
 }
 
 size_t unwind_frames(struct elf_file *const *files, size_t nr_files, const uint64_t *numbers,
 		     size_t nr, uint64_t frames[UNWIND_FRAMES_MAX])
 {
 	static const Dwfl_Callbacks callbacks = { .find_elf = dwfl_build_id_find_elf,
-						  .find_debuginfo = unwind_find_no_debug };
+						  .find_debuginfo = unwind_find_debug };
 	static const Dwfl_Thread_Callbacks threads = {
 		.next_thread = unwind_next_thread,
 		.memory_read = unwind_read_memory,
@@ -115,7 +170,6 @@ size_t unwind_frames(struct elf_file *const *files, size_t nr_files, const uint6
 	size_t nr_code;
 	Dwfl *dwfl;
 
-	/* Registers, size, number of words, words, code. */
 	if (nr < UNWIND_REGISTERS + 2)
 		return 0;
 	unwinding.size = numbers[UNWIND_REGISTERS];
@@ -130,7 +184,7 @@ size_t unwind_frames(struct elf_file *const *files, size_t nr_files, const uint6
 		return 0;
 	for (size_t i = 0; i < nr_code; i++) {
 		if (code[i][0] < nr_files)
-			unwind_report_code(dwfl, files[code[i][0]], code[i]);
+			unwind_report_code(&unwinding, dwfl, files[code[i][0]], code[i]);
 	}
 	if (!dwfl_report_end(dwfl, NULL, NULL) &&
 	    dwfl_attach_state(dwfl, NULL, 1, &threads, &unwinding))

@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""The user stack that a capture has kept, of a program of which only the debug information has
+unwind tables.
+
+Usage: unwound.py CTL
+"""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+CTL = os.path.abspath(sys.argv.pop(1))
+# Prints what a spike in innermost() would keep: registers, words of the stack, mappings.
+PROGRAM = r"""
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <ucontext.h>
+static ucontext_t now;
+static void print(const unsigned long *stack, int nr)
+{
+	const int order[] = { REG_RIP, REG_RSP, REG_RBX, REG_RBP, REG_R12, REG_R13, REG_R14, REG_R15 };
+	FILE *maps = fopen("/proc/self/maps", "r");
+	char line[4096];
+
+	for (int i = 0; i < 8; i++)
+		printf("%llx ", now.uc_mcontext.gregs[order[i]]);
+	printf("\n");
+	for (int i = 0; i < nr; i++) {
+		if (stack[i])
+			printf("%x:%lx ", i, stack[i]);
+	}
+	printf("\n");
+	while (fgets(line, sizeof(line), maps))
+		fputs(line, stdout);
+}
+__attribute__((noinline)) int innermost(int n)
+{
+	volatile char room[200];
+
+	room[n] = (char)n;
+	getcontext(&now);
+	print((const unsigned long *)now.uc_mcontext.gregs[REG_RSP], 100);
+	return room[n] + 1;
+}
+__attribute__((noinline)) int middle(int n)
+{
+	return innermost(n + 1) + 1;
+}
+__attribute__((noinline)) int outer(int n)
+{
+	return middle(n + 1) * 3;
+}
+int main(int argc, char **argv)
+{
+	return outer(argc) + 1 ? 0 : 1;
+}
+"""
+EXPECTED = ["innermost", "middle", "outer", "main"]
+MAPPING = re.compile(r"(\w+)-(\w+) r-xp (\w+) \S+ \d+ +(/.*)")
+
+
+def run(*argv, **more):
+    return subprocess.run(argv, check=True, capture_output=True, text=True, **more).stdout
+
+
+def build_id(path):
+    return re.search("Build ID: ([0-9a-f]+)", run("readelf", "-n", path))[1]
+
+
+@unittest.skipUnless(os.uname().machine == "x86_64", "registers of x86-64")
+class UnwoundTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.program = self.folder / "program"
+        self.env = os.environ | {"HOME": str(self.folder)}
+
+    def compile(self, *flags):
+        run("gcc", "-O2", "-g", "-fomit-frame-pointer", "-fcf-protection=none", *flags, "-x", "c",
+            "-", "-o", self.program, input=PROGRAM)
+        registers, words, *lines = run(self.program).splitlines()
+        code = [MAPPING.match(line).groups() for line in lines if MAPPING.match(line)]
+        address = int(registers.split()[0], 16)
+        start, _, offset, path = next(row for row in code
+                                      if int(row[0], 16) <= address < int(row[1], 16))
+        frame = {
+            "address": hex(address), "user": True, "symbol": None, "module": None, "file": path,
+            "build_id": build_id(path), "offset": address - int(start, 16) + int(offset, 16)
+        }
+        about = {
+            "schema": 1, "threshold_ns": 1000, "history_ns": 0, "recorder": {"kind": "none"},
+            "spike": {
+                "time_ns": 3000083000, "cpu": 1, "latency_ns": 83000, "expected_ns": 3000000000,
+                "actual_ns": 3000083000, "pid": 7, "tid": 7, "comm": "program", "stack": [frame],
+                "irqs_off": False, "wall_time": "2026-11-21T09:30:00.000000Z"
+            }, "user_stack": {
+                "size": 800, "registers": registers, "words": words, "code": "".join(
+                    f"{row[0]} {row[1]} {row[2]} {build_id(row[3])} {row[3]}\n" for row in code)
+            }
+        }
+        (self.folder / "capture").mkdir(exist_ok=True)
+        (self.folder / "capture/capture.json").write_text(json.dumps(about))
+
+    def move_debug_information(self):
+        """To where it is not looked for."""
+        debug = self.folder / "elsewhere/acme.debug"
+        debug.parent.mkdir(exist_ok=True)
+        run("objcopy", "--only-keep-debug", self.program, debug)
+        run("strip", self.program)
+        return debug
+
+    def stack(self, capture="capture", **env):
+        report = run(CTL, "report", "--json", capture, cwd=self.folder, env=self.env | env)
+        return json.loads(report)["stack"]
+
+    def names(self, **env):
+        return [frame["name"] for frame in self.stack(**env)][:len(EXPECTED)]
+
+    def sections(self):
+        return run("readelf", "-SW", self.program)
+
+    def test_its_own_tables(self):
+        self.compile()
+        self.assertEqual(self.names(), EXPECTED)
+
+    def test_its_own_debug_information(self):
+        self.compile("-fno-asynchronous-unwind-tables")
+        self.assertIn(".debug_frame", self.sections())
+        self.assertEqual(self.names(), EXPECTED)
+
+    def test_a_debug_file(self):
+        self.compile("-fno-asynchronous-unwind-tables")
+        debug = self.move_debug_information()
+        self.assertNotIn(".debug_frame", self.sections())
+        self.assertEqual(len(self.stack()), 1)
+        run("objcopy", f"--add-gnu-debuglink={debug}", self.program)
+        self.assertEqual(len(self.stack()), 1)
+        shutil.copy(debug, self.folder)
+        self.assertEqual(self.names(), EXPECTED)
+        # With its symbols, for which no debug file is opened.
+        self.compile("-fno-asynchronous-unwind-tables")
+        run("objcopy", "--strip-debug", f"--add-gnu-debuglink={debug}", self.program)
+        self.assertEqual(self.names(), EXPECTED)
+        # Of another build.
+        self.compile("-fno-asynchronous-unwind-tables", f"-Wl,--build-id=0x{'12' * 20}")
+        run("strip", self.program)
+        run("objcopy", f"--add-gnu-debuglink={debug}", self.program)
+        self.assertEqual(len(self.stack()), 1)
+
+    def test_a_debug_file_by_build_id(self):
+        self.compile("-fno-asynchronous-unwind-tables")
+        debug, number = self.move_debug_information(), build_id(self.program)
+        kept = self.folder / ".debug/.build-id" / number[:2] / number[2:]
+        kept.mkdir(parents=True)
+        shutil.move(debug, kept / "debug")
+        self.assertEqual(self.names(), EXPECTED)
+
+
+if __name__ == "__main__":
+    unittest.main()
