@@ -21,6 +21,7 @@ import tarfile
 import ring
 import symbols
 import tracepoints
+import unwind
 
 CAPTURE = {
     "schema": 1, "version": "0.1.0", "spike": {
@@ -606,7 +607,8 @@ def main():
                                                   tracepoints.inputs()), ("trace", recordings()),
                            ("decode", itertools.chain(flows(),
                                                       real(sys.argv[2]))), ("symbols",
-                                                                            symbols.inputs())):
+                                                                            symbols.inputs()),
+                           ("unwind", unwind.inputs())):
         folder = os.path.join(sys.argv[1], target)
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder)
