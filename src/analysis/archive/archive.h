@@ -71,13 +71,19 @@ int pack_host_facts(struct pack *pack, const struct perf_poke_capture *capture, 
 struct traced_file {
 	struct build_id id;
 	bool is_vdso;
-	char *name; /* path in the traced task */
+	bool in_stack; /* of the spike: it is packed even if the trace does not have its code */
+	char *name;    /* path in the traced task */
 };
 
 /* Reads the user-space files of a perf.data from the build id table and the MMAP2 records: an
  * allocated array, sorted by build id, without duplicates. Returns 0, or a negative errno with *why
  * (allocated). */
 int traced_files_read(int fd, struct traced_file **files, size_t *nr, char **why) _must_check_;
+
+/* Adds the files of user frames of a stack, without duplicates. Returns 0 or -ENOMEM. */
+int traced_files_add_frames(struct traced_file **files, size_t *nr,
+			    const struct perf_poke_frame *const *frames,
+			    size_t nr_frames) _must_check_;
 
 void traced_files_free(struct traced_file *files, size_t nr);
 

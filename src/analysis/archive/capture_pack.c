@@ -188,6 +188,20 @@ static bool was_file_executed(const struct capture_pack *c, const struct build_i
 	return !c->executed;
 }
 
+/* Files of stacks at the spike: the trace need not have them, and unwinding finds more. */
+static int find_stack_files(const struct capture_pack *c, struct symbolizer *symbolizer,
+			    struct traced_file **files, size_t *nr)
+{
+	const struct perf_poke_spike *spike = c->file.capture->spike;
+	_cleanup_(unwound_release) struct unwound_stack unwound = {};
+	int err =
+		capture_unwind(&unwound, c->file.capture, &(struct files_places){ 0 }, symbolizer);
+
+	err = err ?: traced_files_add_frames(files, nr, unwound.rows, unwound.nr);
+	err = err ?: traced_files_add_frames(files, nr, spike->stack, spike->nr_frames);
+	return err ?: traced_files_add_frames(files, nr, spike->holder, spike->nr_holder_frames);
+}
+
 static int pack_traced_files(struct capture_pack *c, char **why)
 {
 	_cleanup_(symbolizer_freep) struct symbolizer *symbolizer = NULL;
@@ -195,10 +209,13 @@ static int pack_traced_files(struct capture_pack *c, char **why)
 	size_t nr = 0, missing = 0;
 	int err = symbolizer_new(&symbolizer, &(struct files_places){ 0 });
 
-	err = err ?: traced_files_read(c->data, &files, &nr, why);
+	/* ftrace traces the kernel only. */
+	if (!err && c->data >= 0 && !facts_is_ftrace(&c->file.facts))
+		err = traced_files_read(c->data, &files, &nr, why);
+	err = err ?: find_stack_files(c, symbolizer, &files, &nr);
 
 	for (size_t i = 0; i < nr && !err; i++) {
-		if (!was_file_executed(c, &files[i].id))
+		if (!files[i].in_stack && !was_file_executed(c, &files[i].id))
 			continue;
 		err = pack_traced_file(c, &files[i], symbolizer, why);
 		if (err == -ENOENT || err == -ESTALE) {
@@ -329,8 +346,7 @@ int capture_pack_write(struct capture_pack *c, const struct pack_sink *sink, cha
 		err = pack_add_capture(c->pack, c->dirfd, warn_of_skipped, c, why);
 	if (!err && !opened)
 		err = pack_host_of_capture(c, why);
-	/* ftrace traces the kernel only. */
-	if (!err && !opened && !c->no_binaries && c->data >= 0 && !facts_is_ftrace(&c->file.facts))
+	if (!err && !opened && !c->no_binaries)
 		err = pack_traced_files(c, why);
 	if (err)
 		err = explain_unarchived(c, err, why);

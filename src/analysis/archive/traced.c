@@ -31,10 +31,12 @@ static void sort_traced_files(struct traced_file *files, size_t *nr)
 		return;
 	qsort(files, *nr, sizeof(*files), compare_build_ids);
 	for (size_t i = 1; i < *nr; i++) {
-		if (compare_build_ids(&files[kept], &files[i]))
+		if (compare_build_ids(&files[kept], &files[i])) {
 			files[++kept] = files[i];
-		else
+		} else {
+			files[kept].in_stack |= files[i].in_stack;
 			free(files[i].name);
+		}
 	}
 	*nr = kept + 1;
 }
@@ -135,6 +137,28 @@ int traced_files_read(int fd, struct traced_file **files, size_t *nr, char **why
 	*files = found.files;
 	*nr = found.nr;
 	return 0;
+}
+
+int traced_files_add_frames(struct traced_file **files, size_t *nr,
+			    const struct perf_poke_frame *const *frames, size_t nr_frames)
+{
+	struct found found = { *files, *nr };
+	int err = 0;
+
+	for (size_t i = 0; i < nr_frames && !err; i++) {
+		const struct perfdata_bytes id = { frames[i]->build_id, frames[i]->build_id_size };
+		size_t before = found.nr;
+
+		if (!frames[i]->user || !frames[i]->file)
+			continue;
+		err = add_traced_file(&found, PERF_RECORD_MISC_USER, id, frames[i]->file);
+		if (!err && found.nr > before)
+			found.files[before].in_stack = true;
+	}
+	sort_traced_files(found.files, &found.nr);
+	*files = found.files;
+	*nr = found.nr;
+	return err;
 }
 
 void traced_files_free(struct traced_file *files, size_t nr)

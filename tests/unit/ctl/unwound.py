@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """The user stack that a capture has kept, of a program of which only the debug information has
-unwind tables.
+unwind tables; and from an archive, without the program.
 
 Usage: unwound.py CTL
 """
@@ -159,6 +159,23 @@ class UnwoundTest(unittest.TestCase):
         kept.mkdir(parents=True)
         shutil.move(debug, kept / "debug")
         self.assertEqual(self.names(), EXPECTED)
+
+    def test_an_archive(self):
+        """Shows the same where the files are not."""
+        self.compile("-fno-asynchronous-unwind-tables")
+        debug = self.move_debug_information()
+        run("objcopy", f"--add-gnu-debuglink={debug}", self.program)
+        shutil.move(debug, self.folder)
+        before = self.stack()
+        self.assertEqual([frame["name"] for frame in before[:4]], EXPECTED)
+        run(CTL, "archive", "capture", "-q", "-o", "a.tar.zst", cwd=self.folder, env=self.env)
+        self.program.unlink()
+        (self.folder / debug.name).unlink()
+        self.assertEqual(len(self.stack()), 1)
+        self.assertEqual(self.stack("a.tar.zst"), before)
+        run(CTL, "archive", "capture", "-q", "--no-binaries", "-o", "b.tar.zst", cwd=self.folder,
+            env=self.env)
+        self.assertEqual(len(self.stack("b.tar.zst")), 1)
 
 
 if __name__ == "__main__":
