@@ -7,6 +7,7 @@
 
 #include "calls/timeline.h"
 #include "cause/late_thread.h"
+#include "text.h"
 #include "units.h"
 
 #define CALLERS_MAX 3
@@ -271,11 +272,14 @@ static void put_cause_mixed(FILE *file, const struct cause *cause, const struct 
 static void put_cause_idle(FILE *file, const struct cause *cause, const struct findings *findings,
 			   const struct facts *facts)
 {
-	fprintf(file, "exit from idle: the CPU was idle for %s of that, in ",
-		FORMAT_TIME(cause->time_ns));
-	put_blamed_name(file, cause, findings, cause->name);
-	fputs(findings->spans->has_functions ? ", and slow to leave"
-					     : ", and no interrupt is recorded in that time",
+	fprintf(file, "the CPU was idle for %s of that, ", FORMAT_TIME(cause->time_ns));
+	if (!has_prefix(findings_name(findings, cause->name), "swapper/")) {
+		fputs("in ", file);
+		put_blamed_name(file, cause, findings, cause->name);
+		fputs(", ", file);
+	}
+	fputs(findings->spans->has_functions ? "and slow to wake up"
+					     : "and no earlier interrupt is recorded",
 	      file);
 	if (facts->hardware.hypervisor == 1)
 		fputs("; the hypervisor may have woken it late", file);

@@ -37,26 +37,22 @@ static const char notes[] =
 
 static void print_thresholds(FILE *file, const struct perf_poke_session *session)
 {
-	const char *before = " ";
+	bool named = false;
 
 	if (!session->threshold_ns) {
-		fprintf(file, " unknown");
+		fprintf(file, ", threshold unknown");
 		return;
 	}
 	/* Usually only irq. */
 	if (session->nr_kinds < 2) {
-		fprintf(file, " %s", FORMAT_TIME(session->threshold_ns));
+		fprintf(file, ", threshold %s", FORMAT_TIME(session->threshold_ns));
 		return;
 	}
 	for (size_t i = 0; i < session->nr_kinds; i++) {
 		const struct perf_poke_session_kind *kind = session->kinds[i];
 
-		if (!kind->threshold_ns)
-			continue;
-		fprintf(file, "%s%s %s", before, kind_display_name(kind->kind),
-			kind_has_threshold_ns(kind->kind) ? FORMAT_TIME(kind->threshold_ns)
-							  : "any");
-		before = ", ";
+		if (kind->threshold_ns)
+			kind_put_threshold(file, kind->kind, kind->threshold_ns, &named);
 	}
 }
 
@@ -66,8 +62,7 @@ static void print_watched_cpus(FILE *file, const struct perf_poke_session *sessi
 
 	if (cpulist_format(session->cpus, session->nr_cpus, &list))
 		return;
-	fprintf(file, "  %-10s CPU%s %s, threshold", "watches", session->nr_cpus > 1 ? "s" : "",
-		list);
+	fprintf(file, "  %-10s CPU%s %s", "watches", session->nr_cpus > 1 ? "s" : "", list);
 	print_thresholds(file, session);
 	fprintf(file, ", timer %s, workload %s\n", CLEAN(session->function), session->workload);
 }

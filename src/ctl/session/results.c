@@ -185,3 +185,14 @@ bool kind_has_threshold_ns(enum perf_poke_trigger_kind kind)
 
 	return !row || !row->argument;
 }
+
+void kind_put_threshold(FILE *file, enum perf_poke_trigger_kind kind, uint64_t threshold_ns,
+			bool *named)
+{
+	if (kind_has_threshold_ns(kind))
+		fprintf(file, "%s %s %s", *named ? "," : ", threshold", kind_display_name(kind),
+			FORMAT_TIME(threshold_ns));
+	else
+		fprintf(file, ", each %s", kind_display_name(kind));
+	*named = kind_has_threshold_ns(kind);
+}

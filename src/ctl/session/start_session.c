@@ -144,23 +144,22 @@ static int format_poke_targets(const struct perf_poke_opts *opts, char **text)
 	return fclose(file) ? -ENOMEM : 0;
 }
 
-/* Such as ` 30us` or ` irq 30us, thread 60us`. */
+/* Such as `, threshold 30us` or `, threshold irq 30us, thread 60us, each marker`. */
 static int format_thresholds(const struct perf_poke_opts *opts, char **text)
 {
+	bool named = false;
 	size_t size;
 	FILE *file = open_memstream(text, &size);
 
 	if (!file)
 		return -ENOMEM;
 	if (!opts->nr_triggers)
-		fprintf(file, " %s", FORMAT_TIME(opts->threshold_ns));
+		fprintf(file, ", threshold %s", FORMAT_TIME(opts->threshold_ns));
 	for (size_t i = 0; i < opts->nr_triggers; i++) {
 		const struct perf_poke_trigger *trigger = &opts->triggers[i];
 
-		fprintf(file, "%s %s %s", i ? "," : "", kind_display_name(trigger->kind),
-			kind_has_threshold_ns(trigger->kind)
-				? FORMAT_TIME(trigger->threshold_ns ?: opts->threshold_ns)
-				: "any");
+		kind_put_threshold(file, trigger->kind, trigger->threshold_ns ?: opts->threshold_ns,
+				   &named);
 	}
 	return fclose(file) ? -ENOMEM : 0;
 }
@@ -186,8 +185,7 @@ static void session_print_armed(struct session *s, const int *cpus, size_t nr)
 	if (s->opts.workload == PERF_POKE_WORKLOAD_AUTO && strcmp(workload, "none"))
 		snprintf(cost, sizeof(cost), " (its thread wakes there each %s)",
 			 FORMAT_TIME(s->opts.period_ns ?: NSEC_PER_MSEC));
-	console_info(s->con,
-		     "armed: %s%s%sCPU%s %s, threshold%s%s%s, recorder %s, workload %s%s%s%s%s",
+	console_info(s->con, "armed: %s%s%sCPU%s %s%s%s%s, recorder %s, workload %s%s%s%s%s",
 		     session ? "session " : "", session ?: "", session ? ", " : "",
 		     nr > 1 ? "s" : "", list, thresholds, s->opts.function ? ", timer " : "",
 		     s->opts.function ?: "", recorder, workload, cost,

@@ -198,7 +198,7 @@ class Culprits(unittest.TestCase):
             m.p.run(2)
             m.p.ret(back)
             m.p.run(1, ON)
-        self.check(injure, "idle", "intel_idle", "slow to leave")
+        self.check(injure, "idle", "intel_idle", "slow to wake up")
 
     def test_long_system_call(self):
         """With interrupts on, it is no cause."""
