@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """A confusion matrix of causes made in guests: captures of one have the same fingerprint by each
-recorder (events, and emulated Intel PT), on each kernel and in each boot; no two causes share one;
-and a new cause is told from known ones.
+recorder (events, emulated Intel PT, and ftrace), on each kernel and in each boot; no two causes
+share one; and a new cause is told from known ones.
 
 usage: ptemu_causes.py KERNEL,... SECONDS PERF_POKE_CTL USER_LOOP
 

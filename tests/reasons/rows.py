@@ -74,9 +74,11 @@ def runs(mode, what, trigger=SAMPLED, **kwargs):
 
 
 # What stops and continues the hog is on another CPU. It starts once: where programs start slowly, a
-# hog that is started anew each time ends before it has run.
-HOG = "chrt -f %d taskset -c {cpu} yes >/dev/null & while taskset -c {other} sleep .15; do " \
+# hog that is started anew each time ends before it has run. It takes longer than the request itself
+# on a slow CPU.
+HOG = "chrt -f %d taskset -c {cpu} yes >/dev/null & while taskset -c {other} sleep .3; do " \
       "kill -STOP $!; sleep .4; kill -CONT $!; done"
+HOGGED = request("200ms")
 QUOTA = (
     "exec 9>{tmp}/quota; cgroup=$(set_quota 20000 100000) || exit 1; echo $1 "
     ">$cgroup/cgroup.procs; sleep 600"
@@ -166,9 +168,10 @@ ROWS = [
             "while sleep .3; do gdb -q -nx -batch -p $1 -ex 'shell sleep .1' -ex detach; done",
             "gdb|^sh", needs=("gdb", )),
     # -- Others run --------------------------------------------------------------------------------
-    rival("FIFO hog", HOG % 50, "yes", needs=("chrt", ), short=True),
+    rival("FIFO hog", HOG % 50, "yes", trigger=HOGGED, needs=("chrt", ), short=True),
     rival("FIFO hog over FIFO", HOG % 90, "yes",
-          compute="exec chrt -f 80 {late} compute {cpu} {other} 10 30", needs=("chrt", )),
+          compute="exec chrt -f 80 {late} compute {cpu} {other} 10 30", trigger=HOGGED,
+          needs=("chrt", )),
     rival("nice", "exec taskset -c {cpu} nice -n -5 yes >/dev/null", "yes",
           compute="exec nice -n 5 {late} compute {cpu} {other} 20 1"),
     rival("stress-ng cpu", "exec taskset -c {cpu} stress-ng --quiet --cpu 6", "stress-ng-cpu",

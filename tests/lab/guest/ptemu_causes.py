@@ -24,7 +24,8 @@ AT_ONCE = 10
 BEFORE_IRQ = ("irqs_off", "call", "hrtimer")
 # The threads of user_loop come before those that wait.
 OPTIONS = ("--workload", "cyclic", "--prio", "f:97", "--trigger", "irq", "--trigger", "thread")
-RECORDERS = {"events": (), "pt": ("--freeze", "pause")}
+# With the size of the ring
+RECORDERS = {"events": ("256K",), "pt": ("256K", "--freeze", "pause"), "ftrace": ("4M",)}
 
 
 class Late(ptemu.Late):
@@ -51,9 +52,10 @@ def tell(_):
 
 def session(output, recorder, lacking):
     late = Late(*lacking, turn=lambda: len(glob.glob(f"{output}/*")))
-    for one in capture.take(CTL, output, *OPTIONS, *RECORDERS[recorder], recorder=recorder,
-                            buffer="256K", late=late, count=min(len(lacking), AT_ONCE),
-                            threshold_us=THRESHOLD_US, each=tell):
+    buffer, *options = RECORDERS[recorder]
+    for one in capture.take(CTL, output, *OPTIONS, *options, recorder=recorder, buffer=buffer,
+                            late=late, count=min(len(lacking), AT_ONCE), threshold_us=THRESHOLD_US,
+                            each=tell):
         cause = late.maker(one)
         yield cause if is_of(cause, one.line["trigger"]) else None, one
 
