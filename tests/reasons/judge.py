@@ -33,7 +33,8 @@ def functions(report):
         cause.get("mostly"), *cause.get("callers", []),
         samples.get("function"), *samples.get("callers", [])
     ]
-    return join(*names) or None
+    # Such as [not traced]
+    return join(*(name for name in names if not (name or "").startswith("["))) or None
 
 
 def verdict(report):

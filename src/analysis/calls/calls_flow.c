@@ -74,6 +74,21 @@ void calls_resync_stack(struct calls *calls, struct cpu *cpu, const struct symbo
 	restart_thread_stack(calls, cpu, symbol, false);
 }
 
+/* By a jump. Entries end in code that they share, such as error_return: that is part of them. */
+static void go_on_in_function(const struct calls *calls, struct cpu *cpu,
+			      const struct symbol *symbol)
+{
+	struct stack *stack = &cpu->thread->stack;
+	const struct frame *top = stack_top(stack);
+
+	if ((top->kind == FRAME_INTERRUPT || top->kind == FRAME_SYSCALL) &&
+	    !kernel_function_find(names_get(calls->names, symbol->name),
+				  INTERRUPTS | KERNEL_PASSES))
+		stack_push(stack, &cpu->now, symbol, FRAME_CALL, 0);
+	else
+		stack_replace(stack, &cpu->now, symbol);
+}
+
 const struct symbol *calls_arrive_at(struct calls *calls, struct cpu *cpu, uint64_t ip,
 				     const struct symbol *symbol)
 {
@@ -87,7 +102,7 @@ const struct symbol *calls_arrive_at(struct calls *calls, struct cpu *cpu, uint6
 	if (!top)
 		stack_push(stack, &cpu->now, symbol, FRAME_CALL, 0);
 	else if (!symbol_is_same(top->symbol, symbol))
-		stack_replace(stack, &cpu->now, symbol);
+		go_on_in_function(calls, cpu, symbol);
 	return symbol;
 }
 
@@ -264,8 +279,7 @@ static void on_function_call(struct calls *calls, struct cpu *cpu)
 
 static void on_function_jump(struct calls *calls, struct cpu *cpu)
 {
-	struct stack *stack = &cpu->thread->stack;
-	const struct frame *top = stack_top(stack);
+	const struct frame *top = stack_top(&cpu->thread->stack);
 	uint64_t to = calls->item->to;
 	const struct symbol *symbol;
 
@@ -273,7 +287,7 @@ static void on_function_jump(struct calls *calls, struct cpu *cpu)
 		return;
 	symbol = calls_symbol_at(calls, to);
 	if (!symbol_is_same(top->symbol, symbol))
-		stack_replace(stack, &cpu->now, symbol);
+		go_on_in_function(calls, cpu, symbol);
 }
 
 static void on_interrupt_entry(struct calls *calls, struct cpu *cpu, uint64_t from)

@@ -251,14 +251,15 @@ static void blame_longest_usage(struct cause *cause, const struct findings *find
 }
 
 /* Intel PT usually traces the kernel only. A thread that was late then waited for a task whose own
- * code is not traced. */
+ * code is not traced, or ran such code itself. */
 static void blame_untraced_task(struct cause *cause, const struct findings *findings,
 				const struct facts *facts)
 {
 	const struct lane *tasks = &findings->spans->lanes[LANE_TASKS];
+	bool ran = facts->thread && facts->thread->part == PART_RUNNING;
 
-	if (cause->kind != CAUSE_UNTRACED || !facts_is_thread(facts) || facts_is_reported(facts) ||
-	    findings_name(findings, cause->name)[0] != '[')
+	if (cause->kind != CAUSE_UNTRACED || !facts_is_thread(facts) ||
+	    (facts_is_reported(facts) && !ran) || findings_name(findings, cause->name)[0] != '[')
 		return;
 	for (uint32_t i = 0; i < tasks->nr; i++) {
 		uint64_t time_ns = span_time_within(&tasks->spans[i], findings->late_begin,

@@ -15,7 +15,10 @@
 /* Appends () to function names, but not to placeholders such as [unknown]. */
 static void put_function_call(FILE *file, const char *name)
 {
-	fprintf(file, "%s%s", name, name[0] == '[' ? "" : "()");
+	if (!strcmp(name, "[not traced]"))
+		fputs("code without a trace", file);
+	else
+		fprintf(file, "%s%s", name, name[0] == '[' ? "" : "()");
 }
 
 static void put_blamed_name(FILE *file, const struct cause *cause, const struct findings *findings,

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The recorder ftrace, by what the kernel wrote into the rings: each trace ends at the message of
 the spike's BPF program; with --freeze swap none of the expiries between two captures is missing;
---stop-tracing ends the rings of others there; and a session ends soon. Prints what it measured.
+--stop-tracing ends the rings of others there; selftest is green; and a session ends soon. Prints
+what it measured.
 
 In the environment: LAB_SPIKES, captures of each freeze; LAB_KEEP, a folder for one capture of each.
 
@@ -164,6 +165,21 @@ def no_expiry_is_missing():
     shutil.rmtree("/tmp/blind")
 
 
+# -- The user's own proof --------------------------------------------------------------------------
+
+def selftest_is_green():
+    """With function_graph, its own culprit is named, too."""
+    out = subprocess.run([
+        CTL, "selftest", "--json", "--recorder", "ftrace", "--cpu", str(guest.CPU), "--threshold",
+        f"{THRESHOLD_US}us", "--delivery", "relay"
+    ], capture_output=True, text=True, check=False)
+    print(out.stdout, out.stderr, flush=True)
+    equal(out.returncode, 0, "exit status of selftest")
+    *rows, result = map(json.loads, out.stdout.splitlines())
+    check(result["ok"], "not all is well")
+    equal([row["freeze"] for row in rows], ["swap", "traceoff"], "ways to freeze")
+
+
 # -- The rings of others, and the end --------------------------------------------------------------
 
 def start(*options):
@@ -225,5 +241,6 @@ guest.load("late_timer")
 for way in ("swap", "traceoff"):
     ends_at_the_message(way)
 no_expiry_is_missing()
+selftest_is_green()
 stops_others()
 ends_soon()

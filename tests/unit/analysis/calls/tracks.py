@@ -282,8 +282,12 @@ class Random(CallsTest):
             elif what == "tail" and len(stack) > 1:
                 name = rng.choice([name for name in names if name != stack[-1][0]])
                 p.branch(p.at(name))
-                frame = pop()
-                push(name, *frame[2:])
+                if stack[-1][3] == "irq":
+                    # Code that interrupts share is part of them.
+                    push(name, None, "shared")
+                else:
+                    frame = pop()
+                    push(name, *frame[2:])
             elif what == "loop":
                 p.branch(p.at(stack[-1][0], 4 * rng.randrange(10)))
             elif what == "irq" and room and len(stack) < 30:
@@ -291,6 +295,10 @@ class Random(CallsTest):
                 push("irq", back, "irq")
             elif what == "iret" and stack[-1][3] == "irq":
                 p.iret(stack[-1][2])
+                pop()
+            elif what == "iret" and stack[-1][3] == "shared":
+                p.iret(stack[-2][2])
+                pop()
                 pop()
             elif what == "switch" and not any(frame[3] == "irq" for frame in stack):
                 resume[p.tid] = p.ip

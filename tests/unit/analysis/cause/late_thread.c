@@ -186,6 +186,8 @@ static struct tracepoints *kernel;
 static uint64_t nr_lost;
 /* The trace may begin later than the switches. */
 static uint64_t traced_since;
+/* By Intel PT, of the kernel alone */
+static bool in_user_space;
 /* Of CPU 1, if it has an end. */
 static struct schedule_gap gap;
 
@@ -227,7 +229,11 @@ static void say_thread(FILE *file, const struct happening *list, size_t nr, uint
 	_cleanup_(account_release) struct account account;
 	struct thread_namer namer = { .tracepoints = kernel, .user = name_user };
 
-	assert_int_equal(TIMELINE(&account, false, TASK(traced_since, task)), 0);
+	assert_int_equal(in_user_space
+				 ? TIMELINE(&account, true, TASK(0, task),
+					    GAP(0, SPAN_UNTRACED, "[not traced]"), END_GAP(201000))
+				 : TIMELINE(&account, false, TASK(traced_since, task)),
+			 0);
 	account.facts.spike.kind = kind;
 	account.facts.spike.irq_ns = irq_ns;
 	account.facts.capture.lost = nr_lost;
@@ -515,6 +521,9 @@ static void names_parts_of_a_late_thread(FILE *file)
 	    SWITCH(195000, 1, 8, "bystander", 0, LATE, "victim", NULL));
 	/* Its own code. */
 	SAY_OF("victim 7", 0, SPAN, NULL, RUNS, IDLES(199000, 1, FUTEX));
+	in_user_space = true;
+	SAY_OF("victim 7", 0, SPAN, NULL, RUNS, IDLES(199000, 1, FUTEX));
+	in_user_space = false;
 	/* A bit of everything. */
 	SAY(0, SPAN, NULL, RUNS, IDLES(140000, 1, FUTEX),
 	    WAKE(180000, 9, "holder", LATE, WOKEN_BY_FUTEX), RESUMES);
