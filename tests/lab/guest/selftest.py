@@ -18,6 +18,7 @@ BUFFER = 128 << 10
 # An emulated machine makes timers late by more than the usual threshold.
 OPTIONS = ["--json", "--threshold", "20ms", "--delivery", "relay"]
 NOT_NAMED = ["culprit", "perf"]
+ATTEMPTS = 3
 
 
 def selftest(output, *options):
@@ -25,10 +26,14 @@ def selftest(output, *options):
     folder = pathlib.Path("/tmp", output)
     folder.mkdir()
     archive = folder / "archive.tar.zst"
-    out = subprocess.run([CTL, "selftest", *OPTIONS, "-o", archive, *options], capture_output=True,
-                         text=True, check=False)
-    print(out.stdout, flush=True)
     has_pt = guest.HAS_PTSIM
+    # On a busy host other timers of the guest take the captures.
+    for _ in range(1 if has_pt else ATTEMPTS):
+        out = subprocess.run([CTL, "selftest", *OPTIONS, "--force", "-o", archive, *options],
+                             capture_output=True, text=True, check=False)
+        print(out.stdout, flush=True)
+        if not out.returncode:
+            break
     equal((out.returncode, out.stderr), (int(has_pt), ""), "exit status, and what is said")
     lines = [json.loads(line) for line in out.stdout.splitlines()]
     equal((lines[-1]["ok"], lines[-1]["intel_pt"]), (not has_pt, has_pt), "the result")
