@@ -37,6 +37,8 @@ ROW_SECONDS = 60
 # session each
 SESSIONS_MAX = 3
 RIGHT_PERCENT = 90
+# What is emulated takes long, and the trace is to reach back.
+PT_OPTIONS = ("--buffer", "64M")
 # For scripts of rows: a cgroup of either version with a CPU quota.
 PRELUDE = """
 set_quota() {
@@ -120,6 +122,8 @@ def take(row, words, output, count, recorder):
     # Others have each function, or no samples.
     if recorder != "events" and "-e" in options:
         del options[options.index("-e"):options.index("-e") + 2]
+    if recorder == "pt":
+        options += PT_OPTIONS
     workload = [] if "--workload" in options else ["--workload", "none"]
     argv = [
         CTL, "start", "--json", "--cpu", words["cpu"], "--recorder", recorder, "--output", output,
