@@ -40,6 +40,8 @@ def functions(report):
 def verdict(report):
     """The sentence's own claim, by `cause`, with the details of `thread`."""
     cause, thread, spike = report["cause"], report.get("thread"), report["spike"]
+    # The recorder's own functions
+    assert not re.search(r"trace_event_|__traceiter_", report["sentence"]), report["sentence"]
     kind, name = cause["kind"], cause.get("name")
     if kind in UNKNOWN or (kind == "mixed" and not name):
         return Verdict()

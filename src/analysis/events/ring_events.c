@@ -262,6 +262,14 @@ static void ring_follow_call(struct ring_events *ring, enum ring_role role,
 		task->depth = depth - 1;
 }
 
+/* The functions of a tracepoint itself, which are innermost. */
+static bool ring_is_of_tracepoint(const struct ring_events *ring, uint64_t address)
+{
+	const char *name = ring_events_function(ring, address);
+
+	return name && (has_prefix(name, "__traceiter_") || has_prefix(name, "trace_event_"));
+}
+
 /* All are return addresses. */
 static size_t ring_put_stack(struct ring_events *ring, size_t record)
 {
@@ -276,6 +284,8 @@ static size_t ring_put_stack(struct ring_events *ring, size_t record)
 		memcpy(&address, bytes.data + at, size);
 		if (!address || address >= PERF_CONTEXT_MAX)
 			break;
+		if (!nr && ring_is_of_tracepoint(ring, address - 1))
+			continue;
 		ring->chain[1 + nr++] = address;
 	}
 	/* Readers of callchains take the first address as it is. */

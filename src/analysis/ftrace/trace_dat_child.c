@@ -52,6 +52,9 @@ static const int allowed_syscalls[] = {
 	SYS_futex,	    SYS_exit,	       SYS_exit_group, SYS_rt_sigreturn,
 	SYS_rt_sigprocmask, SYS_clock_gettime, SYS_getpid,     SYS_gettid,
 	SYS_getrandom,	    SYS_sysinfo,
+#ifdef __SANITIZE_ADDRESS__
+	SYS_sigaltstack, /* before _exit() */
+#endif
 };
 
 #if defined(__x86_64__)
@@ -124,7 +127,10 @@ static void dumper_set_limits(void)
 	else
 		limit.rlim_cur = limit.rlim_max = limit.rlim_cur / 2;
 	setrlimit(RLIMIT_FSIZE, &limit);
+	/* AddressSanitizer has terabytes that it never touches. */
+#ifndef __SANITIZE_ADDRESS__
 	setrlimit(RLIMIT_DATA, &limit);
+#endif
 	setrlimit(RLIMIT_CORE, &none);
 	signal(SIGXFSZ, SIG_IGN);
 	setrlimit(RLIMIT_CPU, &time);
