@@ -54,6 +54,9 @@ class Record:
 
 
 class Trace:
+    # Whether flows may be where no slice is.
+    flows_alone = False
+
     def __init__(self, data):
         self.events = []
         self.switches = []
@@ -249,12 +252,11 @@ class Trace:
         need(not stack, f"{self.name_of(track)}: {[event.name for event in stack]} do not end")
         return slices
 
-    @staticmethod
-    def check_flows(tracks):
+    def check_flows(self, tracks):
         """Each begins once and ends once, in slices."""
         ends = collections.defaultdict(list)
         for events in tracks.values():
-            depth = 0
+            depth = self.flows_alone
             for event in events:
                 depth += (event.type == BEGIN) - (event.type == END)
                 if event.type in (FLOW_BEGIN, FLOW_END):

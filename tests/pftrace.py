@@ -15,10 +15,11 @@ from fxt import BEGIN, END, FLOW_BEGIN, FLOW_END, INSTANT, Event, Malformed, Tra
 TYPES = {1: BEGIN, 2: END, 3: INSTANT}
 # Tables of InternedData.
 CATEGORIES, NAMES, KEYS, TEXTS = 1, 2, 3, 29
-FUNCTIONS, FRAMES, CALLSTACKS, PATHS, MAPPINGS = 5, 6, 7, 17, 19
+FUNCTIONS, FRAMES, CALLSTACKS, BUILD_IDS, PATHS, MAPPINGS = 5, 6, 7, 16, 17, 19
 STRINGS = (CATEGORIES, NAMES, KEYS, TEXTS, FUNCTIONS, PATHS)
 
 Sample = collections.namedtuple("Sample", "at cpu pid tid frames")
+Frame = collections.namedtuple("Frame", "function path build_id offset")
 
 
 def varint(data, at):
@@ -70,6 +71,8 @@ def thread_of(uuid):
 
 
 class PerfettoTrace(Trace):
+    flows_alone = True
+
     def __init__(self, data):  # pylint: disable=super-init-not-called
         self.events, self.switches = [], []
         self.processes, self.threads = {}, {}
@@ -116,11 +119,16 @@ class PerfettoTrace(Trace):
             row = message(row, {1: "iid", 2: "string"})
             value = row["string"].decode()
         elif number == FRAMES:
-            row = message(row, {1: "iid", 2: "function", 3: "mapping"})
-            value = (tables[FUNCTIONS][row["function"]], tables[MAPPINGS][row["mapping"]])
+            row = message(row, {1: "iid", 2: "function", 3: "mapping", 4: "offset"})
+            value = Frame(tables[FUNCTIONS][row["function"]], *tables[MAPPINGS][row["mapping"]],
+                          row["offset"])
+        elif number == BUILD_IDS:
+            row = message(row, {1: "iid", 2: "bytes"})
+            value = row["bytes"].hex()
         elif number == MAPPINGS:
-            row = message(row, {1: "iid", 7: "path"})
-            value = tables[PATHS][row["path"]]
+            row = message(row, {1: "iid", 2: "build_id", 7: "path"})
+            value = (tables[PATHS][row["path"]],
+                     tables[BUILD_IDS][row["build_id"]] if "build_id" in row else None)
         else:
             need(number == CALLSTACKS, f"table {number}")
             row = list(fields(row))
@@ -131,10 +139,10 @@ class PerfettoTrace(Trace):
         tables[number][row["iid"]] = value
 
     def sample(self, at, data, tables):
-        """Frames outermost first, as (function, mapping)."""
+        """Frames outermost first."""
         found = message(data, {1: "cpu", 2: "pid", 3: "tid", 4: "stack", 5: "mode"})
         frames = tables[CALLSTACKS][found["stack"]]
-        need(found["mode"] == (1 if frames[-1][1] == "[kernel]" else 2), "another mode")
+        need(found["mode"] == (1 if frames[-1].path == "kernel" else 2), "another mode")
         self.samples.append(Sample(at, found["cpu"], found.get("pid"), found.get("tid"), frames))
 
     def track(self, data):

@@ -26,6 +26,12 @@ def report(*args, **kwargs):
     return common.run_ctl("report", *args, **kwargs)
 
 
+def is_sample(trace, event):
+    """As an instant of a CPU's functions."""
+    return event.type == fxt.INSTANT and event.name and \
+        "functions" in trace.threads[event.track[1]][0]
+
+
 @unittest.skipUnless(shutil.which("perf"), "needs perf")
 class Events(common.HostTest):
     """Tests on two captures of one CPU."""
@@ -186,7 +192,7 @@ class Events(common.HostTest):
             self.assertEqual((result.returncode, result.stdout), (0, ""))
         trace = pftrace.read(paths[1])
         self.assertEqual(trace.check(), fxt.read(paths[0]).check())
-        self.assert_perfetto_stacks(trace)
+        self.assert_perfetto_stacks(trace, fxt.read(paths[0]))
         self.assert_perfetto_flows(trace)
         said = json.loads(report(self.path, "--json").stdout)["spike"]
         self.assertEqual(trace.clocks, [{"id": 3, "at": said["time_ns"]}])
@@ -195,16 +201,15 @@ class Events(common.HostTest):
              for each in trace.check()["CPU %d timer" % said["cpu"]]], [said["latency_ns"]])
         self.assertEqual((trace.machine, trace.release), (os.uname().nodename, os.uname().release))
 
-    def assert_perfetto_stacks(self, trace):
-        """Each sample is also an instant, with the same innermost function."""
-        instants = [each for each in trace.events
-                    if each.type == fxt.INSTANT and each.name and "functions" in
-                    trace.threads[each.track[1]][0]]
+    def assert_perfetto_stacks(self, trace, other):
+        """Each sample has its stack, and is an instant in .fxt only."""
+        self.assertFalse([each for each in trace.events if is_sample(trace, each)])
+        instants = [each for each in other.events if is_sample(other, each)]
         self.assertEqual(len(instants), len(trace.samples))
         for event, sample in zip(sorted(instants, key=lambda each: each.at),
                                  sorted(trace.samples, key=lambda each: each.at)):
             self.assertEqual(event.at, sample.at)
-            self.assertEqual(event.name.split(" < ")[0][:200], sample.frames[-1][0][:200])
+            self.assertEqual(event.name.split(" < ")[0][:200], sample.frames[-1].function[:200])
 
     def assert_perfetto_flows(self, trace):
         """Each begins where it was caused: not later than it ends. Those of wakeups end where a

@@ -18,6 +18,10 @@ import tempfile
 
 import recording
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import fxt  # noqa: E402
+import pftrace  # noqa: E402
+
 KERNEL, SECONDS, CTL = sys.argv[1:]
 HERE = pathlib.Path(__file__).resolve().parent
 RUNS = os.environ.get("PTEMU_RUNS", "1")
@@ -175,6 +179,28 @@ def check_report(one, culprit):
           f"{culprit.function} is not named: {found['sentence']}")
     check(re.search(culprit.sender, found["sentence"]),
           f"the sender is not named: {found['sentence']}")
+    sent = re.search(r"sent by CPU (\d+)", found["sentence"])
+    if sent:
+        check_arrow(one, int(sent[1]))
+
+
+def check_arrow(one, sender):
+    """Perfetto's format leads from the sender, on a CPU that is not traced, to the interrupt."""
+    path = one.folder / "spike.pftrace"
+    out = subprocess.run([CTL, "export", one.folder, "--quiet", "-o", path], capture_output=True,
+                         text=True, check=False)
+    equal((out.returncode, out.stderr), (0, ""), "result of export")
+    trace = pftrace.read(path)
+    cpu = json.loads((one.folder / "capture.json").read_text())["spike"]["cpu"]
+    late = max((each for each in trace.check()[f"CPU {cpu} interrupts"]
+                if "call_function" in each.name), key=lambda each: each.end - each.begin)
+    ends = {event.flow: event for event in trace.events if event.type == fxt.FLOW_END}
+    begins = [(trace.name_of(event.track), event.at) for event in trace.events
+              if event.type == fxt.FLOW_BEGIN and event.name == "sent interrupt" and
+              late.begin <= ends[event.flow].at < late.end]
+    equal([name for name, _ in begins], [f"CPU {sender} tasks"], "where the arrow begins")
+    check(late.begin - 1000000 < begins[0][1] <= late.begin + 1000, f"{begins}: {late}")
+    print(f"{len(ends)} arrows", flush=True)
 
 
 def check_time(lines, one):

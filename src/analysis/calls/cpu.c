@@ -42,6 +42,22 @@ int cpu_names_new(struct cpu_names *cpu_names, struct names *names)
 	return names_error(names);
 }
 
+struct track_id cpu_track_id(struct names *names, const struct cpu_names *cpu_names, int number,
+			     enum track_kind kind)
+{
+	char name[48];
+
+	snprintf(name, sizeof(name), "CPU %d %s", number, track_names[kind]);
+	return (struct track_id){
+		.kind = kind,
+		.cpu = number,
+		.process = KOID_CPUS,
+		.thread = KOID_CPUS + 1 + (uint64_t)number * TRACK_NR_OF_CPU + kind,
+		.process_name = cpu_names->process,
+		.thread_name = names_add(names, name),
+	};
+}
+
 struct cpu *cpu_new(struct timeline *timeline, struct names *names,
 		    const struct cpu_names *cpu_names, int number)
 {
@@ -52,17 +68,9 @@ struct cpu *cpu_new(struct timeline *timeline, struct names *names,
 	cpu->number = number;
 	/* Tasks before functions: at the begin of a window the running task comes first. */
 	for (size_t i = TRACK_NR_OF_CPU; i--;) {
-		struct track_id id = {
-			.kind = (enum track_kind)i,
-			.cpu = number,
-			.process = KOID_CPUS,
-			.thread = KOID_CPUS + 1 + (uint64_t)number * TRACK_NR_OF_CPU + i,
-			.process_name = cpu_names->process,
-		};
-		char name[48];
+		const struct track_id id =
+			cpu_track_id(names, cpu_names, number, (enum track_kind)i);
 
-		snprintf(name, sizeof(name), "CPU %d %s", number, track_names[i]);
-		id.thread_name = names_add(names, name);
 		cpu->tracks[i] = timeline_track(timeline, &id);
 		if (!cpu->tracks[i]) {
 			free(cpu);

@@ -164,6 +164,9 @@ struct cpu_names {
 
 int cpu_names_new(struct cpu_names *cpu_names, struct names *names) _must_check_;
 
+struct track_id cpu_track_id(struct names *names, const struct cpu_names *cpu_names, int number,
+			     enum track_kind kind);
+
 /* NULL if out of memory. */
 struct cpu *cpu_new(struct timeline *timeline, struct names *names,
 		    const struct cpu_names *cpu_names, int number);

@@ -16,7 +16,8 @@ uint32_t thread_user_function(const struct thread_namer *namer, const struct sch
 {
 	const struct tracepoint_event at = { .time = event->time, .pid = event->pid };
 
-	uint32_t found = namer->user ? namer->user(namer->context, namer->names, &at, address) : 0;
+	uint32_t found =
+		namer->user ? namer->user(namer->context, namer->names, &at, address, NULL) : 0;
 	const char *name = names_get(namer->names, found);
 	char plain[128];
 

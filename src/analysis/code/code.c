@@ -372,17 +372,10 @@ static int find_kernel_region(struct code *code, uint64_t time, uint64_t ip,
 	return find_code_section(code, &wanted, &region->section);
 }
 
-static const struct sideband_map *find_user_map(const struct sideband_maps *maps, uint64_t ip)
-{
-	size_t at = ARRAY_COUNT_BEFORE(maps->nr, i, maps->maps[i].end <= ip);
-
-	return at < maps->nr && maps->maps[at].start <= ip ? &maps->maps[at] : NULL;
-}
-
 static int find_user_region(struct code *code, const struct sideband_maps *maps, uint64_t ip,
 			    struct code_region *region)
 {
-	const struct sideband_map *map = find_user_map(maps, ip);
+	const struct sideband_map *map = sideband_find_map(maps, ip);
 	struct code_section wanted = {};
 	int err;
 

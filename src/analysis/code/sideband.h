@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "array.h"
 #include "perfdata.h"
 #include "perfdata_read.h"
 #include "util.h"
@@ -112,6 +113,15 @@ struct sideband_maps {
 /* Of `pid` at `time`. Returns 0 or -ENOMEM. */
 int sideband_maps(const struct sideband *sb, int pid, uint64_t time, struct sideband_maps *maps);
 void sideband_maps_release(struct sideband_maps *maps);
+
+/* NULL: nothing is mapped there. */
+static inline const struct sideband_map *sideband_find_map(const struct sideband_maps *maps,
+							   uint64_t address)
+{
+	size_t at = ARRAY_COUNT_BEFORE(maps->nr, i, maps->maps[i].end <= address);
+
+	return at < maps->nr && maps->maps[at].start <= address ? &maps->maps[at] : NULL;
+}
 
 /* A symbol of code that the kernel generates: BPF programs, trampolines. */
 struct sideband_ksymbol {

@@ -44,28 +44,45 @@ static struct arrows_cpu *arrows_cpu_of(struct arrows *arrows, int cpu)
 	return arrows->cpus[cpu];
 }
 
-/* Of interrupts between CPUs, when one begins. */
-static int arrows_add_interrupt(struct arrows *arrows, const struct tracepoint_event *event)
+int arrows_watch_cpu(struct arrows *arrows, int cpu)
 {
-	static const char group[] = "irq_vectors:", entry[] = "_entry";
-	struct senders_want want = { .at = event->time };
-	const char *name = event->kind->name;
-	const struct sender *sender;
-	char vector[64];
+	if (cpu < 0 || cpu >= CPULIST_MAX_CPUS)
+		return 0;
+	return arrows_cpu_of(arrows, cpu) ? 0 : -ENOMEM;
+}
 
-	if (!has_prefix(name, group) || !has_suffix(name, entry))
+int arrows_add_interrupt(struct arrows *arrows, int cpu, uint64_t at, const char *function,
+			 uint64_t step_ns)
+{
+	struct senders_want want = { .at = at, .step_ns = step_ns };
+	const struct sender *sender;
+
+	if (cpu < 0 || cpu >= arrows->nr_cpus || !arrows->cpus[cpu] ||
+	    !sender_kind_of_interrupt(function, &want.kind))
 		return 0;
-	snprintf(vector, sizeof(vector), "%.*s",
-		 (int)(strlen(name) - strlen(group) - strlen(entry)), name + strlen(group));
-	if (!sender_kind_of_interrupt(vector, &want.kind))
-		return 0;
-	sender = senders_find(&arrows->cpus[event->cpu]->senders, &want);
+	sender = senders_find(&arrows->cpus[cpu]->senders, &want);
 	if (!sender)
 		return 0;
 	return arrows_add(
 		arrows,
 		(struct arrow_end){ .at = sender->time, .cpu = sender->cpu, .lane = LANE_TASKS },
-		(struct arrow_end){ .at = event->time, .cpu = event->cpu, .lane = LANE_CODE });
+		(struct arrow_end){ .at = at > sender->time ? at : sender->time,
+				    .cpu = cpu,
+				    .lane = LANE_CODE });
+}
+
+/* Of interrupts between CPUs, when one begins. */
+static int arrows_add_vector(struct arrows *arrows, const struct tracepoint_event *event)
+{
+	static const char group[] = "irq_vectors:", entry[] = "_entry";
+	const char *name = event->kind->name;
+	char vector[64];
+
+	if (arrows->by_code || !has_prefix(name, group) || !has_suffix(name, entry))
+		return 0;
+	snprintf(vector, sizeof(vector), "%.*s",
+		 (int)(strlen(name) - strlen(group) - strlen(entry)), name + strlen(group));
+	return arrows_add_interrupt(arrows, event->cpu, event->time, vector, 0);
 }
 
 int arrows_add_event(struct arrows *arrows, struct names *names, struct tracepoints *tracepoints,
@@ -82,7 +99,7 @@ int arrows_add_event(struct arrows *arrows, struct names *names, struct tracepoi
 		if (arrows->cpus[i])
 			senders_add_event(&arrows->cpus[i]->senders, tracepoints, event, i);
 	}
-	return arrows_add_interrupt(arrows, event);
+	return arrows_add_vector(arrows, event);
 }
 
 static int compare_threads(const void *a, const void *b)

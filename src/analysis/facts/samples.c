@@ -12,10 +12,11 @@
 #define TICK_NS_MAX (10 * NSEC_PER_MSEC) /* CONFIG_HZ=100 */
 
 static uint32_t name_user_frame(const struct samples *samples, struct names *names,
-				const struct tracepoint_event *event, uint64_t address)
+				const struct tracepoint_event *event, uint64_t address,
+				struct samples_file *file)
 {
 	uint32_t name =
-		samples->namer ? samples->namer(samples->context, names, event, address) : 0;
+		samples->namer ? samples->namer(samples->context, names, event, address, file) : 0;
 
 	return name ?: names_add(names, "[user space]");
 }
@@ -40,13 +41,17 @@ static int sample_add_frame(struct samples *samples, struct names *names,
 			    struct tracepoints *tracepoints, const struct tracepoint_event *event,
 			    struct sampled *sample, uint64_t address)
 {
-	uint32_t name = address < KERNEL_FIRST ? name_user_frame(samples, names, event, address)
-					       : name_kernel_frame(names, tracepoints, address);
+	struct samples_file file = {};
+	uint32_t name = address < KERNEL_FIRST
+				? name_user_frame(samples, names, event, address, &file)
+				: name_kernel_frame(names, tracepoints, address);
 
-	if (array_grow(&samples->frames, samples->nr_frames, sizeof(*samples->frames)))
+	if (array_grow(&samples->frames, samples->nr_frames, sizeof(*samples->frames)) ||
+	    array_grow(&samples->files, samples->nr_frames, sizeof(*samples->files)))
 		return -ENOMEM;
 	if (sample->nr && samples->frames[samples->nr_frames - 1] == name)
 		return 0;
+	samples->files[samples->nr_frames] = file;
 	samples->frames[samples->nr_frames++] = name;
 	sample->nr++;
 	if (address >= KERNEL_FIRST)

@@ -14,9 +14,16 @@
 /* On all 64-bit architectures, user space has the lower half. */
 #define KERNEL_FIRST (UINT64_C(1) << 63)
 
-/* Names a user-space address of a sample; 0: unknown. */
+/* The file that a frame is in: names; 0: unknown. */
+struct samples_file {
+	uint32_t path, build_id; /* hexadecimal */
+	uint64_t offset;	 /* of the function in it */
+};
+
+/* Names a user-space address of a sample; 0: unknown. *file is what is known, and may be NULL. */
 typedef uint32_t samples_namer(void *context, struct names *names,
-			       const struct tracepoint_event *event, uint64_t address);
+			       const struct tracepoint_event *event, uint64_t address,
+			       struct samples_file *file);
 
 /* In order of time. Zero-initialised means none. */
 struct samples {
@@ -27,7 +34,8 @@ struct samples {
 		int pid, tid;		/* -1: unknown */
 	} * list;
 	size_t nr;
-	uint32_t *frames; /* names, innermost first */
+	uint32_t *frames;	    /* names, innermost first */
+	struct samples_file *files; /* of the frames */
 	size_t nr_frames;
 	uint64_t period_ns;   /* of a clock that samples; 0: unknown */
 	samples_namer *namer; /* set by the caller; NULL: user space is one frame */
@@ -42,6 +50,7 @@ static inline void samples_release(struct samples *samples)
 {
 	free(samples->list);
 	free(samples->frames);
+	free(samples->files);
 	*samples = (struct samples){ 0 };
 }
 

@@ -209,4 +209,8 @@ extern const struct timeline_ops track_spans_ops;
 int spans_to_tracks(const struct spans *spans, const struct arrows *arrows, const struct cpu *cpu,
 		    const struct cpu_names *cpu_names, struct names *names) _must_check_;
 
+/* Writes the samples of a CPU as instants, named by their innermost functions. */
+int spans_samples_to_track(const struct spans *spans, const struct cpu *cpu,
+			   const struct cpu_names *cpu_names, struct names *names) _must_check_;
+
 #endif

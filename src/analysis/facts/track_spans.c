@@ -404,6 +404,12 @@ int spans_to_tracks(const struct spans *spans, const struct arrows *arrows, cons
 		lane_writer_end_until(&writer, SPAN_NONE);
 		lane_writer_put_arrows(&writer, UINT64_MAX);
 	}
+	return names_error(names);
+}
+
+int spans_samples_to_track(const struct spans *spans, const struct cpu *cpu,
+			   const struct cpu_names *cpu_names, struct names *names)
+{
 	for (size_t i = 0; i < spans->samples.nr; i++)
 		track_instant(cpu->tracks[TRACK_CODE], spans->samples.list[i].at,
 			      cpu_names->category,

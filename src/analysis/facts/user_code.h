@@ -8,6 +8,7 @@
 #include "code/names.h"
 #include "code/sideband.h"
 #include "events/tracepoints.h"
+#include "facts/samples.h"
 
 struct code;
 struct sideband;
@@ -34,6 +35,6 @@ void user_code_release(struct user_code *user);
 
 /* A samples_namer; the context is a struct user_code. */
 uint32_t user_code_name(void *context, struct names *names, const struct tracepoint_event *event,
-			uint64_t address);
+			uint64_t address, struct samples_file *file);
 
 #endif

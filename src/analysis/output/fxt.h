@@ -11,8 +11,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "calls/cpu.h"
 #include "calls/timeline.h"
+#include "facts/arrows.h"
 #include "facts/captures.h"
+#include "facts/samples.h"
 
 #define FXT_STRINGS_MAX 32767
 #define FXT_THREADS_MAX 255
@@ -29,15 +32,19 @@ struct fxt_thread {
 struct fxt_sample {
 	uint64_t at;
 	int cpu, pid, tid; /* pid and tid -1: unknown */
+	uint32_t process_name, thread_name;
 	const uint32_t *frames;
-	uint32_t nr, nr_kernel; /* the kernel's are innermost */
+	const struct samples_file *files; /* of the frames */
+	uint32_t nr, nr_kernel;		  /* the kernel's are innermost */
 };
 
+struct fxt_timeline;
 struct fxt_timeline_opts;
 
 /* Writes the records of a format. begin_file() comes first, and begins a file or a part of it, with
  * empty tables. */
 struct trace_format {
+	bool in_any_order; /* events of a track need not be in order of time */
 	int (*new)(void **ret, struct names *names, const struct fxt_timeline_opts *opts);
 	void (*free)(void *writer);
 	void (*begin_file)(void *writer, FILE *file);
@@ -77,17 +84,48 @@ struct fxt_timeline_opts {
 	const struct facts *facts;	   /* of the machine; may be NULL */
 	uint32_t process_key;		   /* set by fxt_timeline_new() */
 	bool is_monotonic;		   /* times are CLOCK_MONOTONIC */
+	/* Set by timeline_export(): hears of each interrupt, and adds events before the end. */
+	struct {
+		void (*interrupt)(void *ctx, int cpu, uint64_t at, uint32_t name);
+		int (*end)(void *ctx, struct fxt_timeline *sink);
+		void *ctx;
+	} listener;
 };
-
-struct fxt_timeline;
 
 /* The sink of fxt_timeline_ops. */
 int fxt_timeline_new(struct fxt_timeline **ret, const struct fxt_timeline_opts *opts,
 		     struct names *names) _must_check_;
 void fxt_timeline_free(struct fxt_timeline *sink);
 
-/* Adds the stack of a sample, for formats that have samples. */
+/* Times of the first and the last event so far. */
+void fxt_timeline_find_range(const struct fxt_timeline *sink, uint64_t *first, uint64_t *last);
+
+/* Whether the format has samples. In others they are instants. */
+bool fxt_timeline_has_samples(const struct fxt_timeline *sink);
 void fxt_timeline_add_sample(struct fxt_timeline *sink, const struct fxt_sample *sample);
+
+/* Of a decoded trace, beside which events have the senders of interrupts, and wakers: arrows, in
+ * formats that take events in any order. */
+struct code_arrows {
+	struct arrows arrows;
+	struct names *names;
+	struct cpu_names cpu_names;
+	uint64_t begin, end;  /* the window */
+	uint64_t first, last; /* of the trace in it */
+	/* Of Intel PT, whose events are read at the end; NULL: the caller adds them. */
+	const struct timeline_export *export;
+	struct code_interrupt {
+		uint64_t at;
+		int cpu;
+		uint32_t name;
+	} * interrupts;
+	size_t nr;
+	int err;
+};
+
+/* Makes it the listener. The caller has set names and what follows cpu_names. */
+int code_arrows_listen(struct code_arrows *arrows, struct fxt_timeline_opts *opts) _must_check_;
+void code_arrows_release(struct code_arrows *arrows);
 
 /* finish() writes the output. */
 extern const struct timeline_ops fxt_timeline_ops;

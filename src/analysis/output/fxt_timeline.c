@@ -16,7 +16,7 @@
 struct fxt_track {
 	struct fxt_thread thread;
 	uint32_t process_name, thread_name;
-	bool named, named_in_front;
+	bool named, named_in_front, has_interrupts;
 	struct fxt_track *next;
 };
 
@@ -36,6 +36,7 @@ struct fxt_timeline {
 	struct late *late;
 	size_t nr_late;
 	uint32_t source_key;
+	uint64_t first, last; /* times of events */
 	int err;
 };
 
@@ -102,6 +103,7 @@ int fxt_timeline_new(struct fxt_timeline **ret, const struct fxt_timeline_opts *
 		return -ENOMEM;
 	sink->opts = *opts;
 	sink->names = names;
+	sink->first = UINT64_MAX;
 	sink->opts.process_key = names_add(names, "process");
 	sink->source_key = names_add(names, "source");
 	sink->format = trace_format_of(opts->path);
@@ -133,6 +135,7 @@ static void *fxt_timeline_track(void *arg, const struct track_id *id)
 	};
 	track->process_name = id->process_name;
 	track->thread_name = id->thread_name;
+	track->has_interrupts = id->kind == TRACK_INTERRUPTS;
 	track->next = sink->tracks;
 	sink->tracks = track;
 	return track;
@@ -190,6 +193,11 @@ static void fxt_timeline_event(void *arg, void *end, const struct track_event *e
 		return;
 	need_track_names(sink, track);
 	write_slice_event(sink, track, *event);
+	sink->first = event->at < sink->first ? event->at : sink->first;
+	sink->last = event->at > sink->last ? event->at : sink->last;
+	if (track->has_interrupts && event->type == TRACK_BEGIN && sink->opts.listener.interrupt)
+		sink->opts.listener.interrupt(sink->opts.listener.ctx, track->thread.cpu, event->at,
+					      event->name);
 }
 
 static void fxt_timeline_late(void *arg, void *end, const struct track_late *late)
@@ -216,9 +224,20 @@ static void fxt_timeline_switch(void *arg, uint64_t at, int cpu, void *from, voi
 				   after->thread.thread);
 }
 
+void fxt_timeline_find_range(const struct fxt_timeline *sink, uint64_t *first, uint64_t *last)
+{
+	*first = sink->first;
+	*last = sink->last;
+}
+
+bool fxt_timeline_has_samples(const struct fxt_timeline *sink)
+{
+	return sink->format->write_sample;
+}
+
 void fxt_timeline_add_sample(struct fxt_timeline *sink, const struct fxt_sample *sample)
 {
-	if (!sink->err && sink->format->write_sample)
+	if (!sink->err)
 		sink->format->write_sample(sink->writer, sample);
 }
 
@@ -314,8 +333,11 @@ static int open_gzip_output(struct fxt_timeline *sink)
 static int fxt_timeline_finish(void *arg)
 {
 	struct fxt_timeline *sink = arg;
-	int err = sink->err ?: sink->format->flush(sink->writer) ?: names_error(sink->names);
+	int err = sink->err;
 
+	if (!err && sink->opts.listener.end)
+		err = sink->opts.listener.end(sink->opts.listener.ctx, sink);
+	err = err ?: sink->format->flush(sink->writer) ?: names_error(sink->names);
 	if (!err && fflush(sink->body))
 		err = -errno;
 	if (!err && has_suffix(sink->opts.path, ".gz"))

@@ -4,93 +4,18 @@
  * https://protobuf.dev/programming-guides/encoding. A library would need the schemas of a moving
  * project for what is a dozen messages; the writer below has three kinds of fields.
  *
- * Numbers of fields are those of Perfetto's protos/perfetto/trace/, each in the file named by its
- * enum. Readers order packets by time, equal times as in the file. Strings are sent once and then
+ * Readers order packets by time, equal times as in the file. Strings are sent once and then
  * referred to, in a sequence of packets; each part of a file is a sequence of its own.
  */
 #include "output/fxt.h"
 
+#include <search.h>
 #include <string.h>
 
 #include "array.h"
+#include "build_id.h"
 #include "clock.h"
-
-enum { TRACE_PACKET = 1 }; /* trace.proto */
-
-enum { /* trace_packet.proto */
-       PACKET_CLOCK_SNAPSHOT = 6,
-       PACKET_TIMESTAMP = 8,
-       PACKET_SEQUENCE_ID = 10,
-       PACKET_TRACK_EVENT = 11,
-       PACKET_INTERNED_DATA = 12,
-       PACKET_SEQUENCE_FLAGS = 13,
-       PACKET_TRACE_CONFIG = 33,
-       PACKET_SYSTEM_INFO = 45,
-       PACKET_TIMESTAMP_CLOCK_ID = 58,
-       PACKET_TRACK_DESCRIPTOR = 60,
-       PACKET_PERF_SAMPLE = 66,
-};
-enum { SEQ_INCREMENTAL_STATE_CLEARED = 1, SEQ_NEEDS_INCREMENTAL_STATE = 2 };
-
-enum { /* track_event/track_event.proto */
-       EVENT_CATEGORY_IIDS = 3,
-       EVENT_DEBUG_ANNOTATIONS = 4,
-       EVENT_TYPE = 9,
-       EVENT_NAME_IID = 10,
-       EVENT_TRACK_UUID = 11,
-       EVENT_FLOW_IDS = 47,
-       EVENT_TERMINATING_FLOW_IDS = 48,
-};
-enum { TYPE_SLICE_BEGIN = 1, TYPE_SLICE_END = 2, TYPE_INSTANT = 3 };
-
-enum { /* track_event/debug_annotation.proto */
-       ANNOTATION_NAME_IID = 1,
-       ANNOTATION_BOOL = 2,
-       ANNOTATION_UINT = 3,
-       ANNOTATION_DOUBLE = 5,
-       ANNOTATION_STRING = 6,
-       ANNOTATION_STRING_IID = 17,
-};
-
-enum { /* track_event/track_descriptor.proto */
-       TRACK_UUID = 1,
-       TRACK_NAME = 2,
-       TRACK_PROCESS = 3,
-       TRACK_THREAD_OF = 4,
-       TRACK_PARENT_UUID = 5,
-};
-enum { PROCESS_PID = 1, PROCESS_NAME = 6 };		  /* track_event/process_descriptor.proto */
-enum { THREAD_PID = 1, THREAD_TID = 2, THREAD_NAME = 5 }; /* track_event/thread_descriptor.proto */
-
-enum {
-	CLOCKS = 1,
-	CLOCK_ID = 1,
-	CLOCK_TIMESTAMP = 2,
-	CLOCK_PRIMARY = 2
-};				  /* clock_snapshot.proto */
-#define BUILTIN_CLOCK_MONOTONIC 3 /* common/builtin_clock.proto */
-enum {
-	SYSTEM_INFO_UTSNAME = 1,
-	UTSNAME_SYSNAME = 1,
-	UTSNAME_RELEASE = 3
-};					  /* common/system_info.proto */
-enum { CONFIG_UNIQUE_SESSION_NAME = 22 }; /* config/trace_config.proto */
-
-enum { /* profiling/profile_packet.proto */
-       SAMPLE_CPU = 1,
-       SAMPLE_PID = 2,
-       SAMPLE_TID = 3,
-       SAMPLE_CALLSTACK_IID = 4,
-       SAMPLE_CPU_MODE = 5,
-};
-enum { MODE_KERNEL = 1, MODE_USER = 2 };
-enum { INTERNED_FRAMES = 6, INTERNED_CALLSTACKS = 7, INTERNED_MAPPINGS = 19 };
-enum { /* profiling/profile_common.proto */
-       MAPPING_PATH_IDS = 7,
-       FRAME_FUNCTION_IID = 2,
-       FRAME_MAPPING_IID = 3,
-       CALLSTACK_FRAME_IDS = 2,
-};
+#include "output/pftrace_fields.h"
 
 /* Tables of interned_data/interned_data.proto, whose rows are an iid and a string. */
 enum { ROW_IID = 1, ROW_STRING = 2 };
@@ -101,13 +26,11 @@ enum table {
 	TABLE_TEXTS,
 	TABLE_FUNCTIONS,
 	TABLE_PATHS,
-	/* Of frames, whose rows have no strings */
-	TABLE_FRAMES_KERNEL,
-	TABLE_FRAMES_USER,
+	TABLE_BUILD_IDS, /* bytes */
 };
 static const uint8_t table_fields[] = {
-	[TABLE_CATEGORIES] = 1, [TABLE_NAMES] = 2,     [TABLE_KEYS] = 3,
-	[TABLE_TEXTS] = 29,	[TABLE_FUNCTIONS] = 5, [TABLE_PATHS] = 17,
+	[TABLE_CATEGORIES] = 1, [TABLE_NAMES] = 2,  [TABLE_KEYS] = 3,	    [TABLE_TEXTS] = 29,
+	[TABLE_FUNCTIONS] = 5,	[TABLE_PATHS] = 17, [TABLE_BUILD_IDS] = 16,
 };
 
 enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2 };
@@ -121,6 +44,13 @@ enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2 };
 /* Of a stack: each takes less than 16 bytes. */
 #define SAMPLE_FRAMES_MAX 256
 
+/* A mapping, by its path and build ID; a frame, by its function, mapping and offset; a thread, by
+ * its process and itself. */
+struct row {
+	uint64_t key[3], iid;
+	bool is_new;
+};
+
 struct pftrace {
 	FILE *file;
 	const struct names *names;
@@ -131,9 +61,10 @@ struct pftrace {
 	bool begun; /* a packet of the sequence is written */
 	size_t nr;
 	int err;
-	uint64_t nr_callstacks;
-	uint32_t paths[2]; /* names: of user space, of the kernel */
-	bool mapped;	   /* both are mappings of the sequence */
+	uint64_t nr_rows;	 /* of stacks, frames and mappings: their iids */
+	uint32_t paths[2];	 /* names: of user space, of the kernel */
+	void *mappings, *frames; /* trees of the sequence's rows */
+	void *threads;		 /* a tree of those that are named */
 	uint8_t bytes[PACKET_MAX];
 };
 
@@ -169,6 +100,18 @@ static void put_string(struct pftrace *to, uint32_t field, const char *text, siz
 static void put_name(struct pftrace *to, uint32_t field, uint32_t name)
 {
 	put_string(to, field, names_get(to->names, name), names_length(to->names, name));
+}
+
+/* Hexadecimal text as bytes. */
+static void put_hex(struct pftrace *to, uint32_t field, const char *text)
+{
+	uint8_t bytes[sizeof(((struct build_id *)0)->bytes)];
+	unsigned int byte;
+	size_t nr = 0;
+
+	for (; nr < sizeof(bytes) && sscanf(text, "%2x", &byte) == 1; text += 2)
+		bytes[nr++] = (uint8_t)byte;
+	put_string(to, field, (const char *)bytes, nr);
 }
 
 /* Returns where it begins, for message_end(). */
@@ -246,7 +189,10 @@ static void intern(struct pftrace *to, size_t *data, enum table table, uint32_t 
 		*data = message_begin(to, PACKET_INTERNED_DATA);
 	row = message_begin(to, table_fields[table]);
 	put_uint(to, ROW_IID, name);
-	put_name(to, ROW_STRING, name);
+	if (table == TABLE_BUILD_IDS)
+		put_hex(to, ROW_STRING, names_get(to->names, name));
+	else
+		put_name(to, ROW_STRING, name);
 	message_end(to, row);
 }
 
@@ -294,97 +240,91 @@ static void put_annotation(struct pftrace *to, const struct track_arg *arg)
 	message_end(to, begin);
 }
 
-static uint64_t frame_iid(uint32_t name, bool kernel)
+static int compare_rows(const void *a, const void *b)
 {
-	return (uint64_t)name << 1 | kernel;
+	const struct row *one = a, *other = b;
+
+	return memcmp(one->key, other->key, sizeof(one->key));
 }
 
-static void put_mapping(struct pftrace *to, bool kernel)
+/* A row with a new iid if there is none. NULL: no memory. */
+static struct row *find_row(struct pftrace *to, void **tree, uint64_t a, uint64_t b, uint64_t c)
 {
-	size_t row = message_begin(to, INTERNED_MAPPINGS);
+	struct row *row = calloc(1, sizeof(*row)), **found;
 
-	put_uint(to, ROW_IID, 1 + kernel);
-	put_uint(to, MAPPING_PATH_IDS, to->paths[kernel]);
-	message_end(to, row);
+	if (row)
+		*row = (struct row){ .key = { a, b, c }, .iid = ++to->nr_rows, .is_new = true };
+	found = row ? tsearch(row, tree, compare_rows) : NULL;
+	if (!found || *found != row)
+		free(row);
+	if (!found)
+		to->err = -ENOMEM;
+	return found ? *found : NULL;
 }
 
-/* A frame belongs to a mapping. Which file it is of is in its name, if it is known. */
-static void write_mappings(struct pftrace *to)
+/* Returns its iid. What is not known of user space is of a mapping, too. */
+static uint64_t write_mapping(struct pftrace *to, const struct samples_file *file, bool kernel)
 {
-	size_t packet, data = 0;
-
-	if (to->mapped)
-		return;
-	to->mapped = true;
-	packet = packet_begin(to);
-	intern(to, &data, TABLE_PATHS, to->paths[false]);
-	intern(to, &data, TABLE_PATHS, to->paths[true]);
-	if (data) {
-		put_mapping(to, false);
-		put_mapping(to, true);
-		message_end(to, data);
-	}
-	packet_end(to, packet);
-}
-
-/* In a packet of its own: a stack has more names than a packet may have. */
-static void write_frame(struct pftrace *to, uint32_t name, bool kernel)
-{
-	uint8_t bit = (uint8_t)(1 << (kernel ? TABLE_FRAMES_KERNEL : TABLE_FRAMES_USER));
+	uint32_t path = file->path && !kernel ? file->path : to->paths[kernel];
+	struct row *found = find_row(to, &to->mappings, path, file->build_id, 0);
 	size_t packet, row, data = 0;
 
-	if (!has_sent_room(to, name) || to->sent[name] & bit)
-		return;
-	to->sent[name] |= bit;
+	if (!found || !found->is_new)
+		return found ? found->iid : 0;
+	found->is_new = false;
+	packet = packet_begin(to);
+	intern(to, &data, TABLE_BUILD_IDS, file->build_id);
+	intern(to, &data, TABLE_PATHS, path);
+	if (!data)
+		data = message_begin(to, PACKET_INTERNED_DATA);
+	row = message_begin(to, INTERNED_MAPPINGS);
+	put_uint(to, ROW_IID, found->iid);
+	if (file->build_id)
+		put_uint(to, MAPPING_BUILD_ID, file->build_id);
+	put_uint(to, MAPPING_PATH_IDS, path);
+	message_end(to, row);
+	message_end(to, data);
+	packet_end(to, packet);
+	return found->iid;
+}
+
+/* In a packet of its own: a stack has more names than a packet may have. Returns its iid. */
+static uint64_t write_frame(struct pftrace *to, uint32_t name, const struct samples_file *file,
+			    bool kernel)
+{
+	uint64_t mapping = write_mapping(to, file, kernel);
+	struct row *found = find_row(to, &to->frames, name, mapping, file->offset);
+	size_t packet, row, data = 0;
+
+	if (!found || !found->is_new)
+		return found ? found->iid : 0;
+	found->is_new = false;
 	packet = packet_begin(to);
 	intern(to, &data, TABLE_FUNCTIONS, name);
 	if (!data)
 		data = message_begin(to, PACKET_INTERNED_DATA);
 	row = message_begin(to, INTERNED_FRAMES);
-	put_uint(to, ROW_IID, frame_iid(name, kernel));
+	put_uint(to, ROW_IID, found->iid);
 	put_uint(to, FRAME_FUNCTION_IID, name);
-	put_uint(to, FRAME_MAPPING_IID, 1 + kernel);
+	put_uint(to, FRAME_MAPPING_IID, mapping);
+	put_uint(to, FRAME_REL_PC, file->offset);
 	message_end(to, row);
 	message_end(to, data);
 	packet_end(to, packet);
+	return found->iid;
 }
 
 /* Outermost function first. */
-static void put_callstack(struct pftrace *to, const struct fxt_sample *sample, uint32_t nr)
+static void put_callstack(struct pftrace *to, const uint64_t *frames, uint32_t nr)
 {
 	size_t data = message_begin(to, PACKET_INTERNED_DATA);
 	size_t row = message_begin(to, INTERNED_CALLSTACKS);
 
-	put_uint(to, ROW_IID, ++to->nr_callstacks);
-	for (uint32_t i = nr; i--;)
-		put_uint(to, CALLSTACK_FRAME_IDS,
-			 frame_iid(sample->frames[i], i < sample->nr_kernel));
+	put_uint(to, ROW_IID, ++to->nr_rows);
+	while (nr--)
+		put_uint(to, CALLSTACK_FRAME_IDS, frames[nr]);
 	message_end(to, row);
 	message_end(to, data);
-}
-
-static void pftrace_write_sample(void *writer, const struct fxt_sample *sample)
-{
-	struct pftrace *to = writer;
-	uint32_t nr = sample->nr < SAMPLE_FRAMES_MAX ? sample->nr : SAMPLE_FRAMES_MAX;
-	size_t packet, begin;
-
-	write_mappings(to);
-	for (uint32_t i = 0; i < nr; i++)
-		write_frame(to, sample->frames[i], i < sample->nr_kernel);
-	packet = packet_begin(to);
-	packet_set_time(to, sample->at);
-	put_callstack(to, sample, nr);
-	begin = message_begin(to, PACKET_PERF_SAMPLE);
-	put_uint(to, SAMPLE_CPU, (uint32_t)sample->cpu);
-	if (sample->pid >= 0)
-		put_uint(to, SAMPLE_PID, (uint32_t)sample->pid);
-	if (sample->tid >= 0)
-		put_uint(to, SAMPLE_TID, (uint32_t)sample->tid);
-	put_uint(to, SAMPLE_CALLSTACK_IID, to->nr_callstacks);
-	put_uint(to, SAMPLE_CPU_MODE, sample->nr_kernel ? MODE_KERNEL : MODE_USER);
-	message_end(to, begin);
-	packet_end(to, packet);
 }
 
 /* Koids of processes and threads may be equal. */
@@ -469,6 +409,49 @@ static void pftrace_write_names(void *writer, const struct fxt_thread *thread,
 	packet_end(to, packet);
 }
 
+/* The thread has no track. */
+static void write_sampled_thread(struct pftrace *to, const struct fxt_sample *sample)
+{
+	const struct fxt_thread thread = { .process = (uint64_t)sample->pid,
+					   .thread = (uint64_t)sample->tid,
+					   .cpu = -1 };
+	struct row *found;
+
+	if (sample->pid <= 0 || sample->tid <= 0 || !sample->thread_name)
+		return;
+	found = find_row(to, &to->threads, thread.process, thread.thread, 0);
+	if (!found || !found->is_new)
+		return;
+	found->is_new = false;
+	pftrace_write_names(to, &thread, sample->process_name, sample->thread_name);
+}
+
+static void pftrace_write_sample(void *writer, const struct fxt_sample *sample)
+{
+	struct pftrace *to = writer;
+	uint32_t nr = sample->nr < SAMPLE_FRAMES_MAX ? sample->nr : SAMPLE_FRAMES_MAX;
+	uint64_t frames[SAMPLE_FRAMES_MAX];
+	size_t packet, begin;
+
+	write_sampled_thread(to, sample);
+	for (uint32_t i = 0; i < nr; i++)
+		frames[i] = write_frame(to, sample->frames[i], &sample->files[i],
+					i < sample->nr_kernel);
+	packet = packet_begin(to);
+	packet_set_time(to, sample->at);
+	put_callstack(to, frames, nr);
+	begin = message_begin(to, PACKET_PERF_SAMPLE);
+	put_uint(to, SAMPLE_CPU, (uint32_t)sample->cpu);
+	if (sample->pid >= 0)
+		put_uint(to, SAMPLE_PID, (uint32_t)sample->pid);
+	if (sample->tid >= 0)
+		put_uint(to, SAMPLE_TID, (uint32_t)sample->tid);
+	put_uint(to, SAMPLE_CALLSTACK_IID, to->nr_rows);
+	put_uint(to, SAMPLE_CPU_MODE, sample->nr_kernel ? MODE_KERNEL : MODE_USER);
+	message_end(to, begin);
+	packet_end(to, packet);
+}
+
 static void write_clock(struct pftrace *to)
 {
 	size_t packet = packet_begin(to), begin = message_begin(to, PACKET_CLOCK_SNAPSHOT);
@@ -515,7 +498,7 @@ static int pftrace_new(void **ret, struct names *names, const struct fxt_timelin
 		return -ENOMEM;
 	to->names = names;
 	to->paths[false] = names_add(names, "[user space]");
-	to->paths[true] = names_add(names, "[kernel]");
+	to->paths[true] = names_add(names, "kernel"); /* Perfetto's name of it */
 	to->facts = opts->is_monotonic ? opts->facts : NULL;
 	*ret = to;
 	return 0;
@@ -525,8 +508,12 @@ static void pftrace_free(void *writer)
 {
 	struct pftrace *to = writer;
 
-	if (to)
-		free(to->sent);
+	if (!to)
+		return;
+	tdestroy(to->mappings, free);
+	tdestroy(to->frames, free);
+	tdestroy(to->threads, free);
+	free(to->sent);
 	free(to);
 }
 
@@ -536,7 +523,10 @@ static void pftrace_begin_file(void *writer, FILE *file)
 
 	to->file = file;
 	to->sequence++;
-	to->begun = to->mapped = false;
+	to->begun = false;
+	tdestroy(to->mappings, free);
+	tdestroy(to->frames, free);
+	to->mappings = to->frames = NULL;
 	if (to->sent)
 		memset(to->sent, 0, to->nr_sent);
 }
@@ -549,6 +539,7 @@ static int pftrace_flush(void *writer)
 }
 
 const struct trace_format pftrace_format = {
+	.in_any_order = true,
 	.new = pftrace_new,
 	.free = pftrace_free,
 	.begin_file = pftrace_begin_file,

@@ -210,12 +210,18 @@ static int write_cpu_samples(struct writer *writer, const struct cpu_events *cpu
 {
 	const struct samples *samples = &cpu->to.spans->samples;
 	_cleanup_free_ uint32_t *frames = calloc(samples->nr_frames + 1, sizeof(*frames));
+	_cleanup_free_ struct samples_file *files = calloc(samples->nr_frames + 1, sizeof(*files));
+	const struct schedule *schedule = &writer->arrows.schedule;
+	const struct names *names = cpu->to.spans->names;
 
-	if (!frames)
+	if (!frames || !files)
 		return -ENOMEM;
-	for (size_t i = 0; i < samples->nr_frames; i++)
-		frames[i] = names_add(writer->names,
-				      names_get(cpu->to.spans->names, samples->frames[i]));
+	for (size_t i = 0; i < samples->nr_frames; i++) {
+		frames[i] = names_add(writer->names, names_get(names, samples->frames[i]));
+		files[i] = samples->files[i];
+		files[i].path = names_add(writer->names, names_get(names, files[i].path));
+		files[i].build_id = names_add(writer->names, names_get(names, files[i].build_id));
+	}
 	for (size_t i = 0; i < samples->nr && !names_error(writer->names); i++) {
 		const struct sampled *sampled = &samples->list[i];
 
@@ -224,7 +230,12 @@ static int write_cpu_samples(struct writer *writer, const struct cpu_events *cpu
 						      .cpu = number,
 						      .pid = sampled->pid,
 						      .tid = sampled->tid,
+						      .process_name = schedule_thread_name(
+							      schedule, sampled->pid, sampled->at),
+						      .thread_name = schedule_thread_name(
+							      schedule, sampled->tid, sampled->at),
 						      .frames = &frames[sampled->first],
+						      .files = &files[sampled->first],
 						      .nr = sampled->nr,
 						      .nr_kernel = sampled->nr_kernel,
 					      });
@@ -290,7 +301,11 @@ static int write_events_timeline(struct writer *writer, const struct fxt_timelin
 		write_spike_slice(writer, cpu->cpu);
 		err = spans_to_tracks(cpu->to.spans, &writer->arrows, cpu->cpu, &writer->cpu_names,
 				      writer->names);
-		err = err ?: write_cpu_samples(writer, cpu, (int)i, sink);
+		if (!err && fxt_timeline_has_samples(sink))
+			err = write_cpu_samples(writer, cpu, (int)i, sink);
+		else if (!err)
+			err = spans_samples_to_track(cpu->to.spans, cpu->cpu, &writer->cpu_names,
+						     writer->names);
 	}
 	if (!err)
 		err = timeline_finish(writer->timeline, last);
@@ -309,18 +324,27 @@ static int write_calls_timeline(struct writer *writer, const struct fxt_timeline
 				      .ops = &fxt_timeline_ops };
 	struct ring_calls_opts of = { writer->tracepoints, writer->facts, NULL, writer->names };
 	_cleanup_(ring_calls_freep) struct ring_calls *calls = NULL;
+	_cleanup_(code_arrows_release) struct code_arrows arrows = { .names = writer->names,
+								     .begin = writer->begin,
+								     .end = writer->end };
+	struct fxt_timeline_opts with = *file;
 	struct tracepoint_event event;
 	struct fxt_timeline *sink;
-	int err = fxt_timeline_new(&sink, file, writer->names);
+	int err = code_arrows_listen(&arrows, &with);
 
+	err = err ?: fxt_timeline_new(&sink, &with, writer->names);
 	if (err)
 		return err;
 	opts.sink = sink;
 	err = timeline_new(&writer->timeline, &opts, writer->names);
 	of.timeline = writer->timeline;
 	err = err ?: ring_calls_new(&calls, &of);
-	while (!err && tracepoints_next(writer->tracepoints, &event))
-		err = ring_calls_add(calls, &event);
+	while (!err && tracepoints_next(writer->tracepoints, &event)) {
+		err = with.listener.ctx ? arrows_add_event(&arrows.arrows, writer->names,
+							   writer->tracepoints, &event)
+					: 0;
+		err = err ?: ring_calls_add(calls, &event);
+	}
 	err = err ?: ring_calls_finish(calls, &result->end, &result->gaps);
 	err = err ?: timeline_finish(writer->timeline, result->end);
 	if (!err)
@@ -380,6 +404,8 @@ static int export_trace_timeline(const struct timeline_export *export,
 		.end = UINT64_MAX,
 	};
 	_cleanup_(symbolizer_freep) struct symbolizer *symbolizer = NULL;
+	_cleanup_(code_arrows_release) struct code_arrows arrows = { .export = export };
+	struct fxt_timeline_opts with = *file;
 	struct fxt_timeline *sink = NULL;
 	struct names *names = NULL;
 	int err = 0;
@@ -392,8 +418,14 @@ static int export_trace_timeline(const struct timeline_export *export,
 	if (!err)
 		err = open_line_reader(export, names, &symbolizer);
 	decoding.symbolizer = symbolizer;
+	arrows.names = names;
+	arrows.begin = decoding.begin;
+	arrows.end = decoding.end;
+	/* Events have times only. */
+	if (!err && export->axis == CALLS_TIME)
+		err = code_arrows_listen(&arrows, &with);
 	if (!err)
-		err = fxt_timeline_new(&sink, file, names);
+		err = fxt_timeline_new(&sink, &with, names);
 	if (err)
 		err = capture_failure(export->hooks, export->folder, err, why);
 	else

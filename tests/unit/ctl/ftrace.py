@@ -23,6 +23,10 @@ import tempfile
 
 import golden
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+import fxt  # noqa: E402
+import pftrace  # noqa: E402
+
 CTL = os.path.abspath(sys.argv[1])
 ARCHIVES = pathlib.Path(sys.argv[2]).resolve().parent
 COMMANDS = ("report call", "report call --json", "report preempt_off --top 3",
@@ -80,6 +84,34 @@ def is_shown_by_trace_cmd(folder):
     return True
 
 
+def has_arrow_from_sender(folder):
+    """From the CPU that the report names to the interrupt, in Perfetto's format."""
+    sentence = json.loads(run(folder, "report", "call", "--json").stdout)["sentence"]
+    sender, = re.findall(r"sent by CPU (\d+)", sentence)
+    run(folder, "export", "call", "-o", "call.pftrace")
+    run(folder, "export", "call", "-o", "whole.fxt")
+    trace = pftrace.read(folder / "call.pftrace")
+    tracks = trace.check()
+    late = max((one for one in tracks["CPU 1 interrupts"] if "call_function" in one.name),
+               key=lambda one: one.end - one.begin)
+    ends = [event for event in trace.events
+            if event.type == fxt.FLOW_END and event.name == "sent interrupt"]
+    flows = [event.flow for event in ends
+             if event.at == late.begin and trace.name_of(event.track) == "CPU 1 interrupts"]
+    begins = [event for event in trace.events
+              if event.type == fxt.FLOW_BEGIN and event.flow in flows]
+    wakeups = [event for event in trace.events if event.name == "wakeup"]
+    print(f"{len(ends)} interrupts and {len(wakeups) // 2} wakeups have arrows")
+    if [trace.name_of(event.track) for event in begins] != [f"CPU {sender} tasks"] or \
+            begins[0].at > late.begin:
+        print(f"FAILED: {late}: arrows {ends}, {begins}")
+        return False
+    # Where the CPUs' tracks have slices, they are those of .fxt.
+    others = fxt.read(folder / "whole.fxt").check()
+    return {name: found for name, found in tracks.items() if found} == {
+        name: found for name, found in others.items() if found}
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix="perf-poke-ftrace-", dir="/tmp") as name:
         folder = pathlib.Path(name)
@@ -89,6 +121,7 @@ def main():
         text = "".join(golden.transcript(folder, words) for words in COMMANDS)
         return not all(
             [golden.check("ftrace.txt", text),
+             has_arrow_from_sender(folder),
              is_refused_damaged(folder),
              is_shown_by_trace_cmd(folder)])
 

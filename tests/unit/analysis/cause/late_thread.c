@@ -83,7 +83,7 @@ static uint64_t address_of(const char *name)
 }
 
 static uint32_t name_user(void *context, struct names *names, const struct tracepoint_event *event,
-			  uint64_t address)
+			  uint64_t address, struct samples_file *file)
 {
 	assert_int_equal(event->pid, LATE);
 	return names_add(names, functions[(address - USER) / FUNCTION_SIZE] + strlen("u:"));

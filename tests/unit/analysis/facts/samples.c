@@ -199,9 +199,10 @@ TEST_WITH(takes_the_address_of_user_space_without_a_callchain, set_up, tear_down
 }
 
 static uint32_t name_low(void *context, struct names *to, const struct tracepoint_event *event,
-			 uint64_t address)
+			 uint64_t address, struct samples_file *file)
 {
 	assert_int_equal(event->time, 5);
+	file->path = names_add(to, address < 0x1000000 ? "/lib/libc.so" : "/bin/acme");
 	return address < 0x1000000 ? names_add(to, context) : 0;
 }
 
@@ -212,6 +213,9 @@ TEST_WITH(names_user_space, set_up, tear_down)
 
 	add_callchain(&samples, user, sizeof(user));
 	check(&samples, 0, 9, "1 of 1 samples in memcpy() < [user space]");
+	assert_int_equal(samples.nr_frames, 2);
+	assert_string_equal(names_get(names, samples.files[0].path), "/lib/libc.so");
+	assert_string_equal(names_get(names, samples.files[1].path), "/bin/acme");
 	samples_release(&samples);
 }
 
