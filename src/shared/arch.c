@@ -95,6 +95,7 @@ static int unknown_held_interrupts_off(const struct arch_hit *hit)
 static const struct arch arches[] = {
 	{ .name = "x86_64",
 	  .local_irqs_first = true,
+	  .has_tsc = true,
 	  .syscall_prefix = "__x64_sys_",
 	  .call_interrupt = "call_function_single",
 	  .call_in_perf = "call_function_single",

@@ -26,6 +26,7 @@ struct arch {
 	/* All interrupts from other CPUs have one handler. What one is for is told by the
 	 * tracepoints ipi:ipi_entry and ipi:ipi_exit, which do nothing elsewhere. */
 	bool has_ipi_events;
+	bool has_tsc; /* else no Intel PT either */
 	/* May have the PMU cs_etm: CoreSight, which records branches */
 	bool has_coresight;
 	/* Before the name of a system call: its function */

@@ -182,8 +182,10 @@ int perf_poke__check(perf_poke_check_fn fn, void *ctx)
 	const struct trigger_row *trigger;
 	const struct delivery *delivery;
 
-	for (size_t i = 0; i < ARRAY_SIZE(general_probes); i++)
-		check_capability(&check, &general_probes[i], general_probes[i].purpose);
+	for (size_t i = 0; i < ARRAY_SIZE(general_probes); i++) {
+		if (general_probes[i].try != probe_tsc_clock || arch_here()->has_tsc)
+			check_capability(&check, &general_probes[i], general_probes[i].purpose);
+	}
 	check_capability(&check, &hardware_probe, hardware_probe.purpose);
 	for (size_t i = 0; (trigger = trigger_row(i)); i++)
 		check_choice_row(&check, "trigger", &trigger->choice, &trigger->probe);

@@ -5,6 +5,7 @@ and named by `report`, and with Intel PT a capture with each freeze is whole.
 usage: smoke.py PERF_POKE_CTL LATE"""
 import contextlib
 import json
+import os
 import subprocess
 import sys
 
@@ -66,7 +67,11 @@ def holds(way):
 
 
 capture.load()
-print(ctl("check"))
+told = ctl("check")
+print(told)
+rows = {line.split(" ")[0] for line in told.splitlines()}
+# CoreSight is arm64's, TSC and Intel PT are x86's.
+equal({"cs_etm", "tsc"} & rows, {"tsc"} if os.uname().machine == "x86_64" else {"cs_etm"}, "rows")
 names_the_culprit()
 for freeze in capture.ways():
     holds(freeze)
