@@ -449,12 +449,18 @@ TEST(names_functions)
 		   AT_CALL(""));
 }
 
+#ifdef __aarch64__
+#define SYS_READ "__arm64_sys_read"
+#else
+#define SYS_READ "__x64_sys_read"
+#endif
+
 TEST(names_what_a_tracepoint_calls)
 {
 	check_ends("call=tp:syscalls:sys_enter_read..tp:syscalls:sys_exit_read", "thread",
-		   "{\"event\":\"syscalls:sys_enter_read\",\"functions\":[\"__x64_sys_read\"],"
+		   "{\"event\":\"syscalls:sys_enter_read\",\"functions\":[\"" SYS_READ "\"],"
 		   "\"at\":\"call\"}",
-		   "{\"event\":\"syscalls:sys_exit_read\",\"functions\":[\"__x64_sys_read\"],"
+		   "{\"event\":\"syscalls:sys_exit_read\",\"functions\":[\"" SYS_READ "\"],"
 		   "\"at\":\"return\"}");
 	check_ends(
 		"io=tp:block:block_rq_issue..fn:done,by=dev:arg1", "argument",

@@ -117,15 +117,17 @@ bool __wrap_trigger_read_stacks(const struct trigger *trigger, uint64_t sequence
 	return true;
 }
 
+/* arm64 needs the function's name, too, which is not known here. */
+#ifdef __aarch64__
+#define HELD_OFF -1
+#else
+#define HELD_OFF 1
+#endif
+
 int __wrap_trigger_read_code(const struct trigger *trigger, uint64_t address,
 			     uint8_t code[TRIGGER_CODE_SIZE])
 {
-#ifdef __aarch64__
-	/* msr daifclr, #2 */
-	static const uint8_t enables[TRIGGER_CODE_SIZE] = { [12] = 0xff, 0x42, 0x03, 0xd5 };
-#else
 	static const uint8_t enables[TRIGGER_CODE_SIZE] = { [10] = 0xfb, 0x0f, 0x1f, 0x44 };
-#endif
 
 	memcpy(code, enables, sizeof(enables));
 	return 0;
@@ -197,9 +199,9 @@ TEST_WITH(knows_if_interrupts_were_off, make_output, remove_output)
 	assert_int_equal(irqs_off(PERF_POKE_TRIGGER_IRQ, false, &user), 0);
 	assert_int_equal(irqs_off(PERF_POKE_TRIGGER_IRQ, false, &none), -1);
 	assert_int_equal(irqs_off(PERF_POKE_TRIGGER_THREAD, false, &user), -1);
-	assert_int_equal(irqs_off(PERF_POKE_TRIGGER_IRQ, false, &kernel), 1);
+	assert_int_equal(irqs_off(PERF_POKE_TRIGGER_IRQ, false, &kernel), HELD_OFF);
 	assert_int_equal(irqs_off(PERF_POKE_TRIGGER_IRQ, true, &kernel), -1);
-	assert_int_equal(irqs_off(PERF_POKE_TRIGGER_THREAD, false, &holder), 1);
+	assert_int_equal(irqs_off(PERF_POKE_TRIGGER_THREAD, false, &holder), HELD_OFF);
 }
 
 #define HIT 0x10
