@@ -29,7 +29,7 @@ def main():
         run("open", "-q", SAMPLE, "-o", spike)
         told = run("report", spike).stdout
         assert "the trigger alone: this build has no libipt" in told, told
-        assert told.startswith("IRQ latency ") and "late_timer" in told, told
+        assert told.startswith("IRQ latency 227us: "), told
         assert json.loads(run("report", "--json", spike).stdout)["source"] == "none"
         for words in (["export", spike, "-o", spike / "a.fxt"], ["script", "-q", spike]):
             done = run(*words, code=1, PATH="/nonexistent")
