@@ -65,8 +65,10 @@ def verdict(report):
     if "quota" in ((thread or {}).get("runnable_why") or ""):
         # Whoever ran then is none of the reason.
         return Verdict("runnable", thread["runnable_why"], None, sure)
+    # Of several threads of one program, none may have run for longest.
+    alone = rivals and cause.get("count", 0) <= 1
     return Verdict("runnable", (thread or {}).get("runnable_why"),
-                   rivals[0]["comm"] if rivals else name, sure)
+                   rivals[0]["comm"] if alone else name, sure)
 
 
 def judge(said, truth):

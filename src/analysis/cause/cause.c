@@ -412,6 +412,7 @@ static void blame_rival_threads(struct cause *cause, const struct findings *find
 	cause->kind =
 		most->tid && cause->time_ns >= thread->part_ns / 2 ? CAUSE_THREAD : CAUSE_MIXED;
 	cause->span = SPAN_NONE;
+	cause->rival = most;
 	if (most->tid)
 		snprintf(text, sizeof(text), "%s %d", findings_name(findings, most->name),
 			 most->tid);

@@ -32,12 +32,13 @@ struct cause {
 	uint64_t time_ns; /* time it took while the timer was late */
 	uint64_t count;	  /* occurrences */
 	uint32_t name;
-	uint32_t span;		     /* in the code lane, or SPAN_NONE */
-	uint32_t mostly;	     /* name of the function that took most of that time; 0: none */
-	uint32_t mostly_span;	     /* its longest run, or SPAN_NONE */
-	const struct sender *sender; /* of the interrupt; NULL: unknown */
-	size_t frame;		     /* blamed frame of the stack, or STACK_NONE */
-	uint64_t steal_ns;	     /* of CAUSE_OUTSIDE; 0: it is not steal time */
+	uint32_t span;	      /* in the code lane, or SPAN_NONE */
+	uint32_t mostly;      /* name of the function that took most of that time; 0: none */
+	uint32_t mostly_span; /* its longest run, or SPAN_NONE */
+	const struct schedule_share *rival; /* or one of several of its name; NULL: none */
+	const struct sender *sender;	    /* of the interrupt; NULL: unknown */
+	size_t frame;			    /* blamed frame of the stack, or STACK_NONE */
+	uint64_t steal_ns;		    /* of CAUSE_OUTSIDE; 0: it is not steal time */
 	/* Events show that interrupts were on then, and by what; 0: none does. */
 	uint64_t irqs_on;
 	uint32_t irqs_on_by;

@@ -416,8 +416,7 @@ char *cause_sentence(const struct cause *cause, const struct findings *findings,
 		if (facts->thread && facts->thread->part == PART_RUNNABLE &&
 		    cause->kind != CAUSE_THROTTLED)
 			late_thread_put_why(file, facts->thread, findings->spans->names, facts,
-					    facts->thread->rivals.nr &&
-						    cause->kind == CAUSE_THREAD);
+					    cause->kind == CAUSE_THREAD ? cause->rival : NULL);
 		if (findings->left_out_ns && cause->kind != CAUSE_NONE)
 			fprintf(file, "; the window (--window) leaves out the first %s",
 				FORMAT_TIME(findings->left_out_ns));

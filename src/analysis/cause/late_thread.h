@@ -147,10 +147,10 @@ void late_thread_put_asleep(FILE *file, const struct late_thread *thread,
 void late_thread_put_throttled(FILE *file, const struct late_thread *thread,
 			       const struct names *names, const struct facts *facts);
 
-/* Why it did not run, after the reason that the CPU shows: `; ...`, or nothing. by_rival: that was
- * the thread that ran for longest. */
+/* Why it did not run, after the reason that the CPU shows: `; ...`, or nothing. rival: the thread
+ * that was that reason; NULL: none was. */
 void late_thread_put_why(FILE *file, const struct late_thread *thread, const struct names *names,
-			 const struct facts *facts, bool by_rival);
+			 const struct facts *facts, const struct schedule_share *rival);
 
 /* A table, at most 100 columns wide. */
 void late_thread_print(FILE *file, const struct late_thread *thread, const struct names *names,

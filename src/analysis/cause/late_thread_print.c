@@ -256,16 +256,15 @@ void late_thread_put_throttled(FILE *file, const struct late_thread *thread,
 }
 
 void late_thread_put_why(FILE *file, const struct late_thread *thread, const struct names *names,
-			 const struct facts *facts, bool by_rival)
+			 const struct facts *facts, const struct schedule_share *rival)
 {
-	const struct schedule_share *rival = thread->rivals.list;
 	char own[32], other[32];
 
 	if (thread->why == RUNNABLE_MAYBE_QUOTA) {
 		fputs("; or ", file);
 		put_cgroup_quota(file, &facts->scheduling);
 	}
-	if (!by_rival || !rival->tid || thread->stays.prio == INT_MIN)
+	if (!rival || !rival->tid || thread->stays.prio == INT_MIN)
 		return;
 	fprintf(file, "; %s is %s, ",
 		rival->name ? names_get(names, rival->name) : "the other thread",

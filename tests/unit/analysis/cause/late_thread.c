@@ -505,6 +505,10 @@ static void names_threads_that_took_turns(FILE *file)
 	    TURN(130000, 40, 41), SWITCH(150000, 1, 41, "compiler", 0, LATE, "victim", NULL),
 	    SWITCH(160000, 1, LATE, "victim", 0, 42, "compiler", NULL), TURN(180000, 42, 40),
 	    SWITCH(195000, 1, 40, "compiler", 0, LATE, "victim", NULL));
+	/* Another one ran for longer than each of them. */
+	SAY(0, SPAN, NULL, RUNS, SWITCH(101000, 1, LATE, "victim", 0, 90, "helper", NULL),
+	    SWITCH(130000, 1, 90, "helper", 0, 40, "compiler", NULL), TURN(150000, 40, 41),
+	    TURN(170000, 41, 42), SWITCH(195000, 1, 42, "compiler", 0, LATE, "victim", NULL));
 	/* None of them had the CPU for half of that. */
 	SAY(0, SPAN, NULL, RUNS, SWITCH(110000, 1, LATE, "victim", 0, 40, "one", NULL),
 	    SWITCH(130000, 1, 40, "one", 0, 41, "two", NULL),
