@@ -33,8 +33,7 @@ def functions(report):
         cause.get("mostly"), *cause.get("callers", []),
         samples.get("function"), *samples.get("callers", [])
     ]
-    # Such as [not traced]
-    return join(*(name for name in names if not (name or "").startswith("["))) or None
+    return join(*(name for name in names if name != "[not traced]")) or None
 
 
 def verdict(report):
