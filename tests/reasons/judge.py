@@ -8,7 +8,7 @@ import re
 Verdict = collections.namedtuple("Verdict", "part what who sure", defaults=(None, None, None, True))
 RIGHT, NOT_KNOWN, WRONG = "right", "not known", "wrong"
 UNKNOWN = {"none", "lost", "untraced", "unknown", "poked"}
-INTERRUPTS = {"interrupt", "softirq", "nmi", "exception", "irqs_off"}
+INTERRUPTS = {"interrupt", "softirq", "nmi", "irqs_off"}
 
 
 def join(*words):
@@ -58,7 +58,8 @@ def verdict(report):
     # Of a timer the spike has the thread that had the CPU, not the one that was late.
     late = thread or ({"tid": -1} if report["analysis"] else spike)
     sure = kind != "mixed"
-    if kind == "running" or (name and re.search(r"\b%d\b" % late["tid"], name)):
+    # A page fault is work of the thread.
+    if kind in ("running", "exception") or (name and re.search(r"\b%d\b" % late["tid"], name)):
         return Verdict("running", functions(report), late["comm"], sure)
     rivals = (thread or {}).get("rivals") or []
     if "quota" in ((thread or {}).get("runnable_why") or ""):
