@@ -11,13 +11,10 @@ SKIP = 77
 
 class Entry(ctypes.Structure):
     """struct kshark_entry of libkshark 2"""
-
-
-Entry._fields_ = [  # pylint: disable=protected-access
-    ("next", ctypes.POINTER(Entry)), ("visible", ctypes.c_uint16), ("stream_id", ctypes.c_int16),
-    ("event_id", ctypes.c_int16), ("cpu", ctypes.c_int16), ("pid", ctypes.c_int32),
-    ("offset", ctypes.c_int64), ("ts", ctypes.c_int64)
-]
+    _fields_ = [("next", ctypes.c_void_p), ("visible", ctypes.c_uint16),
+                ("stream_id", ctypes.c_int16), ("event_id", ctypes.c_int16),
+                ("cpu", ctypes.c_int16), ("pid", ctypes.c_int32), ("offset", ctypes.c_int64),
+                ("ts", ctypes.c_int64)]
 
 
 def library():

@@ -291,6 +291,7 @@ static void put_index(struct perfdata_buf *buf, const struct trace_dat *dat, uin
 {
 	const uint16_t done = OPTION_DONE;
 	const size_t page = sysconf(_SC_PAGESIZE);
+	const uint64_t clock_size = strlen(dat->clock) + 1;
 	struct utsname names = {};
 	char uname_text[sizeof(names)];
 	uint64_t pages;
@@ -305,8 +306,8 @@ static void put_index(struct perfdata_buf *buf, const struct trace_dat *dat, uin
 	put_option(buf, OPTION_VERSION, dat->version);
 	perfdata_buf_add(buf, &done, sizeof(done));
 	perfdata_buf_add(buf, "flyrecord", sizeof("flyrecord"));
-	pages = at + buf->len + 2 * sizeof(uint64_t) * dat->nr_cpus + sizeof(uint64_t) +
-		strlen(dat->clock) + 1;
+	pages = at + buf->len + 2 * sizeof(uint64_t) * dat->nr_cpus + sizeof(clock_size) +
+		clock_size;
 	pages = (pages + page - 1) / page * page;
 	for (int cpu = 0; cpu < dat->nr_cpus; cpu++) {
 		const struct trace_dat_ring *ring = NULL;
@@ -320,8 +321,8 @@ static void put_index(struct perfdata_buf *buf, const struct trace_dat *dat, uin
 		pages += ring ? ring->size : 0;
 	}
 	/* libtracecmd reads the clock once more, from here. */
-	perfdata_buf_u64(buf, strlen(dat->clock) + 1);
-	perfdata_buf_add(buf, dat->clock, strlen(dat->clock) + 1);
+	perfdata_buf_u64(buf, clock_size);
+	perfdata_buf_add(buf, dat->clock, clock_size);
 	perfdata_buf_zero(buf, (page - (at + buf->len) % page) % page);
 }
 

@@ -2,24 +2,15 @@
 """What commands show of an archived capture: the same on the machine that took it and on one of
 another architecture."""
 import json
-import os
 import pathlib
 import subprocess
+
+from bundle import run
 
 COMMANDS = {
     "report": ["report"], "json": ["report", "--json"], "causes": ["causes"],
     "html": ["export", "--quiet", "--html", "page.html"]
 }
-
-
-def run(argv, folder):
-    result = subprocess.run([*map(str, argv)], cwd=folder, stdin=subprocess.DEVNULL,
-                            capture_output=True, check=False,
-                            env={**os.environ, "HOME": str(folder), "TMPDIR": str(folder)})
-    if result.returncode:
-        raise SystemExit(
-            f"FAILED: {argv}: exit status {result.returncode}: {result.stderr.decode()}")
-    return result.stdout
 
 
 def shown(ctl, archive, folder):

@@ -19,7 +19,7 @@ PROGRAM = pathlib.Path("/var/lib/acme-of-the-guest")
 FIELDS = "comm,tid,cpu,time,flags,ip,sym,symoff,addr"
 
 
-def run(command, folder, before):
+def run(command, folder, before=()):
     result = subprocess.run([*before, *map(str, command)], cwd=folder, stdin=subprocess.DEVNULL,
                             capture_output=True, check=False,
                             env={**os.environ, "HOME": str(folder), "TMPDIR": str(folder)})

@@ -35,9 +35,11 @@ def run(*argv):
 
 
 class Timehist:
+    name = "perf.data"
+
     def __init__(self, capture):
         self.stays, self.wakeups, self.nexts, self.runners = [], [], [], []
-        self.file = os.path.join(capture, "perf.data")
+        self.file = os.path.join(capture, self.name)
         self.read()
 
     def read(self):
@@ -130,9 +132,9 @@ class Timehist:
 
 class TraceCmd(Timehist):
     """The same of a trace.dat"""
+    name = "trace.dat"
 
     def read(self):
-        self.file = self.file.replace("perf.data", "trace.dat")
         inside, out, woken = {}, {}, {}
         for cpu, time_ns, event, rest in self.events("sched_switch", "sched_waking"):
             if event == "sched_waking":
@@ -167,7 +169,7 @@ class TraceCmd(Timehist):
 
 
 def witness_of(capture):
-    return (TraceCmd if os.path.exists(os.path.join(capture, "trace.dat")) else Timehist)(capture)
+    return (TraceCmd if os.path.exists(os.path.join(capture, TraceCmd.name)) else Timehist)(capture)
 
 
 def interrupts(witness, cpu, begin_ns, end_ns):

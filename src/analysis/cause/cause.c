@@ -380,6 +380,14 @@ static void find_work_queuer(struct cause *cause, const struct findings *finding
 	}
 }
 
+static uint32_t name_of_thread(const struct findings *findings, uint32_t name, int tid)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%s %d", findings_name(findings, name), tid);
+	return names_add(findings->spans->names, text);
+}
+
 /* Who ran while the thread could have: not those that ran while it slept. Several threads of one
  * program may have had the CPU in turns. */
 static void blame_rival_threads(struct cause *cause, const struct findings *findings,
@@ -387,7 +395,6 @@ static void blame_rival_threads(struct cause *cause, const struct findings *find
 {
 	const struct schedule_shares *rivals = &thread->rivals;
 	const struct schedule_share *most = NULL;
-	char text[64];
 
 	cause->time_ns = 0;
 	for (size_t i = 0; i < rivals->nr; i++) {
@@ -413,28 +420,24 @@ static void blame_rival_threads(struct cause *cause, const struct findings *find
 		most->tid && cause->time_ns >= thread->part_ns / 2 ? CAUSE_THREAD : CAUSE_MIXED;
 	cause->span = SPAN_NONE;
 	cause->rival = most;
-	if (most->tid)
-		snprintf(text, sizeof(text), "%s %d", findings_name(findings, most->name),
-			 most->tid);
+	if (cause->count > 1)
+		cause->name = most->name;
+	else if (most->tid)
+		cause->name = name_of_thread(findings, most->name, most->tid);
 	else
-		snprintf(text, sizeof(text), "idle");
-	cause->name = cause->count > 1 ? most->name : names_add(findings->spans->names, text);
+		cause->name = names_add(findings->spans->names, "idle");
 }
 
 /* By the switches alone */
 static void blame_by_switches(struct cause *cause, const struct findings *findings,
 			      const struct late_thread *thread)
 {
-	char text[64];
-
 	if (thread->part == PART_RUNNABLE && thread->rivals.nr && thread->rivals.list[0].tid) {
 		blame_rival_threads(cause, findings, thread);
 	} else if (thread->part == PART_RUNNING) {
-		snprintf(text, sizeof(text), "%s %d", findings_name(findings, thread->name),
-			 thread->tid);
 		cause->kind = CAUSE_THREAD;
 		cause->time_ns = thread->part_ns;
-		cause->name = names_add(findings->spans->names, text);
+		cause->name = name_of_thread(findings, thread->name, thread->tid);
 	}
 }
 

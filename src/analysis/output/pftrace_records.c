@@ -48,7 +48,6 @@ enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2 };
  * its process and itself. */
 struct row {
 	uint64_t key[3], iid;
-	bool is_new;
 };
 
 struct pftrace {
@@ -247,45 +246,51 @@ static int compare_rows(const void *a, const void *b)
 	return memcmp(one->key, other->key, sizeof(one->key));
 }
 
-/* A row with a new iid if there is none. NULL: no memory. */
-static struct row *find_row(struct pftrace *to, void **tree, uint64_t a, uint64_t b, uint64_t c)
+/* Returns the iid of a row, which is made if there is none. 0: no memory. */
+static uint64_t find_row(struct pftrace *to, void **tree, const uint64_t key[3], bool *is_new)
 {
-	struct row *row = calloc(1, sizeof(*row)), **found;
+	struct row wanted = { .key = { key[0], key[1], key[2] } }, *made;
+	struct row *const *found = tfind(&wanted, tree, compare_rows);
 
-	if (row)
-		*row = (struct row){ .key = { a, b, c }, .iid = ++to->nr_rows, .is_new = true };
-	found = row ? tsearch(row, tree, compare_rows) : NULL;
-	if (!found || *found != row)
-		free(row);
-	if (!found)
-		to->err = -ENOMEM;
-	return found ? *found : NULL;
+	*is_new = false;
+	if (found)
+		return (*found)->iid;
+	wanted.iid = ++to->nr_rows;
+	made = malloc(sizeof(*made));
+	if (made)
+		*made = wanted;
+	*is_new = made && tsearch(made, tree, compare_rows);
+	if (*is_new)
+		return made->iid;
+	free(made);
+	to->err = -ENOMEM;
+	return 0;
 }
 
 /* Returns its iid. What is not known of user space is of a mapping, too. */
 static uint64_t write_mapping(struct pftrace *to, const struct samples_file *file, bool kernel)
 {
 	uint32_t path = file->path && !kernel ? file->path : to->paths[kernel];
-	struct row *found = find_row(to, &to->mappings, path, file->build_id, 0);
+	bool is_new;
+	uint64_t iid = find_row(to, &to->mappings, (uint64_t[3]){ path, file->build_id }, &is_new);
 	size_t packet, row, data = 0;
 
-	if (!found || !found->is_new)
-		return found ? found->iid : 0;
-	found->is_new = false;
+	if (!is_new)
+		return iid;
 	packet = packet_begin(to);
 	intern(to, &data, TABLE_BUILD_IDS, file->build_id);
 	intern(to, &data, TABLE_PATHS, path);
 	if (!data)
 		data = message_begin(to, PACKET_INTERNED_DATA);
 	row = message_begin(to, INTERNED_MAPPINGS);
-	put_uint(to, ROW_IID, found->iid);
+	put_uint(to, ROW_IID, iid);
 	if (file->build_id)
 		put_uint(to, MAPPING_BUILD_ID, file->build_id);
 	put_uint(to, MAPPING_PATH_IDS, path);
 	message_end(to, row);
 	message_end(to, data);
 	packet_end(to, packet);
-	return found->iid;
+	return iid;
 }
 
 /* In a packet of its own: a stack has more names than a packet may have. Returns its iid. */
@@ -293,25 +298,26 @@ static uint64_t write_frame(struct pftrace *to, uint32_t name, const struct samp
 			    bool kernel)
 {
 	uint64_t mapping = write_mapping(to, file, kernel);
-	struct row *found = find_row(to, &to->frames, name, mapping, file->offset);
+	bool is_new;
+	uint64_t iid =
+		find_row(to, &to->frames, (uint64_t[3]){ name, mapping, file->offset }, &is_new);
 	size_t packet, row, data = 0;
 
-	if (!found || !found->is_new)
-		return found ? found->iid : 0;
-	found->is_new = false;
+	if (!is_new)
+		return iid;
 	packet = packet_begin(to);
 	intern(to, &data, TABLE_FUNCTIONS, name);
 	if (!data)
 		data = message_begin(to, PACKET_INTERNED_DATA);
 	row = message_begin(to, INTERNED_FRAMES);
-	put_uint(to, ROW_IID, found->iid);
+	put_uint(to, ROW_IID, iid);
 	put_uint(to, FRAME_FUNCTION_IID, name);
 	put_uint(to, FRAME_MAPPING_IID, mapping);
 	put_uint(to, FRAME_REL_PC, file->offset);
 	message_end(to, row);
 	message_end(to, data);
 	packet_end(to, packet);
-	return found->iid;
+	return iid;
 }
 
 /* Outermost function first. */
@@ -415,15 +421,13 @@ static void write_sampled_thread(struct pftrace *to, const struct fxt_sample *sa
 	const struct fxt_thread thread = { .process = (uint64_t)sample->pid,
 					   .thread = (uint64_t)sample->tid,
 					   .cpu = -1 };
-	struct row *found;
+	bool is_new;
 
 	if (sample->pid <= 0 || sample->tid <= 0 || !sample->thread_name)
 		return;
-	found = find_row(to, &to->threads, thread.process, thread.thread, 0);
-	if (!found || !found->is_new)
-		return;
-	found->is_new = false;
-	pftrace_write_names(to, &thread, sample->process_name, sample->thread_name);
+	find_row(to, &to->threads, (uint64_t[3]){ thread.process, thread.thread }, &is_new);
+	if (is_new)
+		pftrace_write_names(to, &thread, sample->process_name, sample->thread_name);
 }
 
 static void pftrace_write_sample(void *writer, const struct fxt_sample *sample)

@@ -281,9 +281,9 @@ void decode_by_report(struct row_capture *capture, struct console *con)
 	if (facts_is_pt(&account.facts) && !capture->no_times)
 		capture->after_insns = account.after_insns;
 	name = facts_is_pt(&account.facts) ? LOAD_FUNCTION : arch_here()->call_interrupt;
-	capture->named = strstr(account.sentence, name) ||
-			 (account.facts.recorder == PERF_POKE_RECORDER_FTRACE &&
-			  strstr(account.sentence, LOAD_FUNCTION));
+	capture->named =
+		strstr(account.sentence, name) ||
+		(facts_is_ftrace(&account.facts) && strstr(account.sentence, LOAD_FUNCTION));
 	row_capture_find_times(capture, &account);
 }
 

@@ -121,9 +121,8 @@ json_object *json_new_sources(const struct perf_poke_source *const *rows, size_t
 /* Whether it has a threshold that makes spikes. */
 bool kind_has_threshold_ns(enum perf_poke_trigger_kind kind);
 
-/* Of a list: `, threshold irq 30us` and `, thread 60us`, where *named says that the word is there,
- * or
- * `, each marker`. */
+/* Of a list: `, threshold irq 30us`, or `, thread 60us` where *named says that the word is there,
+ * or `, each marker`. */
 void kind_put_threshold(FILE *file, enum perf_poke_trigger_kind kind, uint64_t threshold_ns,
 			bool *named);
 
