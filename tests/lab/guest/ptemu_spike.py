@@ -69,7 +69,8 @@ class Marks(ptemu.Late):
 def marks():
     """What says which time it was on two CPUs that are traced at once."""
     late = Marks()
-    one = capture.take(CTL, "/tmp/marks", "--freeze-all", buffer="1M",
+    # A ring of 1M has lost most marks when it is stopped.
+    one = capture.take(CTL, "/tmp/marks", "--freeze-all", buffer="4M",
                        cpu=",".join(map(str, MARKED_CPUS)), late=late,
                        threshold_us=MARKS_THRESHOLD_US)[0]
     equal([trace["cpu"] for trace in one.json["recorder"]["traces"]], MARKED_CPUS,
