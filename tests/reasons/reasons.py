@@ -33,6 +33,8 @@ CTL = os.environ.get("PERF_POKE_CTL")
 TAKEN = "taken.jsonl"
 SKIP = 77
 ROW_SECONDS = 60
+# With the trace of an emulated CPU, which is copied in 15 s.
+PT_ROW_SECONDS = 300
 # Until there are as many captures without noise as wanted: so many sessions, or captures of a
 # session each
 SESSIONS_MAX = 3
@@ -122,19 +124,21 @@ def take(row, words, output, count, recorder):
     # Others have each function, or no samples.
     if recorder != "events" and "-e" in options:
         del options[options.index("-e"):options.index("-e") + 2]
+    seconds = ROW_SECONDS
     if recorder == "pt":
         options += PT_OPTIONS
+        seconds = PT_ROW_SECONDS
     workload = [] if "--workload" in options else ["--workload", "none"]
     argv = [
         CTL, "start", "--json", "--cpu", words["cpu"], "--recorder", recorder, "--output", output,
         "--count",
         str(count), "--duration",
-        "%ds" % ROW_SECONDS, *workload, *options
+        "%ds" % seconds, *workload, *options
     ]
     with made(row, words) as process:
         try:
             result = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                                    timeout=ROW_SECONDS + 60, check=False)
+                                    timeout=seconds + 60, check=False)
         except subprocess.TimeoutExpired:
             return [], "the session did not end"
         ended = process.poll()
