@@ -278,12 +278,16 @@ static bool row_continues(const struct cpu *cpu, uint64_t ip)
 	return cpu->sequential ? ip > cpu->ip && ip - cpu->ip <= INSN_LENGTH_MAX : ip == cpu->ip;
 }
 
-/* Executes the block or run. */
+/* Executes the block or run. While the CPU waits for an interrupt, none is held up, even if they
+ * are off. */
 static bool add_executed_rows(struct calls *calls, struct cpu *cpu)
 {
 	const struct decode_item *item = calls->item;
 	const struct code_block *code = item->code;
+	bool off = code->waits && cpu->irqs == IRQS_OFF;
 
+	if (off)
+		cpu_change_irqs(cpu, &calls->cpu_names, IRQ_ON, 0);
 	for (uint32_t i = 0; i < code->nr_rows; i++) {
 		const struct code_row *row = &code->rows[i];
 		const struct symbol *symbol = code_named_symbol(row->symbol, calls->names);
@@ -300,7 +304,8 @@ static bool add_executed_rows(struct calls *calls, struct cpu *cpu)
 		stack_set_chain(&cpu->thread->stack, &cpu->now, row->chain, calls->names);
 		count_executed_code(calls, cpu, whole ? item->insns : row->insns,
 				    i ? 0 : item->cycles);
-		calls_change_irqs(calls, cpu, (enum irq_change)row->irqs, symbol);
+		off &= row->irqs == IRQ_SAME;
+		calls_change_irqs(calls, cpu, off ? IRQ_OFF : (enum irq_change)row->irqs, symbol);
 		cpu->ip = row->last;
 		cpu->sequential = true;
 		cpu->ended = cpu->now.at;

@@ -81,14 +81,15 @@ struct code_row {
 struct code_block {
 	uint64_t first, last; /* addresses of instructions */
 	const struct code_row *rows;
-	/* Symbol of the block, if it is one row that does not change interrupts, in a function in
-	 * which nothing is inlined; else NULL. */
+	/* Symbol of the block, if it is one row that neither changes interrupts nor waits for one,
+	 * in a function in which nothing is inlined; else NULL. */
 	const struct symbol *symbol;
 	uint32_t nr_rows;
 	uint32_t insns;
 	uint8_t length; /* of the last instruction; 0: unknown */
 	uint8_t iclass; /* enum pt_insn_class, of the last */
 	uint8_t branch; /* enum code_branch, of the last */
+	bool waits;	/* for an interrupt: hlt, mwait */
 };
 
 /* For a block that libipt decoded with the last image. NULL if out of memory. */

@@ -325,7 +325,7 @@ static void set_block_branch(struct code_block *block, const struct pt_insn *ins
 	block->branch = (uint8_t)insn_code_branch(insn);
 }
 
-/* The common case: one function, no instruction that may change interrupts. */
+/* The common case: one function, no instruction that may change interrupts or wait for one. */
 static bool is_block_one_row(const struct code_view *view, const struct code_section *section,
 			     const struct symbol *symbol, const struct pt_block *block)
 {
@@ -337,7 +337,7 @@ static bool is_block_one_row(const struct code_view *view, const struct code_sec
 		return false;
 	nr = pt_iscache_read(code_sections(view->code), bytes, span, section->isid, block->ip);
 	for (int i = 0; i < nr; i++) {
-		if (insns_may_change_irqs(bytes[i]))
+		if (insns_may_change_irqs(bytes[i]) || insns_may_wait(bytes + i, (size_t)(nr - i)))
 			return false;
 	}
 	return nr > 0 && block->ip + (uint64_t)nr > block->end_ip;
@@ -379,6 +379,7 @@ static int walk_block_insns(struct code_view *view, const struct code_section *s
 		row.chain = chain;
 		row.last = insn.ip;
 		row.irqs = (uint8_t)insn_irq_change(&insn);
+		made->waits |= insn_waits(&insn);
 		row.insns++;
 		made->insns++;
 		next = insn.ip + insn.size;
@@ -408,8 +409,10 @@ static int make_whole_block(struct code_view *view, const struct pt_block *block
 		insn.size = 0;
 	}
 	set_block_branch(made, &insn);
-	if (block->ninsn == 1)
+	if (block->ninsn == 1) {
 		row.irqs = (uint8_t)insn_irq_change(&insn);
+		made->waits = insn_waits(&insn);
+	}
 	made->insns = block->ninsn;
 	made->nr_rows = 0;
 	return append_code_row(view, &made->nr_rows, &row);
@@ -471,7 +474,7 @@ add_block_to_cache(struct code_view *view, const struct pt_block *block, struct 
 		return NULL;
 	memcpy(rows, view->rows, made.nr_rows * sizeof(*rows));
 	made.rows = rows;
-	if (made.nr_rows == 1 && rows->irqs == IRQ_SAME &&
+	if (made.nr_rows == 1 && rows->irqs == IRQ_SAME && !made.waits &&
 	    !code_inlines_of(view->code, rows->symbol))
 		made.symbol = rows->symbol;
 	*kept = made;

@@ -9,6 +9,7 @@
 #define OPCODE_IRET 0xcf
 #define OPCODE_CLI 0xfa
 #define OPCODE_STI 0xfb
+#define OPCODE_HLT 0xf4
 #define OPCODE_ESCAPE 0x0f
 /* After the escape byte. */
 #define OPCODE_SYSCALL 0x05
@@ -20,6 +21,8 @@
 #define OPCODE_VMLAUNCH 0xc2
 #define OPCODE_VMRESUME 0xc3
 #define OPCODE_ERET 0xca
+#define OPCODE_MWAIT 0xc9
+#define OPCODE_MWAITX 0xfb
 
 struct insns {
 	uint8_t trace[PSB_STATE_SIZE]; /* marks an address only */
@@ -92,6 +95,12 @@ bool insns_may_change_irqs(uint8_t byte)
 	return byte == OPCODE_POPF || byte == OPCODE_CLI || byte == OPCODE_STI;
 }
 
+bool insns_may_wait(const uint8_t *bytes, size_t size)
+{
+	return bytes[0] == OPCODE_HLT ||
+	       (size >= 2 && bytes[0] == OPCODE_ESCAPE && bytes[1] == OPCODE_GROUP);
+}
+
 enum irq_change insn_irq_change(const struct pt_insn *insn)
 {
 	if (insn->size != 1)
@@ -130,6 +139,18 @@ static unsigned int opcode_with_escape(const struct pt_insn *insn)
 	if (insn->raw[at + 1] == OPCODE_GROUP && at + 2 < insn->size)
 		return OPCODE_ESCAPE << 16 | OPCODE_GROUP << 8 | insn->raw[at + 2];
 	return OPCODE_ESCAPE << 8 | insn->raw[at + 1];
+}
+
+bool insn_waits(const struct pt_insn *insn)
+{
+	switch (opcode_with_escape(insn)) {
+	case OPCODE_HLT:
+	case OPCODE_ESCAPE << 16 | OPCODE_GROUP << 8 | OPCODE_MWAIT:
+	case OPCODE_ESCAPE << 16 | OPCODE_GROUP << 8 | OPCODE_MWAITX:
+		return true;
+	default:
+		return false;
+	}
 }
 
 static enum code_branch far_call_branch(unsigned int opcode)

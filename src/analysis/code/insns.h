@@ -42,8 +42,12 @@ bool insns_next(struct insns *insns, struct pt_insn *insn);
 
 enum irq_change insn_irq_change(const struct pt_insn *insn);
 enum code_branch insn_code_branch(const struct pt_insn *insn);
+/* Whether it waits for an interrupt. */
+bool insn_waits(const struct pt_insn *insn);
 
 /* Whether the byte may begin an instruction known to insn_irq_change(). */
 bool insns_may_change_irqs(uint8_t byte);
+/* The same for insn_waits(). */
+bool insns_may_wait(const uint8_t *bytes, size_t size);
 
 #endif

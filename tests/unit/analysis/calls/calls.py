@@ -130,6 +130,15 @@ class Stacks(CallsTest):
             "run 1 RESTORED; end")
         self.assertEqual(self.show(track="CPU 1 interrupts off"), ["a 1003-1008", "a 1010-1011"])
 
+    def test_interrupts_off_while_halted(self):
+        """An idle CPU holds up no interrupt: sti and hlt, or mwait with interrupts off."""
+        self.play(
+            "begin idle; run 2 OFF; halt 100 ON; resume = interrupt irq; run 1; iret resume; run 1 "
+            "OFF; back = call mwait; halt 100; run 2; ret back; run 1 ON; end")
+        self.assertEqual(
+            self.show(track="CPU 1 interrupts off"),
+            ["idle 1002-1003", "irq 1104-1106", "idle 1107-1108", "mwait 1208-1212"])
+
     def test_system_call(self):
         self.play(
             "begin u_main; run 2; back = call entry SYSCALL; inner = call sys_read; ret inner; ret "

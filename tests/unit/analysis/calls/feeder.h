@@ -10,8 +10,8 @@
  *	error TIME CPU PID TID FROM END 0
  *
  * with numbers as hexadecimal digits; names of a task before what it does, in their order. IRQS,
- * BRANCH and END are the values of enum irq_change, code_branch and decode_end. A branch to 0 is
- *one to untraced code.
+ * BRANCH and END are the values of enum irq_change, code_branch and decode_end; with FEEDER_WAITS
+ *in IRQS the instruction waits for an interrupt. A branch to 0 is one to untraced code.
  */
 #ifndef TEST_FEEDER_H
 #define TEST_FEEDER_H
@@ -27,6 +27,7 @@
 #include "pt/decode.h"
 
 #define FEEDER_ITEMS 50
+#define FEEDER_WAITS 0x10
 
 struct feeder_comm {
 	uint64_t time;
@@ -126,7 +127,8 @@ static inline void feeder_insn(struct feeder *feeder, struct decode_item *item,
 		[CODE_SYSRET] = DECODE_SYSRET, [CODE_IRET] = DECODE_IRET,
 		[CODE_VM_ENTRY] = DECODE_JUMP,
 	};
-	unsigned int length = words[0], irqs = words[1], branch = words[3];
+	unsigned int length = words[0], irqs = words[1] & ~FEEDER_WAITS, branch = words[3];
+	bool waits = words[1] & FEEDER_WAITS;
 	struct code_block *block = &feeder->blocks[feeder->nr];
 	struct code_row *row = &feeder->rows[feeder->nr];
 
@@ -143,10 +145,11 @@ static inline void feeder_insn(struct feeder *feeder, struct decode_item *item,
 		.last = item->first,
 		.rows = row,
 		.nr_rows = 1,
-		.symbol = irqs == IRQ_SAME ? row->symbol : NULL,
+		.symbol = irqs == IRQ_SAME && !waits ? row->symbol : NULL,
 		.insns = 1,
 		.length = (uint8_t)length,
 		.branch = (uint8_t)branch,
+		.waits = waits,
 	};
 	item->code = block;
 	item->insns = 1;

@@ -18,6 +18,7 @@ SIZE = 0x200  # of a function
 STRAIGHT, JUMP, _, CALL, RETURN, SYSCALL, SYSRET, IRET = range(8)
 VM_ENTRY = 10
 SAME, OFF, ON, RESTORED = range(4)
+WAITS = 0x10  # FEEDER_WAITS
 INTERRUPTED, ABORTED, DISABLED = 6, 8, 10
 LOST, NO_CODE = 12, 13
 INSN = 4  # length of each
@@ -73,6 +74,10 @@ class Program:
         for _ in range(count):
             self.time += 1
             self.insn(irqs)
+
+    def halt(self, duration, irqs=SAME):
+        self.time += duration
+        self.insn(irqs | WAITS)
 
     def branch(self, target, how=JUMP):
         """A branch instruction."""

@@ -175,6 +175,37 @@ TEST_WITH(cuts_rows, set_up, tear_down)
 	assert_int_equal(block->branch, CODE_NO_BRANCH);
 }
 
+TEST_WITH(knows_waits, set_up, tear_down)
+{
+	static const struct {
+		const char *bytes;
+		uint16_t size, last, insns;
+		bool waits;
+	} blocks[] = {
+		{ "\xfb\xf4", 2, 1, 2, true },
+		{ "\x90\x90\xf4", 3, 2, 3, true },
+		{ "\x90\x0f\x01\xc9\x90", 5, 4, 3, true },
+		{ "\x0f\x01\xfb", 3, 0, 1, true },
+		{ "\x90\xb0\xf4", 3, 1, 2, false },	/* mov $0xf4, %al */
+		{ "\x0f\x01\xc8\x90", 4, 3, 2, false }, /* monitor */
+	};
+	uint8_t bytes[16 * ARRAY_SIZE(blocks)] = {};
+
+	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++)
+		memcpy(bytes + 16 * i, blocks[i].bytes, blocks[i].size);
+	write_kernel(bytes, sizeof(bytes));
+	begin(NULL);
+	first_byte(image_at(0, UINT64_MAX), KERNEL);
+	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++) {
+		uint64_t first = KERNEL + 16 * i;
+		const struct code_block *block =
+			block_of(first, first + blocks[i].last, blocks[i].insns);
+
+		assert_int_equal(block->waits, blocks[i].waits);
+		assert_int_equal(!block->symbol, blocks[i].waits);
+	}
+}
+
 TEST_WITH(numbers_names, set_up, tear_down)
 {
 	const struct symbol *symbol;
