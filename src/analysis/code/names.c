@@ -154,6 +154,8 @@ void code_number_names(struct symbol *symbol, struct names *names)
 {
 	static const char *const stubs[][2] = {
 		{ "irq_entries_start", "asm_common_interrupt" },
+		/* perf takes this one of the two that begin there. */
+		{ "__irqentry_text_start", "asm_common_interrupt" },
 		{ "spurious_entries_start", "asm_spurious_interrupt" },
 	};
 	const char *cold = strstr(symbol->text, COLD), *text = symbol->text;

@@ -171,7 +171,7 @@ class Stacks(CallsTest):
             "end IRET; wait 10; "
             "begin asm_exc_nmi; run 2; end IRET; wait 10; begin asm_exc_page_fault; run 1 ON; end "
             "IRET; wait 10; "
-            "begin irq_entries_start 16; branch asm_common_interrupt; run 1; end")
+            "begin __irqentry_text_start 16; branch asm_common_interrupt; run 1; end")
         kinds = {piece.name: piece.category for piece in self.check_spans()["task 11"]}
         self.assertEqual(
             kinds, {

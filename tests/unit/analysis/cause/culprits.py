@@ -290,10 +290,11 @@ class UserSpace(Kernel):
                          "v4 interrupt acme_entry_path<[call_function_single] from acme_kick")
 
     def test_each_entry(self):
-        for entry, kind, token in (("asm_common_interrupt", "interrupt",
-                                    "irq"), ("irq_entries_start", "interrupt", "irq"),
-                                   ("asm_exc_nmi", "nmi", "nmi"), ("asm_exc_page_fault",
-                                                                   "exception", "page_fault")):
+        for entry, kind, token in (("asm_common_interrupt", "interrupt", "irq"),
+                                   ("irq_entries_start", "interrupt", "irq"),
+                                   ("__irqentry_text_start", "interrupt", "irq"),
+                                   ("asm_exc_nmi", "nmi", "nmi"),
+                                   ("asm_exc_page_fault", "exception", "page_fault")):
             found = self.late(entry, "handle")
             self.assertEqual((found[0], found[3]), (kind, f"v4 {kind} acme_entry_path<[{token}]"),
                              found[2])
