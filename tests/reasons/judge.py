@@ -71,6 +71,13 @@ def verdict(report):
                    rivals[0]["comm"] if alone else name, sure)
 
 
+def contradicts_scheduler(report):
+    """Whether it says of who woke the thread that it waited for a CPU that was idle."""
+    chain = (report.get("thread") or {}).get("chain", [])
+    return any(link["state"] == "runnable" and (link["rival"] or {}).get("tid") == 0
+               for link in chain)
+
+
 def judge(said, truth):
     """Any name that is not the truth is wrong; one that is missing is not known."""
     if said.part is None:

@@ -216,7 +216,8 @@ def look_at(row, capture):
         "said": said._asdict(), "truth": row.truth._asdict(),
         "fingerprint": report["fingerprint"]["id"],
         "noise": noise(row, report, witness),
-        "verdict": judge.judge(said, row.truth)
+        "verdict": judge.WRONG
+                   if judge.contradicts_scheduler(report) else judge.judge(said, row.truth)
     }
     if report.get("thread") and not report["events_lost"]:
         spike = report["spike"]

@@ -79,15 +79,15 @@ static bool cpu_was_idle_before(const struct schedule *schedule, int cpu, size_t
 	return false;
 }
 
-/* The thread runs, but nothing shows since when. What kernels lose is the switch from the idle
- * task: then the thread ran at most since shortly before. */
-static void follower_lost_switch(struct follower *follower, size_t i)
+/* The thread runs on a CPU, but nothing shows since when. What kernels lose is the switch from the
+ * idle task: then the thread ran at most since shortly before. */
+static void follower_lost_switch(struct follower *follower, size_t i, int cpu)
 {
 	struct thread_stay *now = &follower->now;
 
 	if (now->state == THREAD_ASLEEP ||
-	    (now->state == THREAD_RUNNABLE && now->woken == SCHEDULE_NONE &&
-	     cpu_was_idle_before(follower->schedule, now->cpu, i)))
+	    (now->state == THREAD_RUNNABLE && now->woken == SCHEDULE_NONE && now->cpu == cpu &&
+	     cpu_was_idle_before(follower->schedule, cpu, i)))
 		now->unsure = true;
 	else
 		now->state = THREAD_UNKNOWN;
@@ -103,9 +103,18 @@ static int follower_switched_out(struct follower *follower, size_t i)
 	next.cpu = event->cpu;
 	next.gave_up = i;
 	if (follower->now.state != THREAD_RUNNING || follower->now.cpu != event->cpu)
-		follower_lost_switch(follower, i);
+		follower_lost_switch(follower, i, event->cpu);
 	follower->stays->prio = event->prio;
 	return err ?: follower_change(follower, event->time, next);
+}
+
+/* A thread that was preempted on one CPU and runs on another one was moved, nobody saw when: it may
+ * have run on a CPU that is not recorded. */
+static bool follower_was_moved(const struct follower *follower, int cpu)
+{
+	const struct thread_stay *now = &follower->now;
+
+	return now->state == THREAD_RUNNABLE && now->woken == SCHEDULE_NONE && now->cpu != cpu;
 }
 
 /* By a switch, or seen to run. */
@@ -125,8 +134,9 @@ static int follower_switched_in(struct follower *follower, size_t i)
 	if (follower->known.waits && follower->now.state == THREAD_ASLEEP &&
 	    follower->now.begin < follower->begin && event->time > follower->begin)
 		follower->now.state = THREAD_RUNNABLE;
-	else if (follower->now.state != THREAD_RUNNABLE || event->kind == SCHEDULE_SEEN)
-		follower_lost_switch(follower, i);
+	else if (follower->now.state != THREAD_RUNNABLE || event->kind == SCHEDULE_SEEN ||
+		 follower_was_moved(follower, event->cpu))
+		follower_lost_switch(follower, i, event->cpu);
 	if (event->kind == SCHEDULE_SWITCH)
 		follower->stays->prio = event->other_prio;
 	return err ?: follower_change(follower, event->time, next);
@@ -274,7 +284,7 @@ int schedule_follow_thread(const struct schedule *schedule, int tid, uint64_t be
 	else if (!err && !follower.seen && known->waits)
 		err = follower_deduce(&follower, THREAD_RUNNABLE, known->cpu, end);
 	if (!err && known->runs_on && follower.now.state != THREAD_RUNNING)
-		follower_lost_switch(&follower, i);
+		follower_lost_switch(&follower, i, known->cpu);
 	if (!err)
 		err = follower_change(&follower, end, no_stay);
 	if (err)

@@ -242,6 +242,30 @@ TEST_IN_FOLDER(does_not_guess_where_a_thread_ran)
 	      switched(90, 0, 1, 0, 7), switched(110, 0, 7, 0, 8), switched(150, 0, 7, 1, 0));
 }
 
+/* With Intel PT migrations are not recorded. */
+TEST_IN_FOLDER(does_not_guess_where_a_waker_ran)
+{
+	const struct thread_known runs = { .runs_on = true, .cpu = 3 };
+
+	CHECK(&runs, "running 0 100-110 unknown 0 110-200 ", switched(90, 0, 1, 0, 7),
+	      switched(110, 0, 7, 0, 8), switched(120, 0, 8, 1, 0));
+}
+
+TEST_IN_FOLDER(does_not_guess_that_a_moved_thread_waited)
+{
+	CHECK(&nothing, "running 0 100-110 unknown 0 110-180 running 3 180-200 ",
+	      switched(50, 3, 9, 0, 0), switched(90, 0, 1, 0, 7), switched(110, 0, 7, 0, 8),
+	      switched(180, 3, 0, 0, 7));
+}
+
+TEST_IN_FOLDER(follows_a_thread_that_is_seen_to_move)
+{
+	CHECK(&nothing,
+	      "running 0 100-110 runnable 0 110-150 runnable 3 150-180 running 3 180-200 ",
+	      switched(50, 3, 9, 0, 0), switched(90, 0, 1, 0, 7), switched(110, 0, 7, 0, 8),
+	      migrated(150, 0, 7, 3), switched(180, 3, 0, 0, 7));
+}
+
 /* As when a cgroup has no CPU time left. The switch from the idle task is lost. */
 TEST_IN_FOLDER(follows_a_thread_that_waits_beside_an_idle_cpu)
 {
