@@ -10,9 +10,6 @@
 #include "kernel_function.h"
 #include "text.h"
 
-/* Kernel priorities: below this real-time, from it on fair. */
-#define PRIO_FAIR 100
-
 /* ---- Who ran instead ------------------------------------------------------------------------- */
 
 static int thread_rivals_find(struct schedule_shares *rivals, const struct thread_stays *stays,
@@ -181,7 +178,7 @@ static enum hogged is_cpu_hogged_until(const struct schedule *schedule, int cpu,
 static bool has_used_quota(const struct late_thread *thread, const struct schedule *schedule,
 			   const struct scheduling_facts *scheduling)
 {
-	const struct thread_known known = { .cpu = -1 };
+	const struct thread_known known = { .cpu = -1, .quota = true };
 	uint64_t period_ns = scheduling->quota_period_us * NSEC_PER_USEC;
 	uint64_t end = thread->longest.begin, ran_ns;
 	struct thread_stays stays;
@@ -286,6 +283,7 @@ int late_thread_new(struct late_thread **ret, const struct schedule *schedule,
 		.waits = !reported,
 		.runs_on = reported && facts->spike.stack_tid == late_thread_tid(facts),
 		.cpu = reported ? facts->spike.ran_cpu : facts->spike.cpu,
+		.quota = facts->scheduling.quota_us,
 	};
 	struct late_thread *thread;
 	int err;

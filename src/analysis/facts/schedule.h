@@ -12,6 +12,8 @@
 #include "events/tracepoints.h"
 
 #define SCHEDULE_NONE SIZE_MAX
+/* Kernel priorities: below this real-time, from it on fair. */
+#define PRIO_FAIR 100
 /* Of a stack, innermost first. */
 #define SCHEDULE_FRAMES_MAX 64
 
@@ -128,6 +130,7 @@ struct thread_known {
 	bool waits;   /* from the beginning, for the CPU */
 	bool runs_on; /* at the end */
 	int cpu;      /* where */
+	bool quota;   /* it may wait beside an idle CPU: its cgroup has a CPU quota */
 };
 
 /* Finds the stays of a thread. Returns 0 or -ENOMEM. */

@@ -108,16 +108,13 @@ static int follower_switched_out(struct follower *follower, size_t i)
 	return err ?: follower_change(follower, event->time, next);
 }
 
-/* A thread that was preempted on one CPU and runs on another one was moved, nobody saw when: it may
- * have run on a CPU that is not recorded. */
-static bool follower_was_moved(const struct follower *follower, int cpu)
+static bool follower_is_preempted(const struct follower *follower)
 {
-	const struct thread_stay *now = &follower->now;
-
-	return now->state == THREAD_RUNNABLE && now->woken == SCHEDULE_NONE && now->cpu != cpu;
+	return follower->now.state == THREAD_RUNNABLE && follower->now.woken == SCHEDULE_NONE;
 }
 
-/* By a switch, or seen to run. */
+/* By a switch, or seen to run. A thread that was preempted on one CPU and runs on another one was
+ * moved, nobody saw when: it may have run on a CPU that is not recorded. */
 static int follower_switched_in(struct follower *follower, size_t i)
 {
 	const struct schedule_event *event = &follower->schedule->events[i];
@@ -135,7 +132,7 @@ static int follower_switched_in(struct follower *follower, size_t i)
 	    follower->now.begin < follower->begin && event->time > follower->begin)
 		follower->now.state = THREAD_RUNNABLE;
 	else if (follower->now.state != THREAD_RUNNABLE || event->kind == SCHEDULE_SEEN ||
-		 follower_was_moved(follower, event->cpu))
+		 (follower_is_preempted(follower) && follower->now.cpu != event->cpu))
 		follower_lost_switch(follower, i, event->cpu);
 	if (event->kind == SCHEDULE_SWITCH)
 		follower->stays->prio = event->other_prio;
@@ -197,6 +194,9 @@ static int follower_migrated(struct follower *follower, size_t i)
 	if (follower->now.state == THREAD_ASLEEP ||
 	    (follower->now.state == THREAD_UNKNOWN && !seen))
 		return 0;
+	/* It comes from elsewhere. */
+	if (follower_is_preempted(follower) && follower->now.cpu == event->to_cpu)
+		follower->now.state = THREAD_UNKNOWN;
 	return follower_change(follower, event->time, next);
 }
 
@@ -224,6 +224,11 @@ static int follower_event(struct follower *follower, int tid, size_t i)
 	case SCHEDULE_ARM:
 		return 0;
 	}
+	/* The scheduler lets no CPU idle beside a thread in its run queue. */
+	if (event->kind == SCHEDULE_SWITCH && !event->other && event->cpu == follower->now.cpu &&
+	    follower_is_preempted(follower) && follower->stays->prio >= PRIO_FAIR &&
+	    !follower->known.quota)
+		follower->now.state = THREAD_UNKNOWN;
 	/* Another thread runs where the thread ran: its switch was lost. */
 	if (follower->now.state == THREAD_RUNNING && follower->now.cpu == event->cpu)
 		return follower_change(follower, event->time, no_stay);

@@ -258,6 +258,30 @@ TEST_IN_FOLDER(does_not_guess_that_a_moved_thread_waited)
 	      switched(180, 3, 0, 0, 7));
 }
 
+/* It came back. */
+TEST_IN_FOLDER(does_not_guess_that_a_thread_waited_beside_an_idle_cpu)
+{
+	CHECK(&nothing, "running 0 100-110 unknown 0 110-180 running 0 180-200 ",
+	      switched(90, 0, 1, 0, 7), switched(110, 0, 7, 0, 8), switched(120, 0, 8, 1, 0),
+	      switched(180, 0, 0, 0, 7));
+}
+
+TEST_IN_FOLDER(follows_a_thread_whose_quota_is_used_up)
+{
+	const struct thread_known known = { .cpu = -1, .quota = true };
+
+	CHECK(&known, "running 0 100-110 runnable 0 110-180 running 0 180-200 ",
+	      switched(90, 0, 1, 0, 7), switched(110, 0, 7, 0, 8), switched(120, 0, 8, 1, 0),
+	      switched(180, 0, 0, 0, 7));
+}
+
+TEST_IN_FOLDER(does_not_guess_where_a_thread_was_that_comes_back)
+{
+	CHECK(&nothing, "running 0 100-110 unknown 0 110-150 runnable 0 150-180 running 0 180-200 ",
+	      switched(90, 0, 1, 0, 7), switched(110, 0, 7, 0, 8), migrated(150, 0, 7, 0),
+	      switched(180, 0, 8, 0, 7));
+}
+
 TEST_IN_FOLDER(follows_a_thread_that_is_seen_to_move)
 {
 	CHECK(&nothing,
@@ -275,7 +299,9 @@ TEST_IN_FOLDER(follows_a_thread_that_waits_beside_an_idle_cpu)
 
 TEST_IN_FOLDER(follows_a_thread_that_waits_after_another_one)
 {
-	CHECK(&nothing, "running 0 100-110 runnable? 0 110-150 running 0 150-200 ",
+	const struct thread_known known = { .cpu = -1, .quota = true };
+
+	CHECK(&known, "running 0 100-110 runnable? 0 110-150 running 0 150-200 ",
 	      switched(90, 0, 1, 0, 7), switched(110, 0, 7, 0, 8), switched(115, 0, 8, 1, 0),
 	      other(150, 0));
 }
