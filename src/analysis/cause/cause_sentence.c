@@ -344,7 +344,8 @@ static void put_by_spike_stack(FILE *file, const struct facts *facts)
 	if (facts_is_thread(facts) || frame == STACK_NONE) {
 		fputs(facts->recorder == PERF_POKE_RECORDER_PERF
 			      ? "the cause is in the trace of the poked perf"
-			      : "nothing recorded explains it",
+		      : facts->unread ? "the cause may be in the trace, for which libipt is needed"
+				      : "nothing recorded explains it",
 		      file);
 		return;
 	}
@@ -353,6 +354,8 @@ static void put_by_spike_stack(FILE *file, const struct facts *facts)
 	spike_stack_put_callers(file, stack, frame, ", called from ");
 	if (facts->recorder == PERF_POKE_RECORDER_PERF)
 		fputs("; the poked perf has the trace", file);
+	else if (facts->unread)
+		fputs("; the trace was not read, as libipt is needed for it", file);
 }
 
 /* Which part of the latency the rest explains. */
