@@ -66,7 +66,7 @@ static void put_build_id(struct perfdata_buf *body, uint16_t misc, const struct 
 	perfdata_buf_zero(body, padded - len);
 }
 
-/* The names must match those of perfdata_put_kernel(). */
+/* The names must match those of perfdata_put_kernel() and perfdata_put_modules(). */
 void perfdata_kernel_build_ids(struct perfdata_buf *body, int rootfd)
 {
 	struct build_id id = read_build_id_notes(rootfd, "sys/kernel/notes");

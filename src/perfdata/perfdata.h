@@ -5,6 +5,7 @@
  *
  *	perfdata_create(&pd, dirfd, "perf.data", events, nr);
  *	perfdata_put_kernel(&buf, &events[0].attr, rootfd);	// before any record with a time
+ *	perfdata_put_modules(&buf, &events[0].attr, rootfd);
  *	perfdata_put_tasks(&buf, &events[0].attr, rootfd);
  *	perfdata_write(pd, buf.data, buf.len);
  *	perfdata_write(pd, records, len);	// of the rings, oldest first
@@ -98,10 +99,14 @@ int perfdata_features_add_tracing(struct perfdata_features *features, int tracef
 /** Frees. NULL is allowed. */
 void perfdata_features_free(struct perfdata_features *features);
 
-/* Appends the MMAP records of the kernel and its modules, which must precede all records with a
- * time. Appends nothing if addresses are hidden (kptr_restrict). `attr`, here and below: of any
- * event of the file. */
+/* Appends the MMAP record of the kernel, which must precede all records with a time. It stays the
+ * same while the kernel runs, and takes some 0.1 s: the kernel writes all its symbols for it.
+ * Appends nothing if addresses are hidden (kptr_restrict). `attr`, here and below: of any event of
+ * the file. */
 int perfdata_put_kernel(struct perfdata_buf *buf, const struct perf_event_attr *attr, int rootfd);
+
+/** Appends the MMAP records of the kernel's modules, behind that of the kernel. */
+int perfdata_put_modules(struct perfdata_buf *buf, const struct perf_event_attr *attr, int rootfd);
 
 /** Appends COMM records of all tasks. Tasks that exit meanwhile are skipped. */
 int perfdata_put_tasks(struct perfdata_buf *buf, const struct perf_event_attr *attr, int rootfd);

@@ -123,16 +123,21 @@ static int read_proc_text(struct perfdata_buf *text, int rootfd, const char *pat
 int perfdata_put_kernel(struct perfdata_buf *buf, const struct perf_event_attr *attr, int rootfd)
 {
 	_cleanup_buf_ struct perfdata_buf kallsyms = {};
-	_cleanup_buf_ struct perfdata_buf modules = {};
-	int err;
+	int err = read_proc_text(&kallsyms, rootfd, "proc/kallsyms");
 
-	err = read_proc_text(&kallsyms, rootfd, "proc/kallsyms");
-	if (err < 0)
-		return err;
-	err = read_proc_text(&modules, rootfd, "proc/modules");
 	if (err < 0)
 		return err;
 	put_kernel_map(buf, attr, (const char *)kallsyms.data);
+	return buf->error;
+}
+
+int perfdata_put_modules(struct perfdata_buf *buf, const struct perf_event_attr *attr, int rootfd)
+{
+	_cleanup_buf_ struct perfdata_buf modules = {};
+	int err = read_proc_text(&modules, rootfd, "proc/modules");
+
+	if (err < 0)
+		return err;
 	put_module_maps(buf, attr, (char *)modules.data);
 	return buf->error;
 }

@@ -195,7 +195,7 @@ static int follower_migrated(struct follower *follower, size_t i)
 	    (follower->now.state == THREAD_UNKNOWN && !seen))
 		return 0;
 	/* It comes from elsewhere. */
-	if (follower_is_preempted(follower) && follower->now.cpu == event->to_cpu)
+	if (follower->now.state == THREAD_RUNNABLE && follower->now.cpu == event->to_cpu)
 		follower->now.state = THREAD_UNKNOWN;
 	return follower_change(follower, event->time, next);
 }

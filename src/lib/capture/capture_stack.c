@@ -22,11 +22,14 @@ static bool capture_symbols_have(const struct capture_symbols *symbols,
 {
 	for (size_t i = 0; i < ARRAY_SIZE(symbols->known); i++) {
 		const struct kallsyms_place *known = &symbols->known[i];
+		uint64_t address = place->address;
 
-		if (known->start && known->address == place->address) {
-			*place = *known;
-			return true;
-		}
+		if (!known->start || (known->address != address &&
+				      (address < known->start || address >= known->end)))
+			continue;
+		*place = *known;
+		place->address = address;
+		return true;
 	}
 	return false;
 }

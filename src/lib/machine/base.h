@@ -105,6 +105,7 @@ int kallsyms_check(void);
 struct kallsyms_place {
 	uint64_t address;
 	uint64_t start; /* of the function; 0: unknown */
+	uint64_t end;	/* of a function of the kernel proper, which stays; else 0 */
 	char name[128];
 	char module[64]; /* empty: not in a module */
 };

@@ -99,6 +99,9 @@ static void match_places(struct kallsyms_place *places, size_t nr, const struct 
 	for (size_t i = 0; i < nr; i++) {
 		struct kallsyms_place *place = &places[i];
 
+		if (symbol->address > place->address &&
+		    (!place->end || symbol->address < place->end))
+			place->end = symbol->address;
 		if (symbol->address > place->address || symbol->address <= place->start)
 			continue;
 		place->start = symbol->address;
@@ -145,7 +148,7 @@ int kallsyms_places(struct kallsyms_place *places, size_t nr)
 	struct symbol symbol;
 
 	for (size_t i = 0; i < nr; i++)
-		places[i].start = 0;
+		places[i].start = places[i].end = 0;
 	while (read_symbol(&reader, &symbol)) {
 		if (!strcmp(symbol.name, "_etext"))
 			kernel_end = symbol.address;
@@ -155,6 +158,10 @@ int kallsyms_places(struct kallsyms_place *places, size_t nr)
 	for (size_t i = 0; i < nr; i++) {
 		if (reader.err || (places[i].start && !place_is_in_code(&places[i], kernel_end)))
 			places[i].start = 0;
+		if (places[i].end > kernel_end)
+			places[i].end = kernel_end;
+		if (places[i].end <= places[i].start || places[i].module[0])
+			places[i].end = 0;
 	}
 	return reader.err;
 }

@@ -15,7 +15,7 @@ struct task_names {
 	int *cpus;
 	size_t nr_cpus;
 	int root_fd;
-	struct perfdata_buf tasks;	      /* at the start of the session */
+	struct perfdata_buf kernel, tasks;    /* at the start of the session */
 	struct perfdata_build_ids *build_ids; /* used by task_names_write() only */
 };
 
@@ -41,6 +41,8 @@ int task_names_open(struct task_names **ret, const struct perf_event_attr *attr,
 				 pages, log);
 	if (!err)
 		err = perfdata_build_ids_new(&names->build_ids, root_fd);
+	if (!err)
+		err = perfdata_put_kernel(&names->kernel, attr, root_fd);
 	/* After the rings: a task that starts in between is in both. */
 	if (!err)
 		err = perfdata_put_tasks(&names->tasks, attr, root_fd);
@@ -117,7 +119,9 @@ int task_names_write(const struct task_names *names, struct perfdata *pd,
 	struct perfdata_buf buf = {};
 	int err;
 
-	err = perfdata_put_kernel(&buf, &names->event.attr, names->root_fd);
+	err = perfdata_write(pd, names->kernel.data, names->kernel.len);
+	if (!err)
+		err = perfdata_put_modules(&buf, &names->event.attr, names->root_fd);
 	err = records_write_buf(pd, &buf, err);
 	if (!err)
 		err = perfdata_write(pd, names->tasks.data, names->tasks.len);
@@ -136,6 +140,7 @@ void task_names_free(struct task_names *names)
 	if (!names)
 		return;
 	rings_free(names->rings);
+	perfdata_buf_release(&names->kernel);
 	perfdata_buf_release(&names->tasks);
 	perfdata_build_ids_free(names->build_ids);
 	free(names->cpus);

@@ -52,6 +52,7 @@ TEST_IN_FOLDER(test_kernel)
 		 "snd_timer 53248 1 snd_pcm, Live 0xffffffffc0a3f000\n"
 		 "mod 16384 0 - Live 0xffffffffc0001000 (OE)\n");
 	assert_int_equal(perfdata_put_kernel(&buf, &attr, folder->fd), 0);
+	assert_int_equal(perfdata_put_modules(&buf, &attr, folder->fd), 0);
 	records = (struct bytes){ buf.data, buf.len };
 	check_mmap(&records, 0xffffffff81000000, 0x1209988, 0xffffffff81000000,
 		   "[kernel.kallsyms]_text");
@@ -68,6 +69,7 @@ TEST_IN_FOLDER(test_kernel_without_text)
 	put_file(folder->fd, "proc/kallsyms",
 		 "ffff800080010000 T _stext\nffff800081010000 T _etext\n");
 	assert_int_equal(perfdata_put_kernel(&buf, &attr, folder->fd), 0);
+	assert_int_equal(perfdata_put_modules(&buf, &attr, folder->fd), 0);
 	records = (struct bytes){ buf.data, buf.len };
 	check_mmap(&records, 0xffff800080010000, 0x1000000, 0xffff800080010000,
 		   "[kernel.kallsyms]_stext");
@@ -85,6 +87,7 @@ TEST_IN_FOLDER(test_hidden_addresses)
 		 "mod 16384 0 - Live 0x0000000000000000\nother 4096 1 mod, Live "
 		 "0x0000000000000000\n");
 	assert_int_equal(perfdata_put_kernel(&buf, &attr, folder->fd), 0);
+	assert_int_equal(perfdata_put_modules(&buf, &attr, folder->fd), 0);
 	assert_int_equal(buf.len, 0);
 }
 
@@ -93,6 +96,7 @@ TEST_IN_FOLDER(test_no_kallsyms)
 	_cleanup_(perfdata_buf_release) struct perfdata_buf buf = {};
 
 	assert_int_equal(perfdata_put_kernel(&buf, &attr, folder->fd), 0);
+	assert_int_equal(perfdata_put_modules(&buf, &attr, folder->fd), 0);
 	assert_int_equal(buf.len, 0);
 }
 

@@ -282,6 +282,15 @@ TEST_IN_FOLDER(does_not_guess_where_a_thread_was_that_comes_back)
 	      switched(180, 0, 8, 0, 7));
 }
 
+TEST_IN_FOLDER(does_not_guess_where_a_woken_thread_was_that_comes_back)
+{
+	CHECK(&nothing,
+	      "running 0 100-110 asleep 0 110-120 unknown 0 120-150 runnable 0 150-180 "
+	      "running 0 180-200 ",
+	      switched(90, 0, 1, 0, 7), switched(110, 0, 7, 1, 8), woken(120, 1, 9, 7, 0),
+	      migrated(150, 0, 7, 0), switched(180, 0, 8, 0, 7));
+}
+
 TEST_IN_FOLDER(follows_a_thread_that_is_seen_to_move)
 {
 	CHECK(&nothing,

@@ -47,6 +47,8 @@ enum {
 	NR,
 };
 
+static int lookups;
+
 int __wrap_kallsyms_places(struct kallsyms_place *places, size_t nr);
 
 int __wrap_kallsyms_places(struct kallsyms_place *places, size_t nr)
@@ -61,7 +63,10 @@ int __wrap_kallsyms_places(struct kallsyms_place *places, size_t nr)
 		snprintf(place->name, sizeof(place->name), "%s", names[number]);
 		if (number == FLUSH)
 			strcpy(place->module, "acme");
+		else
+			place->end = place->start + 0x100;
 	}
+	lookups++;
 	return 0;
 }
 
@@ -206,6 +211,25 @@ TEST(remembers_symbols)
 	assert_int_equal(capture_symbols_find(&symbols, places, 1), 0);
 	assert_string_equal(places[0].module, "acme");
 	assert_int_equal(symbols.next, 1);
+}
+
+/* Another address of a function of the kernel proper is known, one of a module is not. */
+TEST(remembers_functions)
+{
+	static struct capture_symbols symbols;
+	struct kallsyms_place places[] = { { .address = BASE + COMMON * 0x100 + 1 },
+					   { .address = BASE + FLUSH * 0x100 + 1 } };
+	const int before = lookups;
+
+	assert_int_equal(capture_symbols_find(&symbols, places, 2), 0);
+	places[0] = (struct kallsyms_place){ .address = BASE + COMMON * 0x100 + 0xff };
+	assert_int_equal(capture_symbols_find(&symbols, places, 1), 0);
+	assert_int_equal(lookups, before + 1);
+	assert_int_equal(places[0].address, BASE + COMMON * 0x100 + 0xff);
+	assert_int_equal(places[0].start, BASE + COMMON * 0x100);
+	places[1] = (struct kallsyms_place){ .address = BASE + FLUSH * 0x100 + 0xff };
+	assert_int_equal(capture_symbols_find(&symbols, places, 2), 0);
+	assert_int_equal(lookups, before + 2);
 }
 
 TEST(finds_files_of_user_space)

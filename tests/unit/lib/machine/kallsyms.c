@@ -96,13 +96,18 @@ TEST(finds_places)
 /* Symbols have no end; an address far after the last one belongs to a removed module. */
 TEST(leaves_what_is_gone)
 {
-	fixture = "ffffffff81000000 t startup\n"
+	fixture = "ffffffff81000000 t early\n"
+		  "ffffffff81000040 t startup\n"
 		  "ffffffff81000100 T _etext\n"
 		  "ffffffff81002000 t in_init\n"
 		  "ffffffffc0000010 t in_module\t[snd]\n"
 		  "ffffffffc0a00000 t bpf_prog_1\t[bpf]\n";
 	modules = "snd 4096 0 - Live 0xffffffffc0000000\n";
 	assert_string_equal(place_of(0xffffffff810000ff).name, "startup");
+	assert_int_equal(place_of(0xffffffff810000ff).end, 0xffffffff81000100);
+	assert_int_equal(place_of(0xffffffff81000001).end, 0xffffffff81000040);
+	assert_int_equal(place_of(0xffffffff81002001).end, 0);
+	assert_int_equal(place_of(0xffffffffc0000011).end, 0);
 	assert_int_equal(place_of(0xffffffff81000101).start, 0);
 	assert_string_equal(place_of(0xffffffff81002001).name, "in_init");
 	assert_string_equal(place_of(0xffffffffc0000fff).module, "snd");
