@@ -263,10 +263,16 @@ def keep(row, found, options):
 
 
 def keep_taken(row, captures, short, options):
-    """Copies all captures, and notes them for --judge."""
-    for number, capture in enumerate(captures):
+    """Copies all captures, and notes them for --judge. Those of a session have links to one copy of
+    the kernel's code."""
+    paths = [capture["path"] for capture in captures]
+    if paths:
+        subprocess.run(["cp", "-a", *paths, options.take], check=True)
+    for number, path in enumerate(paths):
+        copied = os.path.join(options.take, os.path.basename(path))
         path = folder_of(options.take, row, number)
-        shutil.copytree(capture["path"], path, dirs_exist_ok=True)
+        shutil.rmtree(path, ignore_errors=True)
+        os.rename(copied, path)
         with open(os.path.join(options.take, TAKEN), "a") as file:
             print(json.dumps({"row": row.name, "kernel": os.uname().release, "path": path}),
                   file=file)
