@@ -107,6 +107,7 @@ bool tracepoint_is_of_all_cpus(const struct tracepoint_kind *kind)
 {
 	static const char *const names[] = {
 		"sched:sched_waking",
+		"sched:sched_migrate_task",
 		"ipi:ipi_send",
 		"csd:csd_queue",
 		"workqueue:workqueue_queue_work",

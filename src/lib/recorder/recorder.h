@@ -313,12 +313,14 @@ struct senders;
 enum senders_what {
 	SENDERS_REQUESTS = 1, /* interrupts, calls, work */
 	SENDERS_WAKERS = 2,   /* sched:sched_waking of tasks that ran on a watched CPU last */
+	/* sched:sched_migrate_task from and to the watched CPUs, by any CPU */
+	SENDERS_MIGRATIONS = 8,
 	/* Alone: RECORDS_SWITCH on the watched CPUs only, with user frames. */
 	SENDERS_SWITCHES = 4,
 };
 
 /* Maximum number of events. */
-#define SENDERS_EVENTS_MAX 6
+#define SENDERS_EVENTS_MAX 7
 
 /* what: a set. *ret NULL: the kernel has none of the events. attr: clock settings. */
 int senders_open(struct senders **ret, const struct perf_event_attr *attr,

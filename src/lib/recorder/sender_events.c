@@ -30,6 +30,7 @@ static const struct {
 	enum senders_what what;
 	const char *field; /* the CPU; NULL: no filter */
 	bool mask;	   /* several CPUs; a filter on one of them needs Linux 6.6 */
+	const char *other; /* another CPU that may be watched */
 } rows[SENDERS_EVENTS_MAX] = {
 	{ "events/ipi/ipi_send_cpu/id", "ipi:ipi_send_cpu", SENDERS_REQUESTS, "cpu", false },
 	{ "events/ipi/ipi_send_cpumask/id", "ipi:ipi_send_cpumask", SENDERS_REQUESTS, "cpumask",
@@ -40,6 +41,8 @@ static const struct {
 	/* In the context of the waker. The CPU is the one where the task ran last. */
 	{ "events/sched/sched_waking/id", "sched:sched_waking", SENDERS_WAKERS, "target_cpu",
 	  false },
+	{ "events/sched/sched_migrate_task/id", "sched:sched_migrate_task", SENDERS_MIGRATIONS,
+	  "orig_cpu", false, "dest_cpu" },
 	{ "events/sched/sched_switch/id", RECORDS_SWITCH, SENDERS_SWITCHES, NULL, false },
 };
 
@@ -81,10 +84,21 @@ static int make_mask_filter(char filter[FILTER_SIZE], const char *field,
 static int sender_make_filter(char filter[FILTER_SIZE], size_t row,
 			      const struct recorder_config *config)
 {
+	char other[FILTER_SIZE] = "";
+	size_t length;
+
 	if (rows[row].mask)
 		return make_mask_filter(filter, rows[row].field, config);
 	if (rows[row].field)
 		make_cpu_filter(filter, rows[row].field, config);
+	if (!rows[row].other)
+		return 0;
+	make_cpu_filter(other, rows[row].other, config);
+	length = strlen(filter);
+	if (!*other || length + strlen("||") + strlen(other) >= FILTER_SIZE)
+		filter[0] = '\0';
+	else
+		snprintf(filter + length, FILTER_SIZE - length, "||%s", other);
 	return 0;
 }
 
@@ -137,7 +151,7 @@ static int senders_add_event(struct senders *senders, size_t row, uint64_t id,
 	event->attr.sample_max_stack =
 		records_max_stack(field ? FRAMES_MAX : RECORDS_SWITCH_FRAMES);
 	event->attr.exclude_callchain_user = !!field;
-	if (rows[row].what != SENDERS_REQUESTS)
+	if (rows[row].what & (SENDERS_WAKERS | SENDERS_SWITCHES))
 		records_add_user_regs(&event->attr);
 	event->name = rows[row].name;
 	event->filter = field ? filter : NULL;

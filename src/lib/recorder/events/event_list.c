@@ -48,7 +48,6 @@ static const struct {
 	/* The idle states of the CPU. */
 	{ "power:cpu_idle" },
 	{ "sched:sched_wakeup_new" },
-	{ "sched:sched_migrate_task" },
 	{ "workqueue:workqueue_execute_start" },
 	{ "workqueue:workqueue_execute_end" },
 };
@@ -319,18 +318,20 @@ int event_list_add_samples(struct event_list *list, int root_fd, const int *cpus
 unsigned int event_list_senders(const struct event_list *list)
 {
 	static const char *const systems[] = { "csd:", "ipi:", "irq_vectors:", "workqueue:" };
-	bool wakeups = false, wakers = false;
+	bool wakeups = false, wakers = false, migrations = false;
 	unsigned int what = 0;
 
 	for (size_t i = 0; i < list->nr; i++) {
 		wakeups |= !strcmp(list->events[i].name, "sched:sched_wakeup");
 		wakers |= !strcmp(list->events[i].name, "sched:sched_waking");
+		migrations |= !strcmp(list->events[i].name, "sched:sched_migrate_task");
 		for (size_t j = 0; j < ARRAY_SIZE(systems); j++) {
 			if (!strncmp(list->events[i].name, systems[j], strlen(systems[j])))
 				what |= SENDERS_REQUESTS;
 		}
 	}
-	return wakeups && !wakers ? what | SENDERS_WAKERS : what;
+	what |= wakeups && !wakers ? SENDERS_WAKERS : 0;
+	return wakeups && !migrations ? what | SENDERS_MIGRATIONS : what;
 }
 
 static int event_list_add_tracepoints(struct event_list *list, int tracefs_fd,

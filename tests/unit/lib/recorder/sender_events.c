@@ -98,6 +98,23 @@ TEST_IN_FOLDER(asks_for_wakeups_of_tasks_of_watched_cpus)
 	senders_free(senders);
 }
 
+/* Also of what another CPU fetches. */
+TEST_IN_FOLDER(asks_for_migrations_from_and_to_watched_cpus)
+{
+	static const int cpus[] = { 1, 3, 4 };
+	struct senders *senders;
+
+	put_file(folder->fd, "events/sched/sched_migrate_task/id", "16\n");
+	senders = opened_what(cpus, ARRAY_SIZE(cpus), SENDERS_WAKERS | SENDERS_MIGRATIONS);
+	assert_int_equal(asked.nr, 1);
+	assert_string_equal(asked.events[0].name, "sched:sched_migrate_task");
+	assert_string_equal(asked.events[0].filter, "orig_cpu==1||(orig_cpu>=3&&orig_cpu<=4)||"
+						    "dest_cpu==1||(dest_cpu>=3&&dest_cpu<=4)");
+	assert_int_equal(asked.events[0].attr.config, 16);
+	assert_false(asked.events[0].attr.sample_type & PERF_SAMPLE_REGS_USER);
+	senders_free(senders);
+}
+
 /* With user frames, on the watched CPUs. */
 TEST_IN_FOLDER(asks_for_switches_of_watched_cpus)
 {

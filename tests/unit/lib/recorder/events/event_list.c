@@ -137,13 +137,19 @@ TEST_WITH(knows_whose_requests_to_record, make_tracefs, remove_folder)
 	const struct perf_poke_event asked[] = { { "sched:sched_switch", NULL },
 						 { "sched:sched_wakeup", NULL },
 						 { "irq_vectors:resch*", NULL },
-						 { "sched:sched_waking", NULL } };
-	static const unsigned int senders[] = { 0, SENDERS_WAKERS,
-						SENDERS_WAKERS | SENDERS_REQUESTS,
-						SENDERS_REQUESTS };
+						 { "sched:sched_waking", NULL },
+						 { "sched:sched_migrate_task", NULL } };
+	static const unsigned int senders[] = {
+		0,
+		SENDERS_WAKERS | SENDERS_MIGRATIONS,
+		SENDERS_WAKERS | SENDERS_MIGRATIONS | SENDERS_REQUESTS,
+		SENDERS_MIGRATIONS | SENDERS_REQUESTS,
+		SENDERS_REQUESTS,
+	};
 	struct event_list list;
 
 	put_file(folder->fd, "events/sched/sched_waking/id", "13\n");
+	put_file(folder->fd, "events/sched/sched_migrate_task/id", "14\n");
 	for (size_t i = 0; i < ARRAY_SIZE(senders); i++) {
 		assert_int_equal(open_list(state, &list, asked, i + 1), 0);
 		assert_int_equal(event_list_senders(&list), senders[i]);
