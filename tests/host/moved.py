@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""A thread that is moved to a CPU that is not watched runs there: that time is unknown, and not time
-in the run queue."""
+"""A thread that is moved to a CPU that is not watched runs there: that time is unknown, and not
+time in the run queue."""
 import json
 import os
 import subprocess

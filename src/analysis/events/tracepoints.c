@@ -106,11 +106,8 @@ static int compare_sample_places(const void *a, const void *b)
 bool tracepoint_is_of_all_cpus(const struct tracepoint_kind *kind)
 {
 	static const char *const names[] = {
-		"sched:sched_waking",
-		"sched:sched_migrate_task",
-		"ipi:ipi_send",
-		"csd:csd_queue",
-		"workqueue:workqueue_queue_work",
+		"sched:sched_waking", "sched:sched_migrate_task",	"ipi:ipi_send",
+		"csd:csd_queue",      "workqueue:workqueue_queue_work",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
