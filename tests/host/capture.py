@@ -28,9 +28,9 @@ SCHEMA = {
 }
 # A clock may be corrected between taking a record's time and storing the record.
 CLOCK_SLACK_NS = 10000
-# Who requested work on the CPU. These events have rings of their own.
+# Who requested work on the CPU, and who was moved. These events have rings of their own.
 SENDERS = ("ipi:ipi_send_cpu", "ipi:ipi_send_cpumask", "csd:csd_queue_cpu",
-           "workqueue:workqueue_queue_work", "sched:sched_waking")
+           "workqueue:workqueue_queue_work", "sched:sched_waking", "sched:sched_migrate_task")
 # For samples of a task: the timer of the cyclic thread interrupts it each millisecond.
 RUN_NS = 30000000
 TASK_RECORD = re.compile(r".*\[(\d+)\]\s+(\d+)\.(\d{9}): PERF_RECORD_(?:COMM|FORK|EXIT)\b.*")
