@@ -3,10 +3,14 @@
 #include "internal.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define COMM_SIZE 16
 
@@ -61,35 +65,32 @@ static void put_comm_record(struct perfdata_buf *buf, const struct perf_event_at
 	put_name_and_sample_id(buf, attr, comm);
 }
 
-/* Address of a symbol of the kernel proper; 0 if hidden or missing. */
-static uint64_t symbol_address(const char *kallsyms, const char *name)
+struct kernel_bounds {
+	uint64_t text, stext, etext; /* addresses of the symbols; 0 if hidden or missing */
+};
+
+/* The symbols of the kernel proper are sorted, and _etext is in the middle. */
+static void read_kernel_bounds(struct kernel_bounds *bounds, FILE *kallsyms)
 {
-	const char *line;
-	char end[64];
+	const struct {
+		const char *name;
+		uint64_t *address;
+	} wanted[] = {
+		{ " _text\n", &bounds->text },
+		{ " _stext\n", &bounds->stext },
+		{ " _etext\n", &bounds->etext },
+	};
+	_cleanup_free_ char *line = NULL;
+	size_t size = 0;
 
-	snprintf(end, sizeof(end), " %s\n", name);
-	line = strstr(kallsyms, end);
-	if (!line)
-		return 0;
-	while (line > kallsyms && line[-1] != '\n')
-		line--;
-	return strtoull(line, NULL, 16);
-}
+	while (!bounds->etext && getline(&line, &size, kallsyms) > 0) {
+		const char *name = strrchr(line, ' ');
 
-/* perf uses the symbol after the name to detect a relocated kernel (KASLR). */
-static void put_kernel_map(struct perfdata_buf *buf, const struct perf_event_attr *attr,
-			   const char *kallsyms)
-{
-	const char *name = "[kernel.kallsyms]_text";
-	uint64_t start = symbol_address(kallsyms, "_text");
-	uint64_t end = symbol_address(kallsyms, "_etext");
-
-	if (!start) {
-		name = "[kernel.kallsyms]_stext";
-		start = symbol_address(kallsyms, "_stext");
+		for (size_t i = 0; i < ARRAY_SIZE(wanted) && name; i++) {
+			if (!strcmp(name, wanted[i].name))
+				*wanted[i].address = strtoull(line, NULL, 16);
+		}
 	}
-	if (start && end > start)
-		put_kernel_mmap(buf, attr, start, end - start, start, name);
 }
 
 static void put_module_maps(struct perfdata_buf *buf, const struct perf_event_attr *attr,
@@ -122,12 +123,27 @@ static int read_proc_text(struct perfdata_buf *text, int rootfd, const char *pat
 
 int perfdata_put_kernel(struct perfdata_buf *buf, const struct perf_event_attr *attr, int rootfd)
 {
-	_cleanup_buf_ struct perfdata_buf kallsyms = {};
-	int err = read_proc_text(&kallsyms, rootfd, "proc/kallsyms");
+	int fd = openat(rootfd, "proc/kallsyms", O_RDONLY | O_CLOEXEC);
+	_cleanup_fclose_ FILE *kallsyms = fd < 0 ? NULL : fdopen(fd, "r");
+	/* perf uses the symbol after the name to detect a relocated kernel (KASLR). */
+	const char *name = "[kernel.kallsyms]_text";
+	struct kernel_bounds bounds = {};
 
-	if (err < 0)
+	if (!kallsyms) {
+		int err = errno == ENOENT ? 0 : -errno;
+
+		if (fd >= 0)
+			close(fd);
 		return err;
-	put_kernel_map(buf, attr, (const char *)kallsyms.data);
+	}
+	read_kernel_bounds(&bounds, kallsyms);
+	if (!bounds.text) {
+		name = "[kernel.kallsyms]_stext";
+		bounds.text = bounds.stext;
+	}
+	if (bounds.text && bounds.etext > bounds.text)
+		put_kernel_mmap(buf, attr, bounds.text, bounds.etext - bounds.text, bounds.text,
+				name);
 	return buf->error;
 }
 

@@ -217,7 +217,8 @@ def look_at(row, capture):
         "fingerprint": report["fingerprint"]["id"],
         "noise": noise(row, report, witness),
         "verdict": judge.WRONG
-                   if judge.contradicts_scheduler(report) else judge.judge(said, row.truth)
+                   if judge.contradicts_scheduler(report) or judge.blames_recorder(report)
+                   else judge.judge(said, row.truth)
     }
     if report.get("thread") and not report["events_lost"]:
         spike = report["spike"]
