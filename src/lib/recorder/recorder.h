@@ -313,10 +313,10 @@ struct senders;
 enum senders_what {
 	SENDERS_REQUESTS = 1, /* interrupts, calls, work */
 	SENDERS_WAKERS = 2,   /* sched:sched_waking of tasks that ran on a watched CPU last */
-	/* sched:sched_migrate_task from and to the watched CPUs, by any CPU */
-	SENDERS_MIGRATIONS = 8,
 	/* Alone: RECORDS_SWITCH on the watched CPUs only, with user frames. */
 	SENDERS_SWITCHES = 4,
+	/* sched:sched_migrate_task from and to the watched CPUs, by any CPU */
+	SENDERS_MIGRATIONS = 8,
 };
 
 /* Maximum number of events. */

@@ -46,15 +46,15 @@ static const struct {
 	{ "events/sched/sched_switch/id", RECORDS_SWITCH, SENDERS_SWITCHES, NULL, false },
 };
 
-/* Such as `cpu==1||(cpu>=3&&cpu<=9)`. Empty: too many CPUs for a filter. */
+/* Appends such as `cpu==1||(cpu>=3&&cpu<=9)`. Empty then: too many CPUs for a filter. */
 static void make_cpu_filter(char filter[FILTER_SIZE], const char *field,
 			    const struct recorder_config *config)
 {
 	const int *cpus = config->cpus;
-	size_t len = 0, next;
+	size_t len = strlen(filter), next;
 
 	for (size_t i = 0; i < config->nr_cpus && len < FILTER_SIZE; i = next) {
-		const char *separator = i ? "||" : "";
+		const char *separator = len ? "||" : "";
 
 		for (next = i + 1; next < config->nr_cpus && cpus[next] == cpus[next - 1] + 1;)
 			next++;
@@ -84,21 +84,12 @@ static int make_mask_filter(char filter[FILTER_SIZE], const char *field,
 static int sender_make_filter(char filter[FILTER_SIZE], size_t row,
 			      const struct recorder_config *config)
 {
-	char other[FILTER_SIZE] = "";
-	size_t length;
-
 	if (rows[row].mask)
 		return make_mask_filter(filter, rows[row].field, config);
 	if (rows[row].field)
 		make_cpu_filter(filter, rows[row].field, config);
-	if (!rows[row].other)
-		return 0;
-	make_cpu_filter(other, rows[row].other, config);
-	length = strlen(filter);
-	if (!*other || length + strlen("||") + strlen(other) >= FILTER_SIZE)
-		filter[0] = '\0';
-	else
-		snprintf(filter + length, FILTER_SIZE - length, "||%s", other);
+	if (rows[row].other && *filter)
+		make_cpu_filter(filter, rows[row].other, config);
 	return 0;
 }
 
