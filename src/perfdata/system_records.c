@@ -137,6 +137,8 @@ int perfdata_put_kernel(struct perfdata_buf *buf, const struct perf_event_attr *
 		return err;
 	}
 	read_kernel_bounds(&bounds, kallsyms);
+	if (ferror(kallsyms))
+		return -EIO;
 	if (!bounds.text) {
 		name = "[kernel.kallsyms]_stext";
 		bounds.text = bounds.stext;
