@@ -55,23 +55,26 @@ unsigned int inside_cpu(unsigned int index)
 	return single ? running : index;
 }
 
-static void find_running(void)
+static bool find_running(void)
 {
 	if (cpus[running] == *current)
-		return;
+		return false;
 	turn_ns = 0;
 	for (running = 0; running < CPUS - 1 && cpus[running] != *current;)
 		running++;
+	return true;
 }
 
-void inside_block(size_t insns)
+bool inside_block(size_t insns)
 {
-	find_running();
+	bool is_another = find_running();
+
 	turn_ns += insns * step;
-	if (turn_ns < TURN_NS)
-		return;
-	turn_ns = 0;
-	cpu_exit(*current);
+	if (turn_ns >= TURN_NS) {
+		turn_ns = 0;
+		cpu_exit(*current);
+	}
+	return is_another;
 }
 
 u64 inside_step(void)

@@ -18,8 +18,9 @@ bool inside_icount(unsigned int shift);
 void inside_add(unsigned int index);
 /* Which CPU it is, if the callback says that it is `index` */
 unsigned int inside_cpu(unsigned int index);
-/* To be called when a block begins. With -icount it gives the other CPUs their turns. */
-void inside_block(size_t insns);
+/* To be called when a block begins. With -icount it gives the other CPUs their turns.
+ * True if another CPU runs than did before */
+bool inside_block(size_t insns);
 
 /* Ticks an instruction; 0: time is not counted */
 u64 inside_step(void);

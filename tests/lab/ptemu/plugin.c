@@ -44,10 +44,24 @@ __attribute__((visibility("default"))) int
 qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int argc, char **argv);
 
 static struct vcpu vcpus[VCPUS];
+static unsigned int vcpu_count;
+/* Of each vCPU: not 0 while it is traced. Translated code asks it before it calls us. */
+static struct qemu_u64 tracing;
 static const char *log_folder;
 static bool single;
 static s64 tsc_offset = INT64_MIN;
 static pthread_mutex_t tsc_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* With `single` translated code asks for the CPU that it was translated on. */
+static void tell_tracing(const struct vcpu *running)
+{
+	if (!single) {
+		qemu_plugin_u64_set(tracing, running - vcpus, running->trace.on);
+		return;
+	}
+	for (unsigned int i = 0; i < vcpu_count; i++)
+		qemu_plugin_u64_set(tracing, i, running->trace.on);
+}
 
 /* -- The guest's memory and registers --------------------------------------------------------- */
 
@@ -152,6 +166,7 @@ static void take(struct vcpu *v, const struct insn *insn)
 	if (!is_full(v))
 		return;
 	trace_stop(&v->trace, insn);
+	tell_tracing(v);
 	flush(v);
 	v->block.full = 1;
 }
@@ -286,6 +301,7 @@ static void command(struct vcpu *v, const struct insn *insn, u64 now)
 			trace_overflow(&v->trace);
 		break;
 	}
+	tell_tracing(v);
 	flush(v);
 	publish(v);
 }
@@ -312,11 +328,12 @@ static void on_insn(unsigned int index, void *data)
 /* QEMU counts all instructions of a block when it begins. */
 static void on_single_block(unsigned int index, void *data)
 {
-	struct vcpu *v;
+	bool is_another = inside_block((uintptr_t)data);
+	struct vcpu *v = vcpu_of(index);
 	u64 before;
 
-	inside_block((uintptr_t)data);
-	v = vcpu_of(index);
+	if (is_another)
+		tell_tracing(v);
 	if (!v->trace.on || !inside_step())
 		return;
 	before = inside_now() - ((uintptr_t)data + 1) * inside_step();
@@ -395,18 +412,24 @@ static struct insn *insn_of(struct qemu_plugin_insn *of)
 	return insn_get(qemu_plugin_insn_vaddr(of), bytes, size);
 }
 
+static void while_tracing(struct qemu_plugin_insn *of, qemu_vcpu_cb cb, enum qemu_cb_flags flags,
+			  struct insn *insn)
+{
+	qemu_plugin_register_vcpu_insn_exec_cond_cb(of, cb, flags, QEMU_COND_NE, tracing, 0, insn);
+}
+
 static void instrument(struct qemu_plugin_insn *of)
 {
 	struct insn *insn = insn_of(of);
 
 	if (insn_is_user(insn->ip))
-		qemu_plugin_register_vcpu_insn_exec_cb(of, on_user_insn, QEMU_NO_REGS, insn);
+		while_tracing(of, on_user_insn, QEMU_NO_REGS, insn);
 	else if (insn->kind == INSN_MAGIC)
 		qemu_plugin_register_vcpu_insn_exec_cb(of, on_magic, QEMU_READ_REGS, insn);
 	else if (insn->kind == INSN_CR3)
-		qemu_plugin_register_vcpu_insn_exec_cb(of, on_cr3, QEMU_READ_REGS, insn);
+		while_tracing(of, on_cr3, QEMU_READ_REGS, insn);
 	else
-		qemu_plugin_register_vcpu_insn_exec_cb(of, on_insn, QEMU_NO_REGS, insn);
+		while_tracing(of, on_insn, QEMU_NO_REGS, insn);
 }
 
 static void on_translate(struct qemu_plugin_tb *tb, void *data)
@@ -418,7 +441,8 @@ static void on_translate(struct qemu_plugin_tb *tb, void *data)
 		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_single_block, QEMU_NO_REGS,
 						     (void *)qemu_plugin_tb_n_insns(tb));
 	if (insn_is_user(first->ip))
-		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_user_block, QEMU_READ_REGS, first);
+		qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, on_user_block, QEMU_READ_REGS,
+							  QEMU_COND_NE, tracing, 0, first);
 	for (size_t i = 0; i < qemu_plugin_tb_n_insns(tb); i++)
 		instrument(qemu_plugin_tb_get_insn(tb, i));
 }
@@ -433,6 +457,8 @@ static void on_vcpu(unsigned int index, void *data)
 	v->bytes = g_byte_array_new();
 	find_registers(v);
 	inside_add(index);
+	if (index >= vcpu_count)
+		vcpu_count = index + 1;
 }
 
 static bool set_option(const char *option)
@@ -460,6 +486,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int a
 		if (!set_option(argv[i]))
 			return -1;
 	}
+	tracing.board = qemu_plugin_scoreboard_new(sizeof(u64));
 	qemu_plugin_register_vcpu_init_cb(id, on_vcpu, NULL);
 	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate, NULL);
 	qemu_plugin_register_vcpu_discon_cb(id, QEMU_INTERRUPT | QEMU_EXCEPTION, on_discon, NULL);

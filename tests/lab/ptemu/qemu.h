@@ -49,6 +49,15 @@ struct qemu_registers {
 
 struct qemu_plugin_tb;
 struct qemu_plugin_insn;
+struct qemu_scoreboard;
+
+/* A number of each CPU that translated code reads */
+struct qemu_u64 {
+	struct qemu_scoreboard *board;
+	size_t offset;
+};
+
+enum qemu_cond { QEMU_COND_NE = 3 };
 
 typedef void (*qemu_vcpu_cb)(unsigned int vcpu, void *data);
 typedef void (*qemu_discon_cb)(unsigned int vcpu, enum qemu_discon type, uint64_t from, uint64_t to,
@@ -62,8 +71,16 @@ void qemu_plugin_register_vcpu_discon_cb(qemu_plugin_id_t id, int types, qemu_di
 					 void *data);
 void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, qemu_vcpu_cb cb,
 					    enum qemu_cb_flags flags, void *data);
+void qemu_plugin_register_vcpu_insn_exec_cond_cb(struct qemu_plugin_insn *insn, qemu_vcpu_cb cb,
+						 enum qemu_cb_flags flags, enum qemu_cond cond,
+						 struct qemu_u64 number, uint64_t than, void *data);
+struct qemu_scoreboard *qemu_plugin_scoreboard_new(size_t element_size);
+void qemu_plugin_u64_set(struct qemu_u64 number, unsigned int vcpu, uint64_t value);
 void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb, qemu_vcpu_cb cb,
 					  enum qemu_cb_flags flags, void *data);
+void qemu_plugin_register_vcpu_tb_exec_cond_cb(struct qemu_plugin_tb *tb, qemu_vcpu_cb cb,
+					       enum qemu_cb_flags flags, enum qemu_cond cond,
+					       struct qemu_u64 number, uint64_t than, void *data);
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t index);
 size_t qemu_plugin_insn_data(const struct qemu_plugin_insn *insn, void *to, size_t size);
