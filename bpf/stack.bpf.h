@@ -16,6 +16,9 @@
 struct pt_regs {
 	struct user_pt_regs user_regs;
 };
+#define USER_REGISTERS_SIZE sizeof(struct user_pt_regs)
+#elif defined(bpf_target_x86)
+#define USER_REGISTERS_SIZE sizeof(struct pt_regs)
 #endif
 
 /* 0: of the task only its name. */
@@ -68,7 +71,7 @@ static __always_inline void stack_take_current(struct trigger_stack *to, void *c
 static __always_inline void stack_take_user(struct trigger_user *to)
 {
 	to->size = 0;
-#ifdef bpf_target_x86
+#ifdef USER_REGISTERS_SIZE
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
 	const struct pt_regs *regs;
 
@@ -76,7 +79,8 @@ static __always_inline void stack_take_user(struct trigger_user *to)
 	    !bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
 		return;
 	regs = (void *)bpf_task_pt_regs(task);
-	if (bpf_probe_read_kernel(to->registers, sizeof(to->registers), regs))
+	_Static_assert(USER_REGISTERS_SIZE <= sizeof(to->registers), "as trigger.h says");
+	if (bpf_probe_read_kernel(to->registers, USER_REGISTERS_SIZE, regs))
 		return;
 	for (int i = 0; i < TRIGGER_USER_MEMORY / USER_CHUNK; i++) {
 		if (bpf_probe_read_user(

@@ -157,9 +157,10 @@ struct trigger_holder {
 	struct trigger_stack stack; /* kernel_size 0: none */
 };
 
-/* What user space had when the task entered the kernel: of x86 the kernel's struct pt_regs, and the
- * top of the stack, by which code without frame pointers is unwound. */
-#define TRIGGER_USER_REGISTERS 21
+/* What user space had when the task entered the kernel: its registers, in the struct that tracers
+ * are given (struct pt_regs of x86-64, struct user_pt_regs of arm64, which is the larger one), and
+ * the top of the stack, by which code without frame pointers is unwound. */
+#define TRIGGER_USER_REGISTERS 34
 #define TRIGGER_USER_MEMORY 8192
 
 struct trigger_user {

@@ -92,6 +92,13 @@ static int unknown_held_interrupts_off(const struct arch_hit *hit)
 	return -1;
 }
 
+/* The user's code segment of 64 bits: __USER_CS in Linux's arch/x86/include/asm/segment.h */
+#define X86_CS_64 0x33
+/* PSTATE.nRW */
+#define ARM64_PSTATE_32 (1U << 4)
+/* With virtual addresses of 48 bits; programs get larger ones only if they ask for them. */
+#define ARM64_USER_ADDRESS ((1ULL << 48) - 1)
+
 static const struct arch arches[] = {
 	{ .name = "x86_64",
 	  .local_irqs_first = true,
@@ -99,21 +106,51 @@ static const struct arch arches[] = {
 	  .syscall_prefix = "__x64_sys_",
 	  .call_interrupt = "call_function_single",
 	  .call_in_perf = "call_function_single",
-	  .held_interrupts_off = x86_held_interrupts_off },
+	  .held_interrupts_off = x86_held_interrupts_off,
+	  .unwind = { .pc = 16,
+		      .sp = 19,
+		      /* RBX, RBP, R12 to R15; System V ABI, AMD64 supplement, figure 3.36 */
+		      .kept = { { 5, 3 }, { 4, 6 }, { 3, 12 }, { 2, 13 }, { 1, 14 }, { 0, 15 } },
+		      .nr_kept = 6,
+		      .sp_dwarf = 7,
+		      .nr_dwarf = 17,
+		      .address_mask = UINT64_MAX,
+		      .wide = { 17, UINT64_MAX, X86_CS_64 } } },
 	{ .name = "aarch64",
 	  .has_ipi_events = true,
 	  .has_coresight = true,
 	  .syscall_prefix = "__arm64_sys_",
 	  .call_interrupt = "call_function",
 	  .call_in_perf = "Function call interrupts",
-	  .held_interrupts_off = arm64_held_interrupts_off },
+	  .held_interrupts_off = arm64_held_interrupts_off,
+	  .unwind = { .pc = 32,
+		      .sp = 31,
+		      /* X19 to X30; DWARF for the Arm 64-bit Architecture, 4.1 */
+		      .kept = { { 19, 19 },
+				{ 20, 20 },
+				{ 21, 21 },
+				{ 22, 22 },
+				{ 23, 23 },
+				{ 24, 24 },
+				{ 25, 25 },
+				{ 26, 26 },
+				{ 27, 27 },
+				{ 28, 28 },
+				{ 29, 29 },
+				{ 30, 30 } },
+		      .nr_kept = 12,
+		      .sp_dwarf = 31,
+		      .nr_dwarf = 32,
+		      .address_mask = ARM64_USER_ADDRESS,
+		      .wide = { 33, ARM64_PSTATE_32, 0 } } },
 };
 
 static const struct arch unknown_arch = { .name = "",
 					  .syscall_prefix = "__se_sys_",
 					  .call_interrupt = "call_function",
 					  .call_in_perf = "call_function",
-					  .held_interrupts_off = unknown_held_interrupts_off };
+					  .held_interrupts_off = unknown_held_interrupts_off,
+					  .unwind = { .wide = { .value = 1 } } };
 
 const struct arch *arch_find(const char *name)
 {

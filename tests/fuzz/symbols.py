@@ -18,10 +18,9 @@ ffffffffc0001000 t bpf_prog_0\t[bpf]
 class Elf:
     """Sections in the order in which they were added; each header field can be overridden."""
 
-    def __init__(self, kind=3):
-        self.kind, self.sections, self.segments, self.names, self.fields = kind, [(0, ) * 10
-                                                                                  ], [], b"\0", {}
-        self.body = b""
+    def __init__(self, kind=3, machine=62):
+        self.kind, self.machine, self.sections = kind, machine, [(0, ) * 10]
+        self.segments, self.names, self.body = [], b"\0", b""
 
     def name(self, name):
         self.names += name + b"\0"
@@ -49,8 +48,8 @@ class Elf:
         }
         fields.update(lies)
         head = b"\x7fELF\2\1\1".ljust(16, b"\0") + struct.pack(
-            "<HHIQQQIHHHHHH", self.kind, 62, 1, 0, HEAD, fields["shoff"], 0, HEAD, SEGMENT,
-            fields["phnum"], SECTION, fields["shnum"], fields["shstrndx"])
+            "<HHIQQQIHHHHHH", self.kind, self.machine, 1, 0, HEAD, fields["shoff"], 0, HEAD,
+            SEGMENT, fields["phnum"], SECTION, fields["shnum"], fields["shstrndx"])
         head += b"".join(self.segments)
         return head.ljust(0x1000, b"\0") + self.body + b"".join(
             struct.pack("<IIQQQQIIQQ", *one) for one in self.sections)

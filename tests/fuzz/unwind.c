@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What a capture has kept of a user stack, and the file that its code is mapped from: lines with
- * size, registers, words, and one for each mapping; an empty line; the file. */
+ * the architecture, size, registers, words, and one for each mapping; an empty line; the file. */
 #include <string.h>
 
 #include "code/symbolizer_internal.h"
@@ -9,7 +9,7 @@
 
 struct input {
 	char *text;
-	const char *registers, *words, *code;
+	const char *arch, *registers, *words, *code;
 	uint64_t size;
 	int file; /* of all mappings */
 };
@@ -20,9 +20,10 @@ static struct elf_file elf;
 /* The capture of the input. */
 const char *perf_poke__capture_text(const struct perf_poke_capture *capture, const char *path)
 {
-	return !strcmp(path, "user_stack.registers") ? input.registers
-	       : !strcmp(path, "user_stack.words")   ? input.words
-						     : input.code;
+	return !strcmp(path, "machine.arch")	       ? input.arch
+	       : !strcmp(path, "user_stack.registers") ? input.registers
+	       : !strcmp(path, "user_stack.words")     ? input.words
+						       : input.code;
 }
 
 int perf_poke__capture_number(const struct perf_poke_capture *capture, const char *path,
@@ -81,11 +82,14 @@ static size_t read_input(const uint8_t *data, size_t size)
 {
 	const uint8_t *end = memmem(data, size, "\n\n", 2);
 	size_t length = end ? (size_t)(end - data) + 2 : size;
+	char *size_text;
 
 	input.text = strndup((const char *)data, length);
 	must(input.text);
-	input.registers = cut_line(input.text);
-	input.size = strtoull(input.text, NULL, 0);
+	input.arch = input.text;
+	size_text = cut_line(input.text);
+	input.registers = cut_line(size_text);
+	input.size = strtoull(size_text, NULL, 0);
 	input.words = cut_line((char *)input.registers);
 	input.code = cut_line((char *)input.words);
 	return length;

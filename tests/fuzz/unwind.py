@@ -8,11 +8,12 @@ ADDRESS = 0x1000  # of the code, also in the file
 BASE = 0x555500000000
 SP = 0x7ffd00001000
 SP_REGISTER, BP_REGISTER, RETURN = 7, 6, 16
+REGISTERS = {"aarch64": 14}
 
 
-def rules(offset, *more, register=SP_REGISTER):
+def rules(offset, *more, register=SP_REGISTER, back=RETURN):
     """The caller's frame is there; its return address is below."""
-    return bytes([0x0c, register, offset, 0x80 | RETURN, 1]) + b"".join(more)
+    return bytes([0x0c, register, offset, 0x80 | back, 1]) + b"".join(more)
 
 
 def expression(*operations):
@@ -27,18 +28,19 @@ def entry(number, body):
     return struct.pack("<I", len(body)) + body
 
 
-def table(*functions, debug=False, size=0x20, align=1, augmentation=b""):
+def table(*functions, debug=False, size=0x20, align=1, augmentation=b"", first=rules(8),
+          back=RETURN):
     """A CIE, and an FDE for each function, one behind the other."""
     whole = entry(0xffffffff if debug else 0,
-                  b"\1" + augmentation + b"\0" + bytes([align, 0x78, RETURN]) + rules(8))
+                  b"\1" + augmentation + b"\0" + bytes([align, 0x78, back]) + first)
     for i, one in enumerate(functions):
         whole += entry(0 if debug else len(whole) + 4,
                        struct.pack("<QQ", ADDRESS + size * i, size) + one)
     return whole + bytes(4)
 
 
-def program(**tables):
-    elf = Elf().segment(ADDRESS)
+def program(machine=62, **tables):
+    elf = Elf(machine=machine).segment(ADDRESS)
     elf.section(b".text", PROGBITS, bytes(0x200), ALLOC | EXEC, ADDRESS)
     for name, body in tables.items():
         flags = ALLOC if name == "eh_frame" else 0
@@ -46,15 +48,20 @@ def program(**tables):
     return elf.whole()
 
 
-def stack(words, registers=(), size=0x100, pc=4, code=None):
+def stack(words, registers=(), size=0x100, pc=4, code=None, arch="x86_64"):
     registers = [BASE + ADDRESS + pc, SP, *registers]
-    registers += [0] * (8 - len(registers))
+    registers += [0] * (REGISTERS.get(arch, 8) - len(registers))
     if code is None:
         code = [f"{BASE + ADDRESS:x} {BASE + 2 * ADDRESS:x} {ADDRESS:x} {'11' * 20} /bin/acme"]
     return "\n".join([
-        str(size), " ".join(f"{value:x}" for value in registers),
+        arch, str(size), " ".join(f"{value:x}" for value in registers),
         " ".join(f"{i:x}:{value:x}" for i, value in words.items()), *code
     ]).encode() + b"\n\n"
+
+
+def arm64(*functions):
+    """In a leaf the return address is in a register, X30."""
+    return program(183, eh_frame=table(*functions, first=bytes([0x0c, 31, 0]), back=30))
 
 
 def inputs():
@@ -77,6 +84,11 @@ def inputs():
     yield "good-odd-lines", stack(called, code=[
         "zz", "1 0 0 11 /b", f"{BASE + ADDRESS:x} ffffffffffffffff {ADDRESS:x} 1111 /a b\1c"
     ]) + whole
+    leaf = [0] * 11 + [BASE + ADDRESS + 0x24]
+    yield "good-arm64", stack({3: BASE + ADDRESS + 0x44, 4: 0}, leaf, arch="aarch64") + arm64(
+        b"", rules(32, register=31, back=30), b"")
+    yield "bad-arm64-tables", stack(called) + arm64(b"", b"", b"")
+    yield "bad-arch", stack(called, arch="riscv64") + whole
     loop = expression(b"\x77\0", b"\x2f\xfd\xff")  # breg7 0, skip -3
     yield "bad-expression-loops", stack(called) + program(eh_frame=table(loop))
     yield "bad-expression-around", stack(called) + program(

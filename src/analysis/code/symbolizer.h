@@ -3,6 +3,7 @@
 #ifndef DECODE_SYMBOLIZER_H
 #define DECODE_SYMBOLIZER_H
 
+#include "arch.h"
 #include "code/files.h"
 #include "code/symbols.h"
 
@@ -73,15 +74,20 @@ void source_inlines_release(struct source_inlines *inlines);
 int symbolizer_find_inlined(struct symbolizer *symbolizer, uint32_t number, uint64_t offset,
 			    uint64_t size, struct source_inlines *inlines) _must_check_;
 
-#define UNWIND_REGISTERS 8
 #define UNWIND_WORDS_MAX 2048
 #define UNWIND_CODE_MAX 256
 #define UNWIND_FRAMES_MAX 64
 
-/* A stack of x86-64, to be unwound by the tables of the files. */
+struct unwind_registers {
+	uint64_t pc, sp;
+	uint64_t nr; /* of these, which have the numbers of DWARF */
+	uint64_t dwarf[ARCH_DWARF_MAX];
+};
+
+/* A stack, to be unwound by the tables of the files. */
 struct unwind_wanted {
-	uint64_t registers[UNWIND_REGISTERS]; /* RIP, RSP, RBX, RBP, R12 to R15 */
-	uint64_t size;			      /* of the memory, from RSP on */
+	struct unwind_registers registers;
+	uint64_t size; /* of the memory, from the stack pointer on */
 	/* Index and value of words that are not zero. */
 	uint64_t words[UNWIND_WORDS_MAX][2];
 	size_t nr_words;

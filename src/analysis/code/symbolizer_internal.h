@@ -44,6 +44,7 @@ int symbolizer_send_fd(int socket, const void *data, size_t size, int fd);
 int symbolizer_read_fd(int socket, void *data, size_t size, int *fd);
 
 /* A stack as numbers: registers, size, number of words, words, code. In unwind.c. */
+#define UNWIND_REGISTERS (sizeof(struct unwind_registers) / sizeof(uint64_t))
 #define UNWIND_NUMBERS_MAX(wanted)                                                                 \
 	(UNWIND_REGISTERS + 2 + 2 * (wanted)->nr_words + 4 * (wanted)->nr_code)
 

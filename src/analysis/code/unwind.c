@@ -5,11 +5,8 @@
 
 #include "code/symbolizer_internal.h"
 
-/* DWARF's numbers of the registers of x86-64 */
-#define DWARF_REGISTERS 17
-
 struct unwinding {
-	const uint64_t *registers;
+	const struct unwind_registers *registers;
 	uint64_t size;
 	const uint64_t (*words)[2];
 	size_t nr_words;
@@ -34,7 +31,7 @@ static pid_t unwind_next_thread(Dwfl *dwfl, void *unwinding, void **thread)
 static bool unwind_read_memory(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *word, void *ctx)
 {
 	const struct unwinding *unwinding = ctx;
-	uint64_t sp = unwinding->registers[1], index;
+	uint64_t sp = unwinding->registers->sp, index;
 
 	if (address < sp || address - sp >= unwinding->size || (address - sp) % sizeof(*word))
 		return false;
@@ -49,13 +46,11 @@ static bool unwind_read_memory(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *word,
 
 static bool unwind_set_registers(Dwfl_Thread *thread, void *ctx)
 {
-	static const size_t places[UNWIND_REGISTERS] = { 16, 7, 3, 6, 12, 13, 14, 15 };
-	const struct unwinding *unwinding = ctx;
-	Dwarf_Word registers[DWARF_REGISTERS] = {};
+	const struct unwind_registers *registers = ((const struct unwinding *)ctx)->registers;
 
-	for (size_t i = 0; i < UNWIND_REGISTERS; i++)
-		registers[places[i]] = unwinding->registers[i];
-	return dwfl_thread_state_registers(thread, 0, DWARF_REGISTERS, registers);
+	dwfl_thread_state_register_pc(thread, registers->pc);
+	return dwfl_thread_state_registers(thread, 0, (unsigned int)registers->nr,
+					   registers->dwarf);
 }
 
 static int unwind_take_frame(Dwfl_Frame *frame, void *ctx)
@@ -140,7 +135,7 @@ size_t unwind_put_numbers(uint64_t *numbers, const struct unwind_wanted *wanted,
 {
 	size_t nr = UNWIND_REGISTERS + 2 + 2 * wanted->nr_words;
 
-	memcpy(numbers, wanted->registers, sizeof(wanted->registers));
+	memcpy(numbers, &wanted->registers, sizeof(wanted->registers));
 	numbers[UNWIND_REGISTERS] = wanted->size;
 	numbers[UNWIND_REGISTERS + 1] = wanted->nr_words;
 	memcpy(numbers + UNWIND_REGISTERS + 2, wanted->words,
@@ -165,12 +160,12 @@ size_t unwind_frames(struct elf_file *const *files, size_t nr_files, const uint6
 		.memory_read = unwind_read_memory,
 		.set_initial_registers = unwind_set_registers,
 	};
-	struct unwinding unwinding = { .registers = numbers, .frames = frames };
+	struct unwinding unwinding = { .registers = (const void *)numbers, .frames = frames };
 	const uint64_t(*code)[4];
 	size_t nr_code;
 	Dwfl *dwfl;
 
-	if (nr < UNWIND_REGISTERS + 2)
+	if (nr < UNWIND_REGISTERS + 2 || unwinding.registers->nr > ARCH_DWARF_MAX)
 		return 0;
 	unwinding.size = numbers[UNWIND_REGISTERS];
 	unwinding.nr_words = numbers[UNWIND_REGISTERS + 1];

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "arch.h"
 #include "code/symbolizer.h"
 #include "facts/captures.h"
 #include "text.h"
@@ -16,15 +17,29 @@ struct mapped_code {
 	size_t length;
 };
 
-static bool read_registers(struct unwind_wanted *wanted, const char *text)
+static bool read_register(uint64_t *value, const char **text)
 {
-	for (size_t i = 0; i < UNWIND_REGISTERS; i++) {
-		char *end;
+	char *end;
 
-		wanted->registers[i] = strtoull(text, &end, 16);
-		if (end == text)
+	*value = strtoull(*text, &end, 16);
+	if (end == *text)
+		return false;
+	*text = end;
+	return true;
+}
+
+/* Program counter, stack pointer, and what functions keep. */
+static bool read_registers(struct unwind_registers *registers, const struct arch_unwind *unwind,
+			   const char *text)
+{
+	registers->nr = unwind->nr_dwarf;
+	if (!registers->nr || !read_register(&registers->pc, &text) ||
+	    !read_register(&registers->sp, &text))
+		return false;
+	registers->dwarf[unwind->sp_dwarf] = registers->sp;
+	for (size_t i = 0; i < unwind->nr_kept; i++) {
+		if (!read_register(&registers->dwarf[unwind->kept[i].dwarf], &text))
 			return false;
-		text = end;
 	}
 	return true;
 }
@@ -136,6 +151,7 @@ int capture_unwind(struct unwound_stack *unwound, const struct perf_poke_capture
 	const char *registers = perf_poke__capture_text(capture, "user_stack.registers");
 	const char *words = perf_poke__capture_text(capture, "user_stack.words");
 	const char *code_text = perf_poke__capture_text(capture, "user_stack.code");
+	const char *arch = perf_poke__capture_text(capture, "machine.arch");
 	_cleanup_free_ struct unwind_wanted *wanted = calloc(1, sizeof(*wanted));
 	const struct perf_poke_spike *spike = capture->spike;
 	uint64_t frames[UNWIND_FRAMES_MAX];
@@ -149,8 +165,9 @@ int capture_unwind(struct unwound_stack *unwound, const struct perf_poke_capture
 	if (!wanted)
 		return -ENOMEM;
 	if (!registers || !words || !code_text || nr_kernel >= spike->nr_frames ||
-	    nr_kernel + 1 >= STACK_FRAMES_MAX || !read_registers(wanted, registers) ||
-	    wanted->registers[0] != spike->stack[nr_kernel]->address ||
+	    nr_kernel + 1 >= STACK_FRAMES_MAX || !arch ||
+	    !read_registers(&wanted->registers, &arch_find(arch)->unwind, registers) ||
+	    wanted->registers.pc != spike->stack[nr_kernel]->address ||
 	    perf_poke__capture_number(capture, "user_stack.size", &wanted->size))
 		return 0;
 	read_words(wanted, words);

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "arch.h"
 #include "array.h"
 #include "build_id.h"
 #include "io.h"
@@ -15,12 +16,6 @@
 #include "util.h"
 
 #define MAPPINGS_MAX 4096
-/* struct pt_regs of x86-64 */
-#define R15 0
-#define RIP 16
-#define CS 17
-#define RSP 19
-#define CS_64 0x33
 #define WORDS (TRIGGER_USER_MEMORY / sizeof(uint64_t))
 
 /* An executable mapping of a file. */
@@ -33,6 +28,13 @@ struct mapping {
 struct mappings {
 	struct mapping *list;
 	size_t nr;
+};
+
+struct user_stack {
+	const struct trigger_user *user;
+	const struct arch_unwind *unwind;
+	uint32_t pid;
+	struct mappings mappings; /* of that process */
 };
 
 static void mappings_release(struct mappings *mappings)
@@ -68,36 +70,38 @@ static bool mappings_have_code(struct mappings *mappings, uint64_t address)
 	return false;
 }
 
-static bool is_kept(struct mappings *mappings, const struct trigger_user *user, uint64_t word)
+/* The address that a word is; 0: it is none that is kept. */
+static uint64_t kept_address(struct user_stack *stack, uint64_t word)
 {
-	uint64_t sp = user->registers[RSP];
+	uint64_t sp = stack->user->registers[stack->unwind->sp];
+	uint64_t address = word & stack->unwind->address_mask;
 
-	return (word >= sp && word - sp <= user->size) || mappings_have_code(mappings, word);
+	if (word >= sp && word - sp <= stack->user->size)
+		return word;
+	return mappings_have_code(&stack->mappings, address) ? address : 0;
 }
 
-static void put_registers(FILE *file, struct mappings *mappings, const struct trigger_user *user)
+static void put_registers(FILE *file, struct user_stack *stack)
 {
-	/* The callers' that calls keep: RBX, RBP, R12 to R15. */
-	static const size_t kept[] = { 5, 4, 3, 2, 1, R15 };
+	const struct arch_unwind *unwind = stack->unwind;
+	const __u64 *registers = stack->user->registers;
 
-	fprintf(file, "%" PRIx64 " %" PRIx64, (uint64_t)user->registers[RIP],
-		(uint64_t)user->registers[RSP]);
-	for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
-		uint64_t value = user->registers[kept[i]];
-
-		fprintf(file, " %" PRIx64, is_kept(mappings, user, value) ? value : 0);
-	}
+	fprintf(file, "%" PRIx64 " %" PRIx64, (uint64_t)registers[unwind->pc],
+		(uint64_t)registers[unwind->sp]);
+	for (size_t i = 0; i < unwind->nr_kept; i++)
+		fprintf(file, " %" PRIx64, kept_address(stack, registers[unwind->kept[i].word]));
 }
 
 /* Each word as its index and value. */
-static void put_words(FILE *file, struct mappings *mappings, const struct trigger_user *user)
+static void put_words(FILE *file, struct user_stack *stack)
 {
 	const char *before = "";
 	uint64_t word;
 
-	for (size_t i = 0; i < user->size / sizeof(word) && i < WORDS; i++) {
-		memcpy(&word, user->memory + i * sizeof(word), sizeof(word));
-		if (!is_kept(mappings, user, word))
+	for (size_t i = 0; i < stack->user->size / sizeof(word) && i < WORDS; i++) {
+		memcpy(&word, stack->user->memory + i * sizeof(word), sizeof(word));
+		word = kept_address(stack, word);
+		if (!word)
 			continue;
 		fprintf(file, "%s%zx:%" PRIx64, before, i, word);
 		before = " ";
@@ -106,10 +110,10 @@ static void put_words(FILE *file, struct mappings *mappings, const struct trigge
 
 /* A line each: start, end, offset in the file, build ID, name. Without a build ID, a file cannot be
  * told from another version. */
-static void put_code(FILE *file, const struct mappings *mappings, uint32_t pid)
+static void put_code(FILE *file, struct user_stack *stack)
 {
-	for (size_t i = 0; i < mappings->nr; i++) {
-		const struct mapping *mapping = &mappings->list[i];
+	for (size_t i = 0; i < stack->mappings.nr; i++) {
+		const struct mapping *mapping = &stack->mappings.list[i];
 		_cleanup_close_ int fd = -1;
 		_cleanup_free_ char *path = NULL;
 		char hex[BUILD_ID_HEX_SIZE];
@@ -117,7 +121,7 @@ static void put_code(FILE *file, const struct mappings *mappings, uint32_t pid)
 
 		if (!mapping->used)
 			continue;
-		path = strfmt("/proc/%" PRIu32 "/root%s", pid, mapping->file);
+		path = strfmt("/proc/%" PRIu32 "/root%s", stack->pid, mapping->file);
 		fd = path ? regular_open(AT_FDCWD, path) : -1;
 		id = fd >= 0 ? build_id_of_elf(fd) : (struct build_id){};
 		if (!id.size)
@@ -128,43 +132,43 @@ static void put_code(FILE *file, const struct mappings *mappings, uint32_t pid)
 	}
 }
 
-static void add_written(struct json_object *json, const char *key, FILE *file, char **text)
+static void add_written(struct json_object *json, const char *key, struct user_stack *stack,
+			void (*put)(FILE *file, struct user_stack *stack))
 {
+	_cleanup_free_ char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	if (!file)
+		return;
+	put(file, stack);
 	if (!fclose(file))
-		json_add_text(json, key, utf8_repair_text(*text));
-	freep(text);
-	*text = NULL;
+		json_add_text(json, key, utf8_repair_text(text));
+}
+
+static bool is_64_bit(const struct user_stack *stack)
+{
+	const struct arch_unwind *unwind = stack->unwind;
+
+	return (stack->user->registers[unwind->wide.word] & unwind->wide.mask) ==
+	       unwind->wide.value;
 }
 
 struct json_object *capture_user_json(const struct trigger_user *user, uint32_t pid)
 {
-	_cleanup_(mappings_release) struct mappings mappings = {};
-	struct json_object *json;
-	char *text = NULL;
-	size_t size;
-	FILE *file;
+	struct user_stack stack = { user, &arch_here()->unwind, pid, {} };
+	struct json_object *json = NULL;
 
-	if (!user->size || user->registers[CS] != CS_64)
+	if (!user->size || !is_64_bit(&stack))
 		return NULL;
-	capture_each_mapping(pid, mappings_take, &mappings);
-	if (!mappings_have_code(&mappings, user->registers[RIP]))
-		return NULL;
-	json = json_object_new_object();
-	json_add_u64(json, "size", user->size);
-	file = open_memstream(&text, &size);
-	if (file) {
-		put_registers(file, &mappings, user);
-		add_written(json, "registers", file, &text);
+	capture_each_mapping(pid, mappings_take, &stack.mappings);
+	if (mappings_have_code(&stack.mappings, user->registers[stack.unwind->pc])) {
+		json = json_object_new_object();
+		json_add_u64(json, "size", user->size);
+		add_written(json, "registers", &stack, put_registers);
+		add_written(json, "words", &stack, put_words);
+		add_written(json, "code", &stack, put_code);
 	}
-	file = open_memstream(&text, &size);
-	if (file) {
-		put_words(file, &mappings, user);
-		add_written(json, "words", file, &text);
-	}
-	file = open_memstream(&text, &size);
-	if (file) {
-		put_code(file, &mappings, pid);
-		add_written(json, "code", file, &text);
-	}
+	mappings_release(&stack.mappings);
 	return json;
 }

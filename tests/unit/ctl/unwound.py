@@ -22,14 +22,30 @@ PROGRAM = r"""
 #include <stdio.h>
 #include <ucontext.h>
 static ucontext_t now;
-static void print(const unsigned long *stack, int nr)
+#ifdef __x86_64__
+#define SP now.uc_mcontext.gregs[REG_RSP]
+static void print_registers(void)
 {
 	const int order[] = { REG_RIP, REG_RSP, REG_RBX, REG_RBP, REG_R12, REG_R13, REG_R14, REG_R15 };
-	FILE *maps = fopen("/proc/self/maps", "r");
-	char line[4096];
 
 	for (int i = 0; i < 8; i++)
 		printf("%llx ", now.uc_mcontext.gregs[order[i]]);
+}
+#else
+#define SP now.uc_mcontext.sp
+static void print_registers(void)
+{
+	printf("%llx %llx ", now.uc_mcontext.pc, SP);
+	for (int i = 19; i <= 30; i++)
+		printf("%llx ", now.uc_mcontext.regs[i]);
+}
+#endif
+static void print(const unsigned long *stack, int nr)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	char line[4096];
+
+	print_registers();
 	printf("\n");
 	for (int i = 0; i < nr; i++) {
 		if (stack[i])
@@ -45,7 +61,7 @@ __attribute__((noinline)) int innermost(int n)
 
 	room[n] = (char)n;
 	getcontext(&now);
-	print((const unsigned long *)now.uc_mcontext.gregs[REG_RSP], 100);
+	print((const unsigned long *)SP, 100);
 	return room[n] + 1;
 }
 __attribute__((noinline)) int middle(int n)
@@ -73,7 +89,7 @@ def build_id(path):
     return re.search("Build ID: ([0-9a-f]+)", run("readelf", "-n", path))[1]
 
 
-@unittest.skipUnless(os.uname().machine == "x86_64", "registers of x86-64")
+@unittest.skipUnless(os.uname().machine in ("x86_64", "aarch64"), "no registers are kept")
 class UnwoundTest(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
@@ -81,7 +97,7 @@ class UnwoundTest(unittest.TestCase):
         self.env = os.environ | {"HOME": str(self.folder)}
 
     def compile(self, *flags):
-        run("gcc", "-O2", "-g", "-fomit-frame-pointer", "-fcf-protection=none", *flags, "-x", "c",
+        run("gcc", "-O2", "-g", "-fomit-frame-pointer", *flags, "-x", "c",
             "-", "-o", self.program, input=PROGRAM)
         registers, words, *lines = run(self.program).splitlines()
         code = [MAPPING.match(line).groups() for line in lines if MAPPING.match(line)]
@@ -94,6 +110,7 @@ class UnwoundTest(unittest.TestCase):
         }
         about = {
             "schema": 1, "threshold_ns": 1000, "history_ns": 0, "recorder": {"kind": "none"},
+            "machine": {"arch": os.uname().machine},
             "spike": {
                 "time_ns": 3000083000, "cpu": 1, "latency_ns": 83000, "expected_ns": 3000000000,
                 "actual_ns": 3000083000, "pid": 7, "tid": 7, "comm": "program", "stack": [frame],

@@ -46,28 +46,44 @@ TEST(knows_this_program)
 	assert_int_not_equal(number, SYMBOLIZER_NO_FILE);
 }
 
-#ifdef __x86_64__
+#if defined(__x86_64__) || defined(__aarch64__)
 #define MEMORY 4096
 
 static struct unwind_wanted wanted_stack;
+
+static void take_registers(struct unwind_registers *to, const mcontext_t *from)
+{
+	const struct arch_unwind *unwind = &arch_here()->unwind;
+
+	to->nr = unwind->nr_dwarf;
+#ifdef __x86_64__
+	static const int order[] = { REG_RBX, REG_RBP, REG_R12, REG_R13, REG_R14, REG_R15 };
+
+	to->pc = (uint64_t)from->gregs[REG_RIP];
+	to->sp = (uint64_t)from->gregs[REG_RSP];
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
+		to->dwarf[unwind->kept[i].dwarf] = (uint64_t)from->gregs[order[i]];
+#elif defined(__aarch64__)
+	to->pc = from->pc;
+	to->sp = from->sp;
+	memcpy(to->dwarf, from->regs, sizeof(from->regs));
+#endif
+	to->dwarf[unwind->sp_dwarf] = to->sp;
+}
 
 /* As a spike in innermost() keeps it: also what is between the variables. */
 static __attribute__((noinline, no_sanitize("address"))) int innermost(int depth)
 {
 	struct unwind_wanted *wanted = &wanted_stack;
-	ucontext_t here_now;
-	const greg_t *registers = here_now.uc_mcontext.gregs;
-	static const int order[] = { REG_RIP, REG_RSP, REG_RBX, REG_RBP,
-				     REG_R12, REG_R13, REG_R14, REG_R15 };
+	static ucontext_t here_now; /* larger than MEMORY on arm64 */
 
 	assert_int_equal(getcontext(&here_now), 0);
-	for (size_t i = 0; i < UNWIND_REGISTERS; i++)
-		wanted->registers[i] = (uint64_t)registers[order[i]];
+	take_registers(&wanted->registers, &here_now.uc_mcontext);
 	wanted->size = MEMORY;
 	wanted->nr_words = MEMORY / sizeof(uint64_t);
 	for (size_t i = 0; i < wanted->nr_words; i++) {
 		wanted->words[i][0] = i;
-		wanted->words[i][1] = ((const uint64_t *)wanted->registers[1])[i];
+		wanted->words[i][1] = ((const uint64_t *)wanted->registers.sp)[i];
 	}
 	return depth + 1;
 }
@@ -131,7 +147,7 @@ TEST(unwinds_a_stack)
 		assert_true(has_prefix(symbols_name(&symbols, entry), expected[i]));
 	}
 	/* Of a stranger's capture. */
-	wanted_stack.registers[1] = UINT64_MAX - 7;
+	wanted_stack.registers.sp = UINT64_MAX - 7;
 	wanted_stack.code[0][2] = UINT64_MAX;
 	wanted_stack.code[0][3] = UINT64_MAX - 4096;
 	assert_int_equal(symbolizer_unwind(symbolizer, &wanted_stack, frames, &nr), 0);

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
+#include "arch.h"
 #include "helpers.h"
 #include "util.h"
 
@@ -337,17 +338,19 @@ TEST(takes_build_ids_of_the_kernel)
 /* Of the words of a stack, only those that unwinding needs. */
 TEST(keeps_no_data_of_a_stack)
 {
+	const struct arch_unwind *unwind = &arch_here()->unwind;
 	static struct trigger_user user;
 	uint64_t code = (uint64_t)(uintptr_t)capture_user_json, secret = 0x7365637265743432;
 	uint64_t sp = 0x7ff000, words[] = { secret, code, sp + 16, 0, sp + 4096 };
 	struct json_object *json;
 	char expected[128];
+	int length;
 
-	user.registers[16] = code;
-	user.registers[17] = 0x33;
-	user.registers[19] = sp;
-	user.registers[4] = secret;
-	user.registers[5] = sp + 8;
+	user.registers[unwind->pc] = code;
+	user.registers[unwind->wide.word] = unwind->wide.value;
+	user.registers[unwind->sp] = sp;
+	user.registers[unwind->kept[0].word] = sp + 8;
+	user.registers[unwind->kept[1].word] = secret;
 	assert_null(capture_user_json(&user, (uint32_t)getpid()));
 	user.size = sizeof(words);
 	memcpy(user.memory, words, sizeof(words));
@@ -355,14 +358,16 @@ TEST(keeps_no_data_of_a_stack)
 	snprintf(expected, sizeof(expected), "1:%" PRIx64 " 2:%" PRIx64, code, sp + 16);
 	assert_string_equal(json_object_get_string(json_object_object_get(json, "words")),
 			    expected);
-	snprintf(expected, sizeof(expected), "%" PRIx64 " %" PRIx64 " %" PRIx64 " 0 0 0 0 0", code,
-		 sp, sp + 8);
+	length = snprintf(expected, sizeof(expected), "%" PRIx64 " %" PRIx64 " %" PRIx64, code, sp,
+			  sp + 8);
+	for (size_t i = 1; i < unwind->nr_kept; i++)
+		length += snprintf(expected + length, sizeof(expected) - length, " 0");
 	assert_string_equal(json_object_get_string(json_object_object_get(json, "registers")),
 			    expected);
 	assert_non_null(strstr(json_object_get_string(json_object_object_get(json, "code")), " /"));
 	assert_null(strstr(json_object_to_json_string(json), "7365637265"));
 	json_object_put(json);
 	/* A program of 32 bits. */
-	user.registers[17] = 0x23;
+	user.registers[unwind->wide.word] = ~unwind->wide.value;
 	assert_null(capture_user_json(&user, (uint32_t)getpid()));
 }
