@@ -23,7 +23,7 @@ import ptemu_contents
 import recording
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path += [str(HERE.parent / "unit/decode/blocks"), str(HERE.parent)]
+sys.path += [str(HERE.parent / "unit/analysis/pt"), str(HERE.parent)]
 import branches  # noqa: E402  # pylint: disable=wrong-import-position
 import fxt  # noqa: E402  # pylint: disable=wrong-import-position
 

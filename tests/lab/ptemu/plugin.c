@@ -20,6 +20,8 @@
 #include <x86intrin.h>
 
 #define VCPUS 64
+/* With `single`. QEMU makes room for at least 16 numbers, here bytes. */
+#define SINGLE_VCPUS 8
 #define PAGE 4096
 #define VECTORS 256
 /* Left of the limit: what an end needs, and what the module takes for too little */
@@ -44,7 +46,6 @@ __attribute__((visibility("default"))) int
 qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int argc, char **argv);
 
 static struct vcpu vcpus[VCPUS];
-static unsigned int vcpu_count;
 /* Of each vCPU: not 0 while it is traced. Translated code asks it before it calls us. */
 static struct qemu_u64 tracing;
 static const char *log_folder;
@@ -52,15 +53,18 @@ static bool single;
 static s64 tsc_offset = INT64_MIN;
 static pthread_mutex_t tsc_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* With `single` translated code asks for the CPU that it was translated on. */
+/*
+ * With `single` translated code asks for the CPU that it was translated on, a constant that QEMU
+ * 11.1 multiplies by the size of a number in place. So that size is 1, and the numbers overlap.
+ */
 static void tell_tracing(const struct vcpu *running)
 {
-	if (!single) {
-		qemu_plugin_u64_set(tracing, running - vcpus, running->trace.on);
-		return;
-	}
-	for (unsigned int i = 0; i < vcpu_count; i++)
-		qemu_plugin_u64_set(tracing, i, running->trace.on);
+	u64 *numbers = qemu_plugin_scoreboard_find(tracing.board, 0);
+
+	if (single)
+		memset(numbers, running->trace.on, SINGLE_VCPUS - 1 + sizeof(*numbers));
+	else
+		numbers[running - vcpus] = running->trace.on;
 }
 
 /* -- The guest's memory and registers --------------------------------------------------------- */
@@ -457,8 +461,6 @@ static void on_vcpu(unsigned int index, void *data)
 	v->bytes = g_byte_array_new();
 	find_registers(v);
 	inside_add(index);
-	if (index >= vcpu_count)
-		vcpu_count = index + 1;
 }
 
 static bool set_option(const char *option)
@@ -486,7 +488,11 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int a
 		if (!set_option(argv[i]))
 			return -1;
 	}
-	tracing.board = qemu_plugin_scoreboard_new(sizeof(u64));
+	if (single && info->system.max_vcpus > SINGLE_VCPUS) {
+		fprintf(stderr, "ptemu: at most %d CPUs with single and icount\n", SINGLE_VCPUS);
+		return -1;
+	}
+	tracing.board = qemu_plugin_scoreboard_new(single ? 1 : sizeof(u64));
 	qemu_plugin_register_vcpu_init_cb(id, on_vcpu, NULL);
 	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate, NULL);
 	qemu_plugin_register_vcpu_discon_cb(id, QEMU_INTERRUPT | QEMU_EXCEPTION, on_discon, NULL);

@@ -75,7 +75,7 @@ void qemu_plugin_register_vcpu_insn_exec_cond_cb(struct qemu_plugin_insn *insn, 
 						 enum qemu_cb_flags flags, enum qemu_cond cond,
 						 struct qemu_u64 number, uint64_t than, void *data);
 struct qemu_scoreboard *qemu_plugin_scoreboard_new(size_t element_size);
-void qemu_plugin_u64_set(struct qemu_u64 number, unsigned int vcpu, uint64_t value);
+void *qemu_plugin_scoreboard_find(struct qemu_scoreboard *board, unsigned int vcpu);
 void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb, qemu_vcpu_cb cb,
 					  enum qemu_cb_flags flags, void *data);
 void qemu_plugin_register_vcpu_tb_exec_cond_cb(struct qemu_plugin_tb *tb, qemu_vcpu_cb cb,
