@@ -250,6 +250,12 @@ static void blame_longest_usage(struct cause *cause, const struct findings *find
 		cause->kind = CAUSE_MIXED;
 }
 
+/* Not what Event Trace has a name of, such as an SMI. */
+static bool is_code_without_trace(const struct cause *cause, const struct findings *findings)
+{
+	return cause->kind == CAUSE_UNTRACED && findings_name(findings, cause->name)[0] == '[';
+}
+
 /* Intel PT usually traces the kernel only. A thread that was late then waited for a task whose own
  * code is not traced, or ran such code itself. */
 static void blame_untraced_task(struct cause *cause, const struct findings *findings,
@@ -258,8 +264,8 @@ static void blame_untraced_task(struct cause *cause, const struct findings *find
 	const struct lane *tasks = &findings->spans->lanes[LANE_TASKS];
 	bool ran = facts->thread && facts->thread->part == PART_RUNNING;
 
-	if (cause->kind != CAUSE_UNTRACED || !facts_is_thread(facts) ||
-	    (facts_is_reported(facts) && !ran) || findings_name(findings, cause->name)[0] != '[')
+	if (!is_code_without_trace(cause, findings) || !facts_is_thread(facts) ||
+	    (facts_is_reported(facts) && !ran))
 		return;
 	for (uint32_t i = 0; i < tasks->nr; i++) {
 		uint64_t time_ns = span_time_within(&tasks->spans[i], findings->late_begin,
@@ -517,7 +523,8 @@ int cause_find(struct cause *cause, const struct findings *findings, const struc
 	else if (usage)
 		blame_longest_usage(cause, findings, facts, usage);
 	if (facts->thread && facts->thread->part == PART_RUNNABLE &&
-	    (cause->kind == CAUSE_MIXED || cause->kind == CAUSE_THREAD))
+	    (cause->kind == CAUSE_MIXED || cause->kind == CAUSE_THREAD ||
+	     is_code_without_trace(cause, findings)))
 		blame_rival_threads(cause, findings, facts->thread);
 	blame_untraced_task(cause, findings, facts);
 	find_blamed_frame(cause, findings, facts);
