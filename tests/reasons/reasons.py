@@ -33,7 +33,7 @@ CTL = os.environ.get("PERF_POKE_CTL")
 TAKEN = "taken.jsonl"
 SKIP = 77
 ROW_SECONDS = 60
-# With the trace of an emulated CPU, which is copied in 15 s.
+# With an emulated CPU's trace, a copy takes seconds, and the start minutes where a hog has a CPU.
 PT_ROW_SECONDS = 300
 # Until there are as many captures without noise as wanted: so many sessions, or captures of a
 # session each
@@ -138,7 +138,7 @@ def take(row, words, output, count, recorder):
     with made(row, words) as process:
         try:
             result = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                                    timeout=seconds + 60, check=False)
+                                    timeout=2 * seconds, check=False)
         except subprocess.TimeoutExpired:
             return [], "the session did not end"
         ended = process.poll()

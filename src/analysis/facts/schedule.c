@@ -37,8 +37,9 @@ static struct schedule_cpu *schedule_cpu_of(struct schedule *schedule, int cpu)
 	}
 	if (array_grow(&schedule->cpus, schedule->nr_cpus, sizeof(*schedule->cpus)))
 		return NULL;
-	schedule->cpus[schedule->nr_cpus] =
-		(struct schedule_cpu){ .cpu = cpu, .since = UINT64_MAX, .current = -1 };
+	schedule->cpus[schedule->nr_cpus] = (struct schedule_cpu){
+		.cpu = cpu, .since = UINT64_MAX, .current = -1, .previous = -1
+	};
 	return &schedule->cpus[schedule->nr_cpus++];
 }
 
@@ -122,6 +123,14 @@ static int schedule_append(struct schedule *schedule, const struct schedule_even
 	return 0;
 }
 
+/* The kernel reports a switch before it switches. What it does until then is an event of the
+ * previous thread: it sends itself an interrupt, for irq_work, or flushes the TLB. */
+static bool is_within_switch(const struct schedule_cpu *cpu, const struct tracepoint_event *event)
+{
+	return event->tid == cpu->previous && (!strcmp(event->kind->name, "ipi:ipi_send_cpu") ||
+					       !strcmp(event->kind->name, "tlb:tlb_flush"));
+}
+
 /* Some kernels drop the events of the idle task, the switch from it among them. The next event
  * shows who runs instead. */
 static int schedule_see(struct schedule *schedule, struct schedule_cpu *cpu,
@@ -143,11 +152,13 @@ static int schedule_see(struct schedule *schedule, struct schedule_cpu *cpu,
 		return 0;
 	/* Who ran before a gap need not run behind it. */
 	if (since != cpu->resumed)
-		cpu->current = -1;
+		cpu->current = cpu->previous = -1;
 	cpu->resumed = since;
-	is_new = event->tid >= 0 && event->tid != cpu->current;
-	if (is_new)
+	is_new = event->tid >= 0 && event->tid != cpu->current && !is_within_switch(cpu, event);
+	if (is_new) {
 		cpu->current = event->tid;
+		cpu->previous = -1;
+	}
 	return is_new ? schedule_append(schedule, &seen) : 0;
 }
 
@@ -189,6 +200,7 @@ int schedule_add_event(struct schedule *schedule, struct names *names,
 	if (to.kind == SCHEDULE_SWITCH) {
 		read_switch_event(&to, names, event);
 		cpu->current = to.other;
+		cpu->previous = to.tid;
 		cpu->switches = true;
 	} else if (to.kind == SCHEDULE_ARM) {
 		to.tid = event->tid;

@@ -54,6 +54,7 @@ struct schedule {
 		bool switches;
 		uint64_t since;	  /* time of the first event */
 		int current;	  /* the thread that ran at the last event; -1: unknown */
+		int previous;	  /* the one before the last switch; -1: unknown */
 		uint64_t resumed; /* since when there is no gap before that event */
 	} * cpus;
 	size_t nr_cpus;

@@ -204,8 +204,9 @@ static int pt_open_tracepoints(struct pt_recorder *pt, const struct recorder_con
 		err = senders_open(&pt->stacks, &attr, config, SENDERS_SWITCHES, tracefs, log);
 	if (tracefs >= 0 && !err)
 		err = senders_open(&pt->senders, &attr, config,
-				   SENDERS_REQUESTS | (switches ? SENDERS_WAKERS : 0), tracefs,
-				   log);
+				   switches ? SENDERS_REQUESTS | SENDERS_WAKERS | SENDERS_MIGRATIONS
+					    : SENDERS_REQUESTS,
+				   tracefs, log);
 	return err ? err : pt_read_formats(pt, tracefs, log);
 }
 

@@ -7,7 +7,7 @@
 #include "analysis/events/made_tracepoints.h"
 #include "test.h"
 
-enum { SWITCH = 1, WAKING, MIGRATE, OTHER };
+enum { SWITCH = 1, WAKING, MIGRATE, OTHER, SENT };
 
 #define COMM(at) MADE_FIELD("char comm[16]", at, 16, 0)
 static const struct made_format formats[] = {
@@ -36,6 +36,8 @@ static const struct made_format formats[] = {
 	  MIGRATE },
 	{ "irq:irq_handler_entry",
 	  MADE_FORMAT("irq_handler_entry", 4, MADE_FIELD("int irq", 8, 4, 1), "\"\""), OTHER },
+	{ "ipi:ipi_send_cpu",
+	  MADE_FORMAT("ipi_send_cpu", 5, MADE_FIELD("unsigned int cpu", 8, 4, 0), "\"\""), SENT },
 };
 
 static struct made_sample on_cpu(struct made_sample sample, uint32_t cpu)
@@ -84,6 +86,11 @@ static struct made_sample migrated(uint64_t time, uint32_t cpu, int32_t tid, int
 static struct made_sample other(uint64_t time, uint32_t cpu)
 {
 	return on_cpu(made_sample(OTHER, time, 7, &(int32_t){ 5 }, 4), cpu);
+}
+
+static struct made_sample sent_itself(uint64_t time, uint32_t cpu)
+{
+	return on_cpu(made_sample(SENT, time, 7, &cpu, 4), cpu);
 }
 
 static void read_all(struct schedule *schedule, struct names *names,
@@ -337,6 +344,22 @@ TEST_IN_FOLDER(sees_that_a_thread_runs)
 	      "asleep? 0 170-180 running 0 180-200 ",
 	      switched(90, 0, 1, 0, 7), switched(110, 0, 7, 1, 0), woken(150, 1, 9, 7, 0),
 	      other(160, 0), switched(170, 0, 7, 1, 0), other(180, 0));
+}
+
+/* An interrupt that the switch itself sends is one of the thread before. */
+TEST_IN_FOLDER(takes_a_switch_for_no_sign_that_a_thread_runs)
+{
+	CHECK(&nothing, "running 0 100-110 runnable 0 110-160 running 0 160-170 asleep 0 170-200 ",
+	      switched(90, 0, 1, 0, 7), switched(110, 0, 7, 0, 8), sent_itself(111, 0),
+	      switched(160, 0, 8, 0, 7), switched(170, 0, 7, 1, 0), sent_itself(171, 0));
+}
+
+/* The switch from the idle task is lost. */
+TEST_IN_FOLDER(sees_that_a_thread_runs_by_what_no_switch_does)
+{
+	CHECK(&nothing, "running 0 100-110 asleep? 0 110-150 running 0 150-200 ",
+	      switched(90, 0, 1, 0, 7), switched(110, 0, 7, 1, 0), sent_itself(140, 0),
+	      other(150, 0), sent_itself(155, 0));
 }
 
 TEST_IN_FOLDER(sees_that_another_thread_runs)
