@@ -434,6 +434,27 @@ static void blame_rival_threads(struct cause *cause, const struct findings *find
 		cause->name = names_add(findings->spans->names, "idle");
 }
 
+static void blame_own_thread(struct cause *cause, const struct findings *findings,
+			     const struct late_thread *thread)
+{
+	cause->kind = CAUSE_THREAD;
+	cause->span = SPAN_NONE;
+	cause->time_ns = thread->part_ns;
+	cause->name = name_of_thread(findings, thread->name, thread->tid);
+}
+
+/* Better than that several functions ran, or code without a trace */
+static void blame_task_by_switches(struct cause *cause, const struct findings *findings,
+				   const struct late_thread *thread)
+{
+	if (thread->part == PART_RUNNABLE) {
+		blame_rival_threads(cause, findings, thread);
+	} else if (thread->part == PART_RUNNING && cause->kind != CAUSE_THREAD) {
+		cause->mostly = cause->kind == CAUSE_UNTRACED ? cause->name : 0;
+		blame_own_thread(cause, findings, thread);
+	}
+}
+
 /* By the switches alone */
 static void blame_by_switches(struct cause *cause, const struct findings *findings,
 			      const struct late_thread *thread)
@@ -441,9 +462,7 @@ static void blame_by_switches(struct cause *cause, const struct findings *findin
 	if (thread->part == PART_RUNNABLE && thread->rivals.nr && thread->rivals.list[0].tid) {
 		blame_rival_threads(cause, findings, thread);
 	} else if (thread->part == PART_RUNNING) {
-		cause->kind = CAUSE_THREAD;
-		cause->time_ns = thread->part_ns;
-		cause->name = name_of_thread(findings, thread->name, thread->tid);
+		blame_own_thread(cause, findings, thread);
 	}
 }
 
@@ -522,10 +541,9 @@ int cause_find(struct cause *cause, const struct findings *findings, const struc
 		err = blame_irqs_off(cause, findings, off, off_ns);
 	else if (usage)
 		blame_longest_usage(cause, findings, facts, usage);
-	if (facts->thread && facts->thread->part == PART_RUNNABLE &&
-	    (cause->kind == CAUSE_MIXED || cause->kind == CAUSE_THREAD ||
-	     is_code_without_trace(cause, findings)))
-		blame_rival_threads(cause, findings, facts->thread);
+	if (facts->thread && (cause->kind == CAUSE_MIXED || cause->kind == CAUSE_THREAD ||
+			      is_code_without_trace(cause, findings)))
+		blame_task_by_switches(cause, findings, facts->thread);
 	blame_untraced_task(cause, findings, facts);
 	find_blamed_frame(cause, findings, facts);
 	irq_latency_blame(cause, findings, facts);

@@ -12,13 +12,15 @@
 
 #define CALLERS_MAX 3
 
+static const char *name_in_words(const char *name)
+{
+	return strcmp(name, "[not traced]") ? name : "code without a trace";
+}
+
 /* Appends () to function names, but not to placeholders such as [unknown]. */
 static void put_function_call(FILE *file, const char *name)
 {
-	if (!strcmp(name, "[not traced]"))
-		fputs("code without a trace", file);
-	else
-		fprintf(file, "%s%s", name, name[0] == '[' ? "" : "()");
+	fprintf(file, "%s%s", name_in_words(name), name[0] == '[' ? "" : "()");
 }
 
 static void put_blamed_name(FILE *file, const struct cause *cause, const struct findings *findings,
@@ -269,7 +271,7 @@ static void put_cause_mixed(FILE *file, const struct cause *cause, const struct 
 		return;
 	}
 	fprintf(file, "nothing took half of that; %s took the most, %s",
-		name[0] ? name : "unknown code", FORMAT_TIME(cause->time_ns));
+		name[0] ? name_in_words(name) : "unknown code", FORMAT_TIME(cause->time_ns));
 }
 
 static void put_cause_idle(FILE *file, const struct cause *cause, const struct findings *findings,
@@ -291,10 +293,8 @@ static void put_cause_idle(FILE *file, const struct cause *cause, const struct f
 static void put_cause_untraced(FILE *file, const struct cause *cause,
 			       const struct findings *findings, const struct facts *facts)
 {
-	const char *name = findings_name(findings, cause->name);
-
 	fprintf(file, "%s in %s", FORMAT_TIME(cause->time_ns),
-		*name == '[' ? "code without a trace" : name);
+		name_in_words(findings_name(findings, cause->name)));
 	put_code_around(file, cause, findings, ", called from ");
 }
 

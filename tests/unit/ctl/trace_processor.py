@@ -33,7 +33,7 @@ TIMER = """
 SELECT ts, dur, extract_arg(arg_set_id, 'debug.latency ns')
 FROM slice JOIN track ON track_id = track.id WHERE track.name = 'CPU {cpu} timer';
 """
-MACHINE = "SELECT str_value FROM metadata WHERE name IN ('system_name', 'system_release') ORDER BY 1;"
+MACHINE = "SELECT str_value FROM metadata WHERE name = 'system_release';"
 ERRORS = "SELECT name, value FROM stats WHERE severity != 'info' AND value > 0;"
 
 
