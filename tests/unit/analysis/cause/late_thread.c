@@ -515,6 +515,10 @@ static void names_threads_that_took_turns(FILE *file)
 	    SWITCH(150000, 1, 41, "two", 0, LATE, "victim", NULL),
 	    SWITCH(160000, 1, LATE, "victim", 0, 42, "three", NULL),
 	    SWITCH(190000, 1, 42, "three", 0, LATE, "victim", NULL));
+	in_user_space = true;
+	SAY(0, SPAN, NULL, RUNS, SWITCH(101000, 1, LATE, "victim", 0, 40, "compiler", NULL),
+	    TURN(140000, 40, 41), SWITCH(180000, 1, 41, "compiler", 0, LATE, "victim", NULL));
+	in_user_space = false;
 }
 
 static void names_parts_of_a_late_thread(FILE *file)
