@@ -78,7 +78,7 @@ class PerfettoTrace(Trace):
         self.processes, self.threads = {}, {}
         self.ticks = 1000000000
         self.tables = {}  # by sequence
-        self.clocks, self.machine, self.release = [], None, None
+        self.clocks, self.machine, self.release, self.arch = [], None, None, None
         self.samples = []
         for number, packet in fields(data):
             need(number == 1, "not a packet")
@@ -111,7 +111,8 @@ class PerfettoTrace(Trace):
             self.machine = message(found["config"], {22: "name"})["name"].decode()
         else:
             system = message(found["system"], {1: "utsname"})
-            self.release = message(system["utsname"], {1: "name", 3: "release"})["release"].decode()
+            names = message(system["utsname"], {1: "name", 3: "release", 4: "machine"})
+            self.release, self.arch = names["release"].decode(), names["machine"].decode()
 
     @staticmethod
     def intern(tables, number, row):

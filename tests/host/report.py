@@ -199,7 +199,9 @@ class Events(common.HostTest):
         self.assertEqual(
             [each.args["latency ns"]
              for each in trace.check()["CPU %d timer" % said["cpu"]]], [said["latency_ns"]])
-        self.assertEqual((trace.machine, trace.release), (os.uname().nodename, os.uname().release))
+        here = os.uname()
+        self.assertEqual((trace.machine, trace.release, trace.arch),
+                         (here.nodename, here.release, here.machine))
 
     def assert_perfetto_stacks(self, trace, other):
         """Each sample has its stack, and is an instant in .fxt only."""

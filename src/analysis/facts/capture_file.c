@@ -35,6 +35,7 @@ static void set_capture_texts(struct facts *facts, const struct capture_file *fi
 	COPY(facts->release, capture->kernel ?: "");
 	COPY(facts->hostname, capture->hostname ?: "");
 	COPY(facts->model, capture_file_text(file, "machine.cpu"));
+	COPY(facts->arch, capture_file_text(file, "machine.arch"));
 }
 
 /* As `libc.so.6+0x1234`, where a symbol is not known. */

@@ -192,6 +192,7 @@ struct facts {
 	char function[128];   /* callback of the timer, or its address */
 	char wall_time[40];
 	char release[80], hostname[80], model[80];
+	char arch[16]; /* as of uname -m */
 	struct hardware_facts hardware;
 	struct scheduling_facts scheduling;
 	const struct senders *senders;	  /* NULL: not recorded */

@@ -61,7 +61,8 @@ enum {
 enum {
 	SYSTEM_INFO_UTSNAME = 1,
 	UTSNAME_SYSNAME = 1,
-	UTSNAME_RELEASE = 3
+	UTSNAME_RELEASE = 3,
+	UTSNAME_MACHINE = 4
 };					  /* common/system_info.proto */
 enum { CONFIG_UNIQUE_SESSION_NAME = 22 }; /* config/trace_config.proto */
 

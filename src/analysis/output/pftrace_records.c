@@ -489,6 +489,7 @@ static void pftrace_write_header(void *writer, const struct facts *facts)
 	of = message_begin(to, SYSTEM_INFO_UTSNAME);
 	put_string(to, UTSNAME_SYSNAME, "Linux", strlen("Linux"));
 	put_string(to, UTSNAME_RELEASE, facts->release, strlen(facts->release));
+	put_string(to, UTSNAME_MACHINE, facts->arch, strlen(facts->arch));
 	message_end(to, of);
 	message_end(to, begin);
 	packet_end(to, packet);
