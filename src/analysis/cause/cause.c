@@ -262,10 +262,9 @@ static void blame_untraced_task(struct cause *cause, const struct findings *find
 				const struct facts *facts)
 {
 	const struct lane *tasks = &findings->spans->lanes[LANE_TASKS];
-	bool ran = facts->thread && facts->thread->part == PART_RUNNING;
 
 	if (!is_code_without_trace(cause, findings) || !facts_is_thread(facts) ||
-	    (facts_is_reported(facts) && !ran))
+	    facts_is_reported(facts))
 		return;
 	for (uint32_t i = 0; i < tasks->nr; i++) {
 		uint64_t time_ns = span_time_within(&tasks->spans[i], findings->late_begin,
@@ -450,7 +449,8 @@ static void blame_task_by_switches(struct cause *cause, const struct findings *f
 	if (thread->part == PART_RUNNABLE) {
 		blame_rival_threads(cause, findings, thread);
 	} else if (thread->part == PART_RUNNING && cause->kind != CAUSE_THREAD) {
-		cause->mostly = cause->kind == CAUSE_UNTRACED ? cause->name : 0;
+		if (cause->kind == CAUSE_UNTRACED)
+			cause->mostly = cause->name;
 		blame_own_thread(cause, findings, thread);
 	}
 }
