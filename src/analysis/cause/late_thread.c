@@ -113,7 +113,12 @@ static int thread_link_find(struct thread_link *link, const struct schedule *sch
 	thread_stays_release(&stays);
 	schedule_shares_release(&rivals);
 	free(waits);
-	return err ?: link->state == THREAD_UNKNOWN ? -ENOENT : 0;
+	if (err)
+		return err;
+	/* No CPU idles beside a thread in its run queue: then something is not recorded. */
+	if (link->state == THREAD_UNKNOWN || (link->state == THREAD_RUNNABLE && !link->rival.tid))
+		return -ENOENT;
+	return 0;
 }
 
 static int thread_chain_find(struct late_thread *thread, const struct schedule *schedule,

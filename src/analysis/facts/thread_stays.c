@@ -12,8 +12,9 @@ struct follower {
 	uint64_t begin, end; /* of interest */
 	struct thread_known known;
 	struct thread_stay now;
-	bool seen;	   /* an event of the thread */
-	bool woken_before; /* on a CPU whose switches are recorded since later only */
+	bool seen; /* an event of the thread */
+	/* A CPU whose switches are recorded only since the thread was woken there; -1: none. */
+	int woken_before;
 };
 
 /* Ends the stay and begins the next. Stays before `begin` are dropped. */
@@ -123,7 +124,7 @@ static int follower_switched_in(struct follower *follower, size_t i)
 
 	next.state = THREAD_RUNNING;
 	next.cpu = event->cpu;
-	if (!follower->seen && (follower->known.waits || follower->woken_before))
+	if (!follower->seen && (follower->known.waits || follower->woken_before == event->cpu))
 		err = follower_deduce(follower, THREAD_RUNNABLE, event->cpu, event->time);
 	if (follower->now.state == THREAD_RUNNING && follower->now.cpu == event->cpu)
 		return err;
@@ -143,7 +144,7 @@ static int follower_switched_in(struct follower *follower, size_t i)
 static int follower_woken_unseen(struct follower *follower, size_t i)
 {
 	if (!follower->seen)
-		follower->woken_before = true;
+		follower->woken_before = follower->schedule->events[i].to_cpu;
 	if (follower->now.state != THREAD_ASLEEP)
 		return 0;
 	follower->now.woken = i;
@@ -244,7 +245,7 @@ static int follower_gap(struct follower *follower, const struct schedule_gap *ga
 	    (gap->wakeups ? state != THREAD_ASLEEP : follower->now.cpu != gap->cpu))
 		return 0;
 	follower->seen = false;
-	follower->woken_before = false;
+	follower->woken_before = -1;
 	return follower_change(follower, gap->begin, no_stay);
 }
 
@@ -269,6 +270,7 @@ int schedule_follow_thread(const struct schedule *schedule, int tid, uint64_t be
 		.end = end,
 		.known = *known,
 		.now = no_stay,
+		.woken_before = -1,
 	};
 	size_t i, gap = 0;
 	int err = 0;

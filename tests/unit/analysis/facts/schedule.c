@@ -396,6 +396,13 @@ TEST_IN_FOLDER(takes_a_wakeup_since_switches_are_recorded)
 	      switched(190, 0, 4, 1, 7));
 }
 
+/* On a CPU whose switches are not recorded. */
+TEST_IN_FOLDER(does_not_guess_what_followed_a_wakeup_elsewhere)
+{
+	CHECK(&nothing, "unknown -1 100-190 running 0 190-200 ", switched(90, 0, 3, 1, 4),
+	      woken(110, 0, 4, 7, 3), switched(190, 0, 4, 1, 7));
+}
+
 /* Only one that has run since can be woken again. */
 TEST_IN_FOLDER(does_not_take_a_thread_that_is_woken_twice_for_one_that_waits)
 {
