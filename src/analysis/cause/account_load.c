@@ -195,6 +195,36 @@ static int account_load_spans(struct account *account, const struct analysis_hoo
 	return account_load_events(account, hooks, data, begin, want->symfs, why);
 }
 
+static void account_unload_spans(struct account *account)
+{
+	free(account->senders);
+	late_thread_free(account->thread);
+	spans_free(account->spans);
+	account->senders = NULL;
+	account->thread = NULL;
+	account->spans = NULL;
+	account->facts.senders = NULL;
+	account->facts.thread = NULL;
+}
+
+/* Unless a window is asked for, half of it or less has to do if there are too many calls in it. */
+static int account_load_window(struct account *account, const struct analysis_hooks *hooks,
+			       const char *data, const struct account_want *want, char **why)
+{
+	int err;
+
+	account->window_ns = want->window_ns ?: findings_window(&account->facts);
+	for (;;) {
+		err = account_load_spans(account, hooks, data, want, why);
+		if (err != -E2BIG || want->window_ns || !account->window_ns)
+			return err;
+		account_unload_spans(account);
+		account->window_ns /= 2;
+		free(*why);
+		*why = NULL;
+	}
+}
+
 static int name_user_frames(struct account *account, const struct capture_file *capture,
 			    const struct account_want *want)
 {
@@ -226,14 +256,13 @@ int account_load(struct account *account, const struct analysis_hooks *hooks, co
 		account->facts = capture.facts;
 		/* What the trigger and the stacks tell needs no trace. */
 		account->facts.unread = facts_is_pt(&account->facts) && !decode_is_built();
-		account->window_ns = want->window_ns ?: findings_window(&account->facts);
 		capture_statistics(&account->statistics, &capture);
 		err = name_user_frames(account, &capture, want);
 		if (err)
 			err = capture_failure(hooks, folder, err, why);
 	}
 	if (!err)
-		err = account_load_spans(account, hooks, data, want, why);
+		err = account_load_window(account, hooks, data, want, why);
 	if (!err && account_finish(account))
 		err = capture_failure(hooks, folder, -ENOMEM, why);
 	err = unchanged_end_check(&unchanged, err, why);
