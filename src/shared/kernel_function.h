@@ -36,6 +36,7 @@ enum kernel_function_meaning {
 	KERNEL_SCHEDULER = 1 << 21, /* gives up the CPU: its caller matters */
 	/* Enables interrupts at its end: what hits it was held off. */
 	KERNEL_ENABLES_LAST = 1 << 22,
+	KERNEL_FAULT = 1 << 23, /* handles page faults of one kind */
 };
 
 struct kernel_function {

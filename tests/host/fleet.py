@@ -94,15 +94,15 @@ class Fleet(common.HostTest):
 
     def test_known_causes_that_got_worse(self):
         known = self.folder / "known.json"
-        known.write_text('{"version": 4, "causes": [{"fingerprint": "*", "worst": "1ns"}]}')
+        known.write_text('{"version": 5, "causes": [{"fingerprint": "*", "worst": "1ns"}]}')
         self.start("--count", "1", "--known", str(known), code=4)
-        known.write_text('{"version": 4, "causes": [{"fingerprint": "*", "worst": "1h"}]}')
+        known.write_text('{"version": 5, "causes": [{"fingerprint": "*", "worst": "1h"}]}')
         self.start("--duration", "1s", "--count", "3", "--known", str(known), code=0)
 
     def test_metrics(self):
         promtool, file = self.find("promtool"), self.folder / "perf.prom"
         known = self.folder / "known.json"
-        known.write_text('{"version": 4, "causes": []}')
+        known.write_text('{"version": 5, "causes": []}')
         lines, _ = self.start("--count", "2", "--metrics", str(file), "--session", "night",
                               "--known", str(known), code=4)
         text, summary = file.read_text(), lines[-1]

@@ -85,7 +85,7 @@ class Hangs(common.HostTest):
     def test_removing_known_causes(self):
         known = os.path.join(self.folder, "known.json")
         with open(known, "w") as file:
-            json.dump({"version": 4, "causes": [{"fingerprint": "*"}]}, file)
+            json.dump({"version": 5, "causes": [{"fingerprint": "*"}]}, file)
         session = self.check_goes_on("--known", known)
         self.assertEqual(self.folders() if os.path.exists(self.output) else [], [])
         self.assertEqual(len(session.of_type("removed")), len(session.captures))

@@ -17,7 +17,7 @@ class Known(common.HostTest):
 
     def know(self, *causes):
         with open(self.file, "w") as file:
-            json.dump({"version": 4, "causes": causes}, file)
+            json.dump({"version": 5, "causes": causes}, file)
 
     def start(self, code, *options):
         result = common.run_ctl("start", "--json", "--cpu", str(self.cpu), "--output", self.output,

@@ -403,6 +403,8 @@ def main():
     if os.geteuid() or not shutil.which("perf"):
         print("skipped: needs root and perf")
         sys.exit(SKIP)
+    if options.take:
+        os.makedirs(options.take, exist_ok=True)
     results, bad, judged_rows = [], [], 0
     total = {judge.RIGHT: 0, judge.NOT_KNOWN: 0, judge.WRONG: 0}
     for row in rows.ROWS:

@@ -44,14 +44,14 @@ void fingerprint_irq_name(char *buf, const char *name);
 #define FINGERPRINT_TASK "task:"
 
 /* Raise it when the rules change; it is hashed too. */
-#define FINGERPRINT_VERSION 4
+#define FINGERPRINT_VERSION 5
 #define FINGERPRINT_FRAMES_MAX 24
 /* `irqs-off/acme_flush:1a2b3c4d` */
 #define FINGERPRINT_ID_SIZE (24 + FINGERPRINT_NAME_SIZE + 10)
 
 struct fingerprint {
 	char kind[24]; /* empty: nothing was late */
-	/* Innermost first: functions, then at most one entry in brackets; or a task alone. */
+	/* Innermost first: functions, then at most one entry in brackets; then at most one task. */
 	char frames[FINGERPRINT_FRAMES_MAX][FINGERPRINT_NAME_SIZE];
 	size_t nr;
 	char sender[FINGERPRINT_NAME_SIZE]; /* function that sent the interrupt; empty: unknown */

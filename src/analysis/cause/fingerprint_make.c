@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cause/cause.h"
+#include "cause/entry_point.h"
 #include "cause/late_thread.h"
 #include "kernel_function.h"
 #include "task.h"
@@ -235,6 +236,27 @@ static bool fingerprint_of_throttled(struct fingerprint *to, const struct late_t
 	return to->nr;
 }
 
+/* What the late thread itself did for that long: where it came into the kernel, not the function
+ * that took most of the time, which recorders and kernels see otherwise. */
+static void fingerprint_of_own_code(struct fingerprint *to, const struct findings *findings,
+				    const struct facts *facts)
+{
+	struct entry_point entry = { "", "" };
+	enum entry_share share = entry_point_find(&entry, findings, facts);
+
+	fingerprint_set_kind(to, "thread");
+	fingerprint_add_frame(to, share == ENTRY_MIXED ? "[mixed]" : entry.function);
+	fingerprint_add_frame(to, entry.token);
+	fingerprint_add_task(to, findings_name(findings, facts->thread->name));
+}
+
+static bool is_own_code(const struct cause *cause, const struct facts *facts)
+{
+	return facts->thread && facts->thread->part == PART_RUNNING &&
+	       (cause->kind == CAUSE_THREAD || cause->kind == CAUSE_EXCEPTION ||
+		cause->kind == CAUSE_IRQS_OFF);
+}
+
 /* The function of the kernel that a clear majority of the samples share, and its callers. */
 static void fingerprint_add_sampled(struct fingerprint *to, const struct findings *findings)
 {
@@ -250,6 +272,37 @@ static void fingerprint_add_sampled(struct fingerprint *to, const struct finding
 	}
 }
 
+/* Whether it ran because it may, not because the kernel did not let the late thread preempt it. Of
+ * a worker only the function of its work tells what it is. */
+static bool is_rival_entitled(const struct cause *cause, const struct findings *findings,
+			      const struct facts *facts)
+{
+	return cause->rival &&
+	       (facts->thread->why == RUNNABLE_PRIORITY ||
+		facts->thread->why == RUNNABLE_COMPETITION) &&
+	       !has_prefix(findings_name(findings, cause->name), "kworker/");
+}
+
+static void fingerprint_add_thread_code(struct fingerprint *to, const struct cause *cause,
+					const struct findings *findings, const struct facts *facts)
+{
+	const struct spike_stack *stack = cause_switched_stack(cause, findings, facts);
+	char token[FINGERPRINT_NAME_SIZE];
+	size_t culprit = STACK_NONE;
+
+	if (stack && was_preempted(stack))
+		culprit = find_culprit_frame(stack, cause, findings, facts);
+	if (culprit != STACK_NONE)
+		fingerprint_add_stack(to, stack, culprit);
+	else if (cause->mostly_span != SPAN_NONE)
+		fingerprint_add_spans(to, findings, facts, cause->mostly_span);
+	else
+		fingerprint_add_sampled(to, findings);
+	/* Between two pieces of work: either may have taken long. */
+	if (to->nr && fingerprint_frame_role(token, to->frames[0]) == FRAME_ENTRY)
+		to->nr = 0;
+}
+
 /* Whether samples show its work, of which no function has a clear majority but, at most, the
  * kernel's entry. */
 static bool is_work_mixed(const struct samples_mostly *mostly)
@@ -262,29 +315,18 @@ static bool is_work_mixed(const struct samples_mostly *mostly)
 static void fingerprint_of_thread(struct fingerprint *to, const struct cause *cause,
 				  const struct findings *findings, const struct facts *facts)
 {
-	const struct spike_stack *stack = cause_switched_stack(cause, findings, facts);
-	char token[FINGERPRINT_NAME_SIZE];
-	size_t culprit = STACK_NONE;
+	bool entitled = is_rival_entitled(cause, findings, facts);
 
 	/* It need not be its fault that an interrupt was late. */
 	fingerprint_set_kind(to, facts_is_thread(facts) ? "thread" : "unknown");
 	if (!facts_is_thread(facts))
 		return;
-	if (stack && was_preempted(stack))
-		culprit = find_culprit_frame(stack, cause, findings, facts);
-	if (culprit != STACK_NONE)
-		fingerprint_add_stack(to, stack, culprit);
-	else if (cause->mostly_span != SPAN_NONE)
-		fingerprint_add_spans(to, findings, facts, cause->mostly_span);
-	else
-		fingerprint_add_sampled(to, findings);
-	/* Between two pieces of work: either may have taken long. */
-	if (to->nr && fingerprint_frame_role(token, to->frames[0]) == FRAME_ENTRY)
-		to->nr = 0;
+	if (!entitled)
+		fingerprint_add_thread_code(to, cause, findings, facts);
 	if (to->nr)
 		return;
 	fingerprint_add_named_task(to, findings_name(findings, cause->name));
-	if (is_work_mixed(&findings->sampled))
+	if (!entitled && is_work_mixed(&findings->sampled))
 		fingerprint_add_frame(to, "[mixed]");
 }
 
@@ -486,6 +528,8 @@ void fingerprint_make(struct fingerprint *fingerprint, const struct cause *cause
 		return;
 	if (facts_are_of_noise(facts) || (facts_is_reported(facts) && !facts->spike.latency_ns))
 		fingerprint_of_reported(fingerprint, facts);
+	else if (is_own_code(cause, facts))
+		fingerprint_of_own_code(fingerprint, findings, facts);
 	else if (!fingerprint_of_throttled(fingerprint, facts->thread))
 		make_causes[cause->kind](fingerprint, cause, findings, facts);
 	fingerprint_seal(fingerprint);

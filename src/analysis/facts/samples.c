@@ -140,8 +140,7 @@ static void find_sample_callers(struct samples_mostly *mostly, const struct samp
 	}
 }
 
-/* Since when the thread was in its state at that time, which is in the interval. */
-static bool is_sample_wanted(const struct samples_want *want, uint64_t at, uint64_t *since)
+bool samples_are_wanted_at(const struct samples_want *want, uint64_t at, uint64_t *since)
 {
 	*since = want->begin;
 	if (at < want->begin || at > want->end)
@@ -187,7 +186,7 @@ int samples_find_mostly(struct samples_mostly *mostly, const struct samples *sam
 	for (size_t i = 0; i < samples->nr; i++) {
 		const struct sampled *sample = &samples->list[i];
 
-		if (!is_sample_wanted(want, sample->at, &since))
+		if (!samples_are_wanted_at(want, sample->at, &since))
 			continue;
 		count_sample_frames(counts, samples, i);
 		sampled += sampled_time(samples, sample, last > since ? last : since);

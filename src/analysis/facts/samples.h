@@ -77,6 +77,9 @@ struct samples_want {
 	bool clear;
 };
 
+/* *since: when the thread came into its state; without a state, the begin. */
+bool samples_are_wanted_at(const struct samples_want *want, uint64_t at, uint64_t *since);
+
 /* The innermost function in more than half of the samples, or else the most frequent one. If it is
  * to be a clear majority: in two of three, or none: of two functions that take about half each,
  * now the one has more samples and now the other. Returns 0 or -ENOMEM. */

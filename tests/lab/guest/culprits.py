@@ -40,17 +40,17 @@ CPUIDLE = "/sys/devices/system/cpu/cpu{}/cpuidle/state{}/disable"
 # The same in all kernels; but 6.1 does not tell what another CPU has called.
 FINGERPRINTS = {
     # A guest cannot rule out its hypervisor.
-    "irqs_off": "irqs-off-or-outside/late_timer_irqs_off:45c22c5f",
-    "call": "interrupt/late_timer_called:611a8a20",
-    "idle": "idle/LAB3:cbc69b14",
-    "user": "thread/user_loop:6b1e45f1",
-    "preempt_off": "thread/late_timer_preempt_off:6898783b",
-    "syscall": "thread/late_timer_syscall:baf8fcfc",
-    "softirqs": "softirq/late_timer_tasklet:907c7b32",
+    "irqs_off": "irqs-off-or-outside/late_timer_irqs_off:90c75023",
+    "call": "interrupt/late_timer_called:96d6d62e",
+    "idle": "idle/LAB3:0a4844d4",
+    "user": "thread/user_loop:f06daf25",
+    "preempt_off": "thread/late_timer_preempt_off:2f8b8ec0",
+    "syscall": "thread/late_timer_syscall:52ef6c5d",
+    "softirqs": "softirq/late_timer_tasklet:1df486d0",
 }
 if os.uname().machine == "aarch64":
     # One kind of interrupt asks for calls.
-    FINGERPRINTS["call"] = "interrupt/late_timer_called:6ab6ca7a"
+    FINGERPRINTS["call"] = "interrupt/late_timer_called:235f6765"
 # An idle CPU that polls is sent no interrupt: it looks for calls itself.
 CALLED_UNSEEN = r"call_function_single|flush_smp_call_function_queue"
 # The function that the interrupt hit; if it hit the kernel, any of the program.
@@ -59,7 +59,7 @@ IN_USER = r"user_loop \d+ ran for (.*hit user space, in user_loop_spin\(\) \[use
 HAS_SENDERS = os.path.exists("/sys/kernel/tracing/events/csd/csd_queue_cpu")
 HAS_TASKLETS = os.path.exists("/sys/kernel/tracing/events/irq/tasklet_entry")
 if not HAS_TASKLETS:
-    FINGERPRINTS["softirqs"] = "softirq/TASKLET:ed08647b"
+    FINGERPRINTS["softirqs"] = "softirq/TASKLET:3aeae423"
 
 
 # -- What makes it late: each returns a moment in which it was -------------------------------------

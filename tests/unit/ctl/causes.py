@@ -23,7 +23,7 @@ CTL = os.path.abspath(sys.argv.pop(1))
 OTHERS = {
     name: value for name, value in os.environ.items() if name not in ("HOME", "XDG_CACHE_HOME")
 }
-FLUSH = "irqs-off/acme_flush:" + f"{zlib.crc32(b'v4 irqs-off acme_flush<acme_write<[write]'):08x}"
+FLUSH = "irqs-off/acme_flush:" + f"{zlib.crc32(b'v5 irqs-off acme_flush<acme_write<[write]'):08x}"
 
 
 class Causes(unittest.TestCase):
@@ -109,7 +109,7 @@ class Causes(unittest.TestCase):
         about = json.loads(path.read_text())
         for wrong in ("", "{", "[]", "null", {**about, "fingerprint": {"kind": 7}
                                               }, {**about, "sentence": 7}, {**about, "key": None},
-                      {**about, "fingerprint": {"version": 4, "kind": "a", "chain": ["b<c"]}}):
+                      {**about, "fingerprint": {"version": 5, "kind": "a", "chain": ["b<c"]}}):
             path.write_text(wrong if isinstance(wrong, str) else json.dumps(wrong))
             self.assertEqual(self.ctl("list", "--why", "one").stdout, found)
             self.assertEqual(json.loads(path.read_text()), about)
@@ -153,8 +153,8 @@ class Causes(unittest.TestCase):
         capture(self.folder / "one", "acme_drain")
         (self.folder / "one/fingerprint.json").write_text(
             json.dumps({
-                "version": 4, "fingerprint": {
-                    "version": 4, "kind": "irqs-off", "chain": ["harmless"], "sender": None
+                "version": 5, "fingerprint": {
+                    "version": 5, "kind": "irqs-off", "chain": ["harmless"], "sender": None
                 }, "sentence": "all good"
             }))
         self.assertIn("irqs-off/acme_drain", self.lines("one")[0]["fingerprint"])
@@ -251,7 +251,7 @@ class Causes(unittest.TestCase):
         self.ctl("causes", "captures", "--known", "known.json", code=4)
 
     def test_refuses(self):
-        (self.folder / "known.json").write_text('{ "version": 4, "causes": [\n{} ] }')
+        (self.folder / "known.json").write_text('{ "version": 5, "causes": [\n{} ] }')
         result = self.ctl("causes", "captures", "--known", "known.json", code=2)
         self.assertEqual(len(result.stderr.splitlines()), 1)
         self.assertIn("--known 'known.json': cause 1: fingerprint is missing", result.stderr)

@@ -23,8 +23,8 @@ WINDOWS = range(0, 260000, 13000)
 LATENCY_NS = 8000
 SEEN = {
     f"{name}:{zlib.crc32(text):08x}"
-    for name, text in (("thread/hello", b"v4 thread task:hello"), ("untraced", b"v4 untraced"),
-                       ("unknown", b"v4 unknown"))
+    for name, text in (("thread/hello", b"v5 thread task:hello"), ("untraced", b"v5 untraced"),
+                       ("unknown", b"v5 unknown"))
 }
 
 

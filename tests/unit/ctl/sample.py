@@ -64,7 +64,7 @@ def main():
         spike = pathlib.Path(folder, "spike")
         run(CTL, "open", "-q", SAMPLE, "-o", spike)
         assert fingerprint(spike) == fingerprint(elsewhere(pathlib.Path(
-            folder, "other"))) == f"irqs-off/{CULPRIT}:fd8dda3f", fingerprint(spike)
+            folder, "other"))) == f"irqs-off/{CULPRIT}:b74ad5ac", fingerprint(spike)
         if shutil.which("perf"):
             after, times = json.loads(run(CTL, "report", "--json",
                                           spike))["after_spike"], executed_after_spike(spike)

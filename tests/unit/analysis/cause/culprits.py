@@ -287,7 +287,7 @@ class UserSpace(Kernel):
             "acme_entry_path(), sent by CPU 0, "
             "task 5 poller, from acme_kick()", sentence)
         self.assertEqual(fingerprint,
-                         "v4 interrupt acme_entry_path<[call_function_single] from acme_kick")
+                         "v5 interrupt acme_entry_path<[call_function_single] from acme_kick")
 
     def test_each_entry(self):
         for entry, kind, token in (("asm_common_interrupt", "interrupt", "irq"),
@@ -296,7 +296,7 @@ class UserSpace(Kernel):
                                    ("asm_exc_nmi", "nmi", "nmi"),
                                    ("asm_exc_page_fault", "exception", "page_fault")):
             found = self.late(entry, "handle")
-            self.assertEqual((found[0], found[3]), (kind, f"v4 {kind} acme_entry_path<[{token}]"),
+            self.assertEqual((found[0], found[3]), (kind, f"v5 {kind} acme_entry_path<[{token}]"),
                              found[2])
 
     def test_fred(self):
@@ -311,13 +311,13 @@ class UserSpace(Kernel):
                                                       after=call_function)
         self.assertEqual((kind, name, fingerprint),
                          ("interrupt", "asm_sysvec_call_function",
-                          "v4 interrupt acme_ipi<[call_function] from acme_kick"), sentence)
+                          "v5 interrupt acme_ipi<[call_function] from acme_kick"), sentence)
         for callee, kind, token in (("common_interrupt", "interrupt", "irq"),
                                     ("fred_exc_nmi", "nmi", "nmi"), ("exc_page_fault", "exception",
                                                                      "page_fault")):
             found = self.late("asm_fred_entrypoint_kernel", "acme_fault",
                               path="fred_entry_from_kernel", after=lambda p: p.call(callee))
-            self.assertEqual((found[0], found[3]), (kind, f"v4 {kind} acme_fault<[{token}]"),
+            self.assertEqual((found[0], found[3]), (kind, f"v5 {kind} acme_fault<[{token}]"),
                              found[2])
 
     def test_handlers_differ(self):
@@ -342,8 +342,8 @@ class UserSpace(Kernel):
             [handler("nvme_irq", 80),
              handler("nvme_irq", 40),
              handler("mlx5_eq_async_int", 80)],
-            ["v4 interrupt nvme_irq<[irq]"] * 2 + ["v4 interrupt mlx5_eq_async_int<[irq]"])
-        self.assertEqual(handler("nvme_irq", 10), "v4 interrupt [irq]")
+            ["v5 interrupt nvme_irq<[irq]"] * 2 + ["v5 interrupt mlx5_eq_async_int<[irq]"])
+        self.assertEqual(handler("nvme_irq", 10), "v5 interrupt [irq]")
 
     def test_after_sync_core(self):
         """The interrupt goes on after an iret to the next instruction."""
@@ -354,7 +354,7 @@ class UserSpace(Kernel):
             p.run(1)
             p.ret(back)
         found = self.late("asm_sysvec_call_function", "acme_ipi", after=sync_core)
-        self.assertEqual(found[3], "v4 interrupt acme_entry_path<[call_function]", found[2])
+        self.assertEqual(found[3], "v5 interrupt acme_entry_path<[call_function]", found[2])
 
     def test_way_back(self):
         """What the kernel does for the task on the way back from an interrupt is the task's."""
@@ -397,7 +397,7 @@ class Unproved(Kernel):
         self.assertEqual(found[:2], ["thread", "task 11"], found[2])
         found = self.finish(p)
         self.assertIn("nothing in the window explains it: interrupts were on for ", found[2])
-        self.assertEqual(found[3], "v4 outside")
+        self.assertEqual(found[3], "v5 outside")
 
     def test_nothing_shows_it(self):
         p = Program()
@@ -409,7 +409,7 @@ class Unproved(Kernel):
         self.assertIn(
             "the trace does not show whether interrupts were on for 80us of that, and task 11 ran",
             found[2])
-        self.assertEqual(found[3], "v4 unknown")
+        self.assertEqual(found[3], "v5 unknown")
 
     def test_user_space_after_iret_from_a_system_call(self):
         p = Program()

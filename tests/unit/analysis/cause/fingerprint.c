@@ -158,9 +158,9 @@ TEST(is_the_same_of_two_recorders_and_two_kernels)
 	assert_int_equal(TIMELINE(&account, false, TASK(0, "stress 7")), 0);
 	give_stack(&account, new, ARRAY_SIZE(new));
 	fingerprint_of(&events, &account);
-	check_text(&events, "v4 irqs-off acme_flush<acme_write<[write]");
-	/* `python3 -c 'import zlib; print("%08x" % zlib.crc32(b"v4 irqs-off ..."))'` */
-	assert_string_equal(events.id, "irqs-off/acme_flush:a2f6a0de");
+	check_text(&events, "v5 irqs-off acme_flush<acme_write<[write]");
+	/* `python3 -c 'import zlib; print("%08x" % zlib.crc32(b"v5 irqs-off ..."))'` */
+	assert_string_equal(events.id, "irqs-off/acme_flush:0db23299");
 
 	/* The callers of acme_write() were called before the trace began. */
 	assert_int_equal(TIMELINE(&account, true, TASK(0, "stress 7"), CALL(0, "acme_write"),
@@ -188,7 +188,7 @@ TEST(knows_a_call_without_an_interrupt)
 			    .nr_callers = 1 } },
 		.nr = 1,
 	};
-	static const char wanted[] = "v4 interrupt acme_ipi<[call_function_single] from acme_send";
+	static const char wanted[] = "v5 interrupt acme_ipi<[call_function_single] from acme_send";
 	struct fingerprint interrupted, polled;
 	struct account account;
 
@@ -218,7 +218,7 @@ TEST(names_what_an_interrupt_runs)
 				  CALL(111000, "acme_ipi"), RETURN(189000), RETURN(190000)),
 			 0);
 	fingerprint_of(&events, &account);
-	check_text(&events, "v4 interrupt acme_ipi<[call_function_single]");
+	check_text(&events, "v5 interrupt acme_ipi<[call_function_single]");
 	assert_int_equal(TIMELINE(&account, true, TASK(0, "stress 7"), CALL(0, "foo"),
 				  OFF(110000, "asm_sysvec_call_function_single"),
 				  ENTER(110000, SPAN_INTERRUPT, "asm_sysvec_call_function_single"),
@@ -244,7 +244,7 @@ TEST(names_what_a_softirq_runs)
 			 0);
 	account.facts.spike.kind = PERF_POKE_TRIGGER_THREAD;
 	fingerprint_of(&events, &account);
-	check_text(&events, "v4 softirq acme_tasklet<[TASKLET]");
+	check_text(&events, "v5 softirq acme_tasklet<[TASKLET]");
 	assert_int_equal(TIMELINE(&account, true, TASK(0, "stress 7"), CALL(0, "foo"),
 				  ENTER(110000, SPAN_SOFTIRQ, "handle_softirqs"),
 				  ENTER(110100, SPAN_SOFTIRQ, "tasklet_action"),
@@ -265,7 +265,7 @@ TEST(names_what_a_softirq_runs)
 			 0);
 	account.facts.spike.kind = PERF_POKE_TRIGGER_THREAD;
 	fingerprint_of(&events, &account);
-	check_text(&events, "v4 softirq [TASKLET]");
+	check_text(&events, "v5 softirq [TASKLET]");
 }
 
 /* Intel PT of the kernel alone has a gap where events have the stack of the timer's interrupt. */
@@ -277,7 +277,7 @@ TEST(names_who_ran_in_user_space)
 	assert_int_equal(TIMELINE(&account, false, TASK(0, "loop 77")), 0);
 	account.facts.spike.kind = PERF_POKE_TRIGGER_THREAD;
 	fingerprint_of(&events, &account);
-	check_text(&events, "v4 thread task:loop");
+	check_text(&events, "v5 thread task:loop");
 	assert_int_equal(TIMELINE(&account, true, TASK(0, "loop 77"),
 				  GAP(90000, SPAN_UNTRACED, "[not traced]"), END_GAP(195000)),
 			 0);
@@ -290,7 +290,7 @@ TEST(names_who_ran_in_user_space)
 				  GAP(90000, SPAN_UNTRACED, "[not traced]"), END_GAP(195000)),
 			 0);
 	fingerprint_of(&pt, &account);
-	check_text(&pt, "v4 untraced");
+	check_text(&pt, "v5 untraced");
 }
 
 TEST(names_softirqs_devices_and_threads)
@@ -303,19 +303,19 @@ TEST(names_softirqs_devices_and_threads)
 			 0);
 	account.facts.spike.kind = PERF_POKE_TRIGGER_THREAD;
 	fingerprint_of(&found, &account);
-	check_text(&found, "v4 softirq [NET_RX]");
+	check_text(&found, "v5 softirq [NET_RX]");
 	assert_true(!strncmp(found.id, "softirq/NET_RX:", 15));
 
 	assert_int_equal(TIMELINE(&account, false, TASK(0, "stress 7"),
 				  ENTER(110000, SPAN_INTERRUPT, "irq 45 nvme0q1"), RETURN(190000)),
 			 0);
 	fingerprint_of(&found, &account);
-	check_text(&found, "v4 interrupt [irq:nvme]");
+	check_text(&found, "v5 interrupt [irq:nvme]");
 
 	assert_int_equal(TIMELINE(&account, false, TASK(0, "kworker/3:1 77")), 0);
 	account.facts.spike.kind = PERF_POKE_TRIGGER_THREAD;
 	fingerprint_of(&found, &account);
-	check_text(&found, "v4 thread task:kworker");
+	check_text(&found, "v5 thread task:kworker");
 }
 
 /* The task was switched out for the late thread with this stack. */
@@ -344,10 +344,10 @@ TEST(tells_preempted_threads_from_sleepers)
 	static const char *const ended[] = { "__schedule", "do_task_dead", "do_exit",
 					     "do_group_exit", "get_signal" };
 
-	CHECK_SWITCHED("acme 7", ended, "v4 thread task:acme");
-	CHECK_SWITCHED("kworker/1:1 7", between, "v4 thread task:kworker");
-	CHECK_SWITCHED("acme 7", preempted, "v4 thread acme_walk<work_for_cpu_fn<[workqueue]");
-	CHECK_SWITCHED("acme 7", asleep, "v4 thread task:acme");
+	CHECK_SWITCHED("acme 7", ended, "v5 thread task:acme");
+	CHECK_SWITCHED("kworker/1:1 7", between, "v5 thread task:kworker");
+	CHECK_SWITCHED("acme 7", preempted, "v5 thread acme_walk<work_for_cpu_fn<[workqueue]");
+	CHECK_SWITCHED("acme 7", asleep, "v5 thread task:acme");
 }
 
 /* The late interrupt hit `hit`, and the thread was switched out in acme_walk() after it. */
@@ -389,7 +389,7 @@ TEST(is_the_same_wherever_the_interrupt_hit)
 						"syscall_exit_to_user_mode", "do_syscall_64" };
 	static const char *const later[] = { "__schedule", "preempt_schedule", "acme_read",
 					     "vfs_read",   "__x64_sys_read",   "do_syscall_64" };
-	static const char *const wanted = "v4 thread acme_walk<[write]";
+	static const char *const wanted = "v5 thread acme_walk<[write]";
 
 	check_interrupted(culprit, ARRAY_SIZE(culprit), switched, ARRAY_SIZE(switched), wanted);
 	check_interrupted(callee, ARRAY_SIZE(callee), switched, ARRAY_SIZE(switched), wanted);
@@ -397,7 +397,7 @@ TEST(is_the_same_wherever_the_interrupt_hit)
 	check_interrupted(softirq, ARRAY_SIZE(softirq), returned, ARRAY_SIZE(returned), wanted);
 	/* In another system call by then; and who waits is the culprit, not the delay. */
 	check_interrupted(callee, ARRAY_SIZE(callee), later, ARRAY_SIZE(later),
-			  "v4 thread acme_spin<acme_walk<[write]");
+			  "v5 thread acme_spin<acme_walk<[write]");
 }
 
 /* A work item's function is known by its event, wherever the interrupt hit. */
@@ -408,17 +408,17 @@ TEST(names_the_function_of_a_work_item)
 	} rows[] = {
 		{ "acme_work",
 		  { "delay_tsc", "acme_spin", "acme_work", "process_one_work", "worker_thread" },
-		  "v4 thread acme_work<[workqueue]" },
+		  "v5 thread acme_work<[workqueue]" },
 		{ "acme_work",
 		  { "process_one_work", "worker_thread", "kthread", "ret_from_fork" },
-		  "v4 thread acme_work<[workqueue]" },
+		  "v5 thread acme_work<[workqueue]" },
 		{ "work_for_cpu_fn",
 		  { "acme_spin", "acme_probe", "work_for_cpu_fn", "process_one_work",
 		    "worker_thread" },
-		  "v4 thread acme_probe<work_for_cpu_fn<[workqueue]" },
+		  "v5 thread acme_probe<work_for_cpu_fn<[workqueue]" },
 		{ "work_for_cpu_fn",
 		  { "work_for_cpu_fn", "process_one_work", "worker_thread", "kthread" },
-		  "v4 thread work_for_cpu_fn<[workqueue]" },
+		  "v5 thread work_for_cpu_fn<[workqueue]" },
 	};
 	static const char *const after[] = { "__schedule", "preempt_schedule_common",
 					     "__cond_resched", "process_one_work",
@@ -463,7 +463,7 @@ TEST(names_a_thread_that_went_on)
 	put_stack(&account.facts.holder, hit, ARRAY_SIZE(hit));
 	give_stack(&account, asleep, ARRAY_SIZE(asleep));
 	fingerprint_of(&found, &account);
-	check_text(&found, "v4 thread task:loop");
+	check_text(&found, "v5 thread task:loop");
 }
 
 /* Wherever in user space it was hit, and wherever it was switched out later; but a trace may show
@@ -487,7 +487,7 @@ TEST(knows_user_space_by_the_name_of_the_task)
 			(struct spike_frame){ "acme_poll", "acme", true, false };
 		give_stack(&account, switched, ARRAY_SIZE(switched));
 		fingerprint_of(&found, &account);
-		check_text(&found, known ? "v4 thread acme_walk" : "v4 thread task:acme");
+		check_text(&found, known ? "v5 thread acme_walk" : "v5 thread task:acme");
 	}
 }
 

@@ -6,8 +6,8 @@
 #include "made_fingerprint.h"
 #include "test.h"
 
-#define HEAD "{ \"version\": 4, \"causes\": [\n"
-#define ID "\"fingerprint\": \"irqs-off/acme_flush:a2f6a0de\""
+#define HEAD "{ \"version\": 5, \"causes\": [\n"
+#define ID "\"fingerprint\": \"irqs-off/acme_flush:0db23299\""
 #define SEEN "acme_flush<acme_write<[write]"
 
 static int parse(struct known *known, const char *text, char **why)
@@ -20,14 +20,14 @@ TEST(says_which_cause_is_wrong)
 	static const struct {
 		const char *text, *why;
 	} rows[] = {
-		{ "{\n\"version\": 4,\n\"causes\": [,]\n}",
+		{ "{\n\"version\": 5,\n\"causes\": [,]\n}",
 		  "not JSON: unexpected character in line 3" },
-		{ "{\n\"version\": 4 // of ours\n}", "not JSON: " },
+		{ "{\n\"version\": 5 // of ours\n}", "not JSON: " },
 		{ HEAD, "not JSON: " },
 		{ "[]", "not an object with version and causes" },
-		{ "{ \"causes\": [] }", "version: missing, or not 4" },
-		{ "{ \"version\": 1, \"causes\": [] }", "version: missing, or not 4" },
-		{ "{ \"version\": 4, \"causes\": {} }", "causes: missing, or not a list" },
+		{ "{ \"causes\": [] }", "version: missing, or not 5" },
+		{ "{ \"version\": 1, \"causes\": [] }", "version: missing, or not 5" },
+		{ "{ \"version\": 5, \"causes\": {} }", "causes: missing, or not a list" },
 		{ HEAD "{ " ID " }, 7 ] }", "cause 2: not an object" },
 		{ HEAD "{ " ID " }, {} ] }", "cause 2: fingerprint is missing" },
 		{ HEAD "{ \"fingerprint\": 7 } ] }", "cause 1: fingerprint is not a string" },
@@ -70,7 +70,7 @@ TEST(takes_what_people_write)
 	assert_int_equal(known.nr, 2);
 	assert_int_equal(known.nr_patterns, 1);
 	assert_string_equal(known.causes[0].name, "thread/*");
-	assert_string_equal(known.causes[1].name, "irqs-off/acme_flush:a2f6a0de");
+	assert_string_equal(known.causes[1].name, "irqs-off/acme_flush:0db23299");
 	assert_int_equal(known.causes[1].worst_ns, 1500000);
 	assert_string_equal(known.causes[1].expires, "2028-02-29");
 	assert_string_equal(known.causes[1].comment, "see http://acme/7 // 8");
@@ -111,8 +111,8 @@ TEST(groups_what_is_equal)
 	assert_int_equal(causes.nr_groups, 3);
 	group = causes.groups[0];
 	assert_int_equal(group->count, 3);
-	assert_string_equal(group->fingerprint.id, "irqs-off/acme_flush:a2f6a0de");
-	assert_ptr_equal(causes_find_group(&causes, "irqs-off/acme_flush:a2f6a0de"), group);
+	assert_string_equal(group->fingerprint.id, "irqs-off/acme_flush:0db23299");
+	assert_ptr_equal(causes_find_group(&causes, "irqs-off/acme_flush:0db23299"), group);
 	assert_null(causes_find_group(&causes, "irqs-off/acme_flush:00000000"));
 	assert_int_equal(group->worst->latency_ns, 60000);
 	assert_string_equal(group->worst->path, "folder/2");
@@ -206,17 +206,17 @@ TEST(writes_what_it_reads)
 	assert_int_equal(known_causes_write(file, &known, &causes), 0);
 	fclose(file);
 	assert_string_equal(text, "{\n"
-				  "  \"version\": 4,\n"
+				  "  \"version\": 5,\n"
 				  "  \"causes\": [\n"
 				  "    {\n"
-				  "      \"fingerprint\": \"irqs-off/acme_flush:a2f6a0de\",\n"
+				  "      \"fingerprint\": \"irqs-off/acme_flush:0db23299\",\n"
 				  "      \"worst\": \"83.412us\",\n"
 				  "      \"count\": 1,\n"
 				  "      \"expires\": \"2027-01-31\",\n"
 				  "      \"comment\": \"say \\\"when\\\"\"\n"
 				  "    },\n"
 				  "    {\n"
-				  "      \"fingerprint\": \"thread/stress:4ff64a99\",\n"
+				  "      \"fingerprint\": \"thread/stress:2a9171df\",\n"
 				  "      \"worst\": \"90.000us\",\n"
 				  "      \"count\": 1\n"
 				  "    },\n"
