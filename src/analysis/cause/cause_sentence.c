@@ -252,6 +252,33 @@ static void put_cause_lost(FILE *file, const struct cause *cause, const struct f
 		fprintf(file, "the trace of %s of that is missing", FORMAT_TIME(cause->time_ns));
 }
 
+static void put_parts_of_thread(FILE *file, const uint64_t *sums)
+{
+	static const struct {
+		enum thread_state state;
+		const char *text;
+	} parts[] = {
+		{ THREAD_RUNNING, "ran" },
+		{ THREAD_RUNNABLE, "waited for a CPU" },
+		{ THREAD_ASLEEP, "slept" },
+	};
+	size_t nr = 0, put = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		nr += sums[parts[i].state] > 0;
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		if (!sums[parts[i].state])
+			continue;
+		fprintf(file, "%s%s for %s",
+			!put	       ? "it "
+			: put + 1 < nr ? ", "
+			: nr > 2       ? ", and "
+				       : " and ",
+			parts[i].text, FORMAT_TIME(sums[parts[i].state]));
+		put++;
+	}
+}
+
 static void put_cause_mixed(FILE *file, const struct cause *cause, const struct findings *findings,
 			    const struct facts *facts)
 {
@@ -260,9 +287,7 @@ static void put_cause_mixed(FILE *file, const struct cause *cause, const struct 
 	if (facts->thread && facts->thread->part == PART_MIXED) {
 		const uint64_t *sums = facts->thread->stays.sums;
 
-		fprintf(file, "it ran for %s, ", FORMAT_TIME(sums[THREAD_RUNNING]));
-		fprintf(file, "waited for a CPU for %s, ", FORMAT_TIME(sums[THREAD_RUNNABLE]));
-		fprintf(file, "and slept for %s", FORMAT_TIME(sums[THREAD_ASLEEP]));
+		put_parts_of_thread(file, sums);
 		if (sums[THREAD_UNKNOWN])
 			fprintf(file, "; %s of that %s", FORMAT_TIME(sums[THREAD_UNKNOWN]),
 				facts->thread->stays.lost_ns

@@ -535,6 +535,9 @@ static void names_parts_of_a_late_thread(FILE *file)
 	/* A bit of everything. */
 	SAY(0, SPAN, NULL, RUNS, IDLES(140000, 1, FUTEX),
 	    WAKE(180000, 9, "holder", LATE, WOKEN_BY_FUTEX), RESUMES);
+	gap = (struct schedule_gap){ .begin = 130000, .end = 160000, .cpu = 1 };
+	SAY(0, SPAN, NULL, RUNS, SWITCH(170000, 1, LATE, "victim", 0, 40, "compiler", NULL));
+	gap = (struct schedule_gap){ 0 };
 }
 
 static void open_kernel(void)
