@@ -10,7 +10,7 @@ RIGHT, NOT_KNOWN, WRONG = "right", "not known", "wrong"
 UNKNOWN = {"none", "lost", "untraced", "unknown", "poked"}
 INTERRUPTS = {"interrupt", "softirq", "nmi", "irqs_off"}
 # Whatever a system call does is in these.
-NO_FUNCTION = re.compile(r"\[not traced\]$|do_syscall_64|entry_SYSCALL_64|ksys_\w+$")
+NO_FUNCTION = re.compile(r"\[not traced\]$|do_syscall_64|entry_SYSCALL_64|(ksys|vfs)_\w+$")
 
 
 def join(*words):

@@ -40,7 +40,7 @@ PT_ROW_SECONDS = 300
 SESSIONS_MAX = 3
 RIGHT_PERCENT = 90
 # What is emulated takes long, and the trace is to reach back.
-PT_OPTIONS = ("--buffer", "64M")
+OPTIONS = {"events": (), "pt": ("--buffer", "64M"), "ftrace": ("--buffer", "32M")}
 # For scripts of rows: a cgroup of either version with a CPU quota.
 PRELUDE = """
 set_quota() {
@@ -124,10 +124,8 @@ def take(row, words, output, count, recorder):
     # Others have each function, or no samples.
     if recorder != "events" and "-e" in options:
         del options[options.index("-e"):options.index("-e") + 2]
-    seconds = ROW_SECONDS
-    if recorder == "pt":
-        options += PT_OPTIONS
-        seconds = PT_ROW_SECONDS
+    options += OPTIONS[recorder]
+    seconds = PT_ROW_SECONDS if recorder == "pt" else ROW_SECONDS
     workload = [] if "--workload" in options else ["--workload", "none"]
     argv = [
         CTL, "start", "--json", "--cpu", words["cpu"], "--recorder", recorder, "--output", output,

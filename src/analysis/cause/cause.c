@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "cause/fingerprint.h"
 #include "cause/late_thread.h"
 #include "kernel_function.h"
 #include "task.h"
@@ -60,10 +61,12 @@ static bool is_code_of_task(const struct lane *code, uint32_t i)
 	return i == SPAN_NONE;
 }
 
-/* The innermost function inside `outer` (SPAN_NONE: of all code) that took four fifths of this time
+#define FOUR_FIFTHS(ns) ((ns) / 5 * 4)
+
+/* The innermost function inside `outer` (SPAN_NONE: of all code) that took at least this time
  * between begin and end, summed over its calls. A recursive one counts once. */
 static int find_mostly_function(struct cause *cause, const struct findings *findings,
-				uint32_t outer, uint64_t begin, uint64_t end, uint64_t time_ns)
+				uint32_t outer, uint64_t begin, uint64_t end, uint64_t least_ns)
 {
 	const struct lane *code = findings_code(findings);
 	uint32_t nr = names_count(findings->spans->names), current = outer, depth = 0;
@@ -87,7 +90,7 @@ static int find_mostly_function(struct cause *cause, const struct findings *find
 					   !is_code_of_task(code, i)))
 			continue;
 		times[span->name] += span_time_within(span, begin, end);
-		if (!time_ns || times[span->name] < time_ns / 5 * 4 ||
+		if (!least_ns || times[span->name] < least_ns ||
 		    (cause->mostly && span->depth <= depth))
 			continue;
 		depth = span->depth;
@@ -103,20 +106,32 @@ static int find_mostly_within(struct cause *cause, const struct findings *findin
 	uint64_t begin = outer->begin > findings->late_begin ? outer->begin : findings->late_begin;
 	uint64_t end = outer->end < findings->late_end ? outer->end : findings->late_end;
 	int err = find_mostly_function(cause, findings, cause->span, begin, end,
-				       end > begin ? end - begin : 0);
+				       end > begin ? FOUR_FIFTHS(end - begin) : 0);
 
 	if (cause->mostly)
 		cause->mostly_span = find_span_within(code, cause->span, cause->mostly);
 	return err;
 }
 
+/* Whether it only shows that there was a system call. */
+static bool is_function_of_any_call(const char *function)
+{
+	char token[FINGERPRINT_NAME_SIZE];
+
+	return fingerprint_frame_role(token, function) != FRAME_FUNCTION;
+}
+
 /* The same for all that ran while a thread was late. Events know the functions of work items. */
 static int find_mostly_of_all(struct cause *cause, const struct findings *findings)
 {
 	int err = find_mostly_function(cause, findings, SPAN_NONE, findings->late_begin,
-				       findings->late_end, cause->time_ns);
+				       findings->late_end, FOUR_FIFTHS(cause->time_ns));
 	uint64_t nr = 0;
 
+	if (!err && cause->mostly &&
+	    is_function_of_any_call(findings_name(findings, cause->mostly)))
+		err = find_mostly_function(cause, findings, SPAN_NONE, findings->late_begin,
+					   findings->late_end, cause->time_ns / 2 + 1);
 	if (cause->mostly)
 		cause->mostly_span = find_longest_span(findings, SPAN_NR_KINDS, cause->mostly, &nr);
 	return err;
@@ -442,26 +457,15 @@ static void blame_own_thread(struct cause *cause, const struct findings *finding
 	cause->name = name_of_thread(findings, thread->name, thread->tid);
 }
 
-/* Better than that several functions ran, or code without a trace */
-static void blame_task_by_switches(struct cause *cause, const struct findings *findings,
-				   const struct late_thread *thread)
-{
-	if (thread->part == PART_RUNNABLE) {
-		blame_rival_threads(cause, findings, thread);
-	} else if (thread->part == PART_RUNNING && cause->kind != CAUSE_THREAD) {
-		if (cause->kind == CAUSE_UNTRACED)
-			cause->mostly = cause->name;
-		blame_own_thread(cause, findings, thread);
-	}
-}
-
-/* By the switches alone */
+/* Better than that several functions ran, code without a trace, or nothing that is known */
 static void blame_by_switches(struct cause *cause, const struct findings *findings,
 			      const struct late_thread *thread)
 {
 	if (thread->part == PART_RUNNABLE && thread->rivals.nr && thread->rivals.list[0].tid) {
 		blame_rival_threads(cause, findings, thread);
-	} else if (thread->part == PART_RUNNING) {
+	} else if (thread->part == PART_RUNNING && cause->kind != CAUSE_THREAD) {
+		if (cause->kind == CAUSE_UNTRACED)
+			cause->mostly = cause->name;
 		blame_own_thread(cause, findings, thread);
 	}
 }
@@ -543,7 +547,7 @@ int cause_find(struct cause *cause, const struct findings *findings, const struc
 		blame_longest_usage(cause, findings, facts, usage);
 	if (facts->thread && (cause->kind == CAUSE_MIXED || cause->kind == CAUSE_THREAD ||
 			      is_code_without_trace(cause, findings)))
-		blame_task_by_switches(cause, findings, facts->thread);
+		blame_by_switches(cause, findings, facts->thread);
 	blame_untraced_task(cause, findings, facts);
 	find_blamed_frame(cause, findings, facts);
 	irq_latency_blame(cause, findings, facts);

@@ -140,6 +140,12 @@ static void put_expected_path(FILE *file, const struct findings *findings)
 		put_span_callers(file, findings, findings->path, SPAN_NONE, ", first in ");
 }
 
+static void put_not_reached(FILE *file, const struct findings *findings)
+{
+	fprintf(file, "the %s does not reach back to the expected expiry",
+		findings->left_out_ns ? "window (--window)" : "recording");
+}
+
 static void put_cause_none(FILE *file, const struct cause *cause, const struct findings *findings,
 			   const struct facts *facts)
 {
@@ -161,6 +167,8 @@ static void put_cause_none(FILE *file, const struct cause *cause, const struct f
 			      file);
 		else if (!late_thread_tid(facts))
 			fputs("which thread was late was not reported (--tid)", file);
+		else if (!cause_explains(findings, findings->late_end - findings->late_begin))
+			put_not_reached(file, findings);
 		else
 			fputs("whether the thread ran or waited is not recorded: "
 			      "sched:sched_switch and sched:sched_waking show it",
@@ -168,8 +176,7 @@ static void put_cause_none(FILE *file, const struct cause *cause, const struct f
 		return;
 	}
 	if (!cause_explains(findings, findings->late_end - findings->late_begin)) {
-		fprintf(file, "the %s does not reach back to the expected expiry",
-			findings->left_out_ns ? "window (--window)" : "recording");
+		put_not_reached(file, findings);
 		return;
 	}
 	fputs("nothing in the window explains it", file);

@@ -225,7 +225,8 @@ static void span_walk_add(struct span_walk *to, const struct span *span)
 	const char *name = findings_name(to->findings, span->name);
 
 	*walk = *before;
-	if (!span->depth && !is_of_late_thread(to, span))
+	if (!span->depth && (span->kind == SPAN_INTERRUPT || span->kind == SPAN_NMI ||
+			     span->kind == SPAN_SOFTIRQ || !is_of_late_thread(to, span)))
 		walk->ended = true;
 	if (walk->ended || span->user)
 		return;

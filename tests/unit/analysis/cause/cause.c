@@ -368,6 +368,19 @@ static void names_who_had_the_cpu(FILE *file)
 }
 
 /* In time, so of the frames only that one is known: with symbols, without, and in no file. */
+/* What every write() executes says nothing. */
+static void names_more_than_a_system_call(FILE *file)
+{
+	_cleanup_(account_release) struct account account;
+
+	assert_int_equal(TIMELINE(&account, true, TASK(0, "stress 7"), CALL(90000, "ksys_write"),
+				  CALL(90000, "vfs_write"), CALL(100000, "acme_check"),
+				  RETURN(130000), CALL(130000, "acme_write"), RETURN(200000)),
+			 0);
+	account.facts.spike.kind = PERF_POKE_TRIGGER_THREAD;
+	say(file, &account);
+}
+
 static void names_what_was_hit_in_user_space(FILE *file)
 {
 	static const struct spike_frame hits[] = {
@@ -588,9 +601,10 @@ GOLDEN(PART(names_who_turned_interrupts_off), PART(names_what_interrupts), PART(
        PART(tells_what_events_do_not_show), PART(names_what_the_interrupt_came_upon),
        PART(tells_what_cannot_be_told_apart), PART(knows_when_interrupts_were_on),
        PART(knows_when_the_timer_was_armed), PART(names_where_a_thread_was_switched_from),
-       PART(names_who_had_the_cpu), PART(names_what_was_hit_in_user_space),
-       PART(names_what_was_reported), PART(names_who_made_a_noise),
-       PART(blames_the_hardware_for_a_noise), PART(names_what_is_not_late),
-       PART(tells_earlier_tasks_apart), PART(tells_that_there_are_no_times),
-       PART(tells_of_what_was_asked_for), PART(names_what_ran_instead_of_a_thread),
-       PART(names_what_the_stack_shows), PART(names_who_queued), PART(names_who_sent))
+       PART(names_who_had_the_cpu), PART(names_more_than_a_system_call),
+       PART(names_what_was_hit_in_user_space), PART(names_what_was_reported),
+       PART(names_who_made_a_noise), PART(blames_the_hardware_for_a_noise),
+       PART(names_what_is_not_late), PART(tells_earlier_tasks_apart),
+       PART(tells_that_there_are_no_times), PART(tells_of_what_was_asked_for),
+       PART(names_what_ran_instead_of_a_thread), PART(names_what_the_stack_shows),
+       PART(names_who_queued), PART(names_who_sent))

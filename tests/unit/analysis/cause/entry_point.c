@@ -96,6 +96,27 @@ TEST(tells_kinds_of_page_faults_apart)
 	check_entry(&account, "[page_fault]", "do_huge_pmd_anonymous_page");
 }
 
+/* ftrace sees no function of the entry itself. */
+TEST(knows_a_page_fault_by_what_handles_it)
+{
+	struct account account;
+
+	assert_int_equal(TIMELINE(&account, true, TASK(0, "stress 7"),
+				  CALL(101000, "handle_mm_fault"), CALL(104000, "do_fault"),
+				  RETURN(160000), RETURN(160000),
+				  ENTER(161000, SPAN_INTERRUPT, "asm_sysvec_apic_timer_interrupt"),
+				  RETURN(199000)),
+			 0);
+	check_entry(&account, "[page_fault]", "");
+	/* An interrupt is none of the thread's work. */
+	assert_int_equal(TIMELINE(&account, true, TASK(0, "stress 7"), CALL(100000, "acme_walk"),
+				  RETURN(120000),
+				  ENTER(121000, SPAN_INTERRUPT, "asm_sysvec_apic_timer_interrupt"),
+				  RETURN(180000)),
+			 0);
+	check_share(&account, ENTRY_NONE, "", "");
+}
+
 /* A page fault within a system call is part of it. */
 TEST(takes_the_outermost_entry)
 {
