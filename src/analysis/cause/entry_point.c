@@ -261,6 +261,21 @@ static void add_spans(struct entry_times *times, const struct findings *findings
 	}
 }
 
+/* In the part of the latency that is recorded. */
+static uint64_t running_time(const struct thread_stays *stays, const struct findings *findings)
+{
+	uint64_t time = 0;
+
+	for (size_t i = 0; i < stays->nr; i++) {
+		const struct span stay = { .begin = stays->list[i].begin,
+					   .end = stays->list[i].end };
+
+		if (stays->list[i].state == THREAD_RUNNING)
+			time += late_time(findings, &stay);
+	}
+	return time;
+}
+
 enum entry_share entry_point_find(struct entry_point *entry, const struct findings *findings,
 				  const struct facts *facts)
 {
@@ -268,7 +283,7 @@ enum entry_share entry_point_find(struct entry_point *entry, const struct findin
 	const struct entry_time *most;
 
 	if (findings->spans->has_functions) {
-		times.all = facts->thread->stays.sums[THREAD_RUNNING];
+		times.all = running_time(&facts->thread->stays, findings);
 		add_spans(&times, findings, facts);
 	} else if (!findings->sampled.few) {
 		add_samples(&times, findings, facts->thread);

@@ -179,6 +179,12 @@ TEST(knows_the_entry_by_where_the_thread_continued)
 				  RETURN(172000)),
 			 0);
 	check_entry(&account, "[madvise]", "");
+	/* What was before the trace counts for nothing. */
+	assert_int_equal(TIMELINE(&account, true, TASK(140000, "stress 7"),
+				  CALL(140000, "do_syscall_64"), CALL(140000, "__x64_sys_madvise"),
+				  RETURN(175000)),
+			 0);
+	check_entry(&account, "[madvise]", "");
 	/* It is not known if that is not recorded. */
 	assert_int_equal(TIMELINE(&account, true, TASK(0, "stress 7"), CALL(100000, "acme_walk"),
 				  RETURN(199000)),
