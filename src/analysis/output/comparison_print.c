@@ -35,12 +35,14 @@ static const char *comparison_step_name(enum comparison_step step)
 static const char *stack_function_name(const struct account *account)
 {
 	const struct fingerprint *fingerprint = &account->fingerprint;
+	enum cause_kind kind = account->cause.kind;
 	bool in_stack =
-		account->cause.kind == CAUSE_IRQS_OFF || account->cause.kind == CAUSE_THREAD;
+		kind == CAUSE_IRQS_OFF || kind == CAUSE_IRQS_OFF_OR_OUTSIDE || kind == CAUSE_THREAD;
 
+	/* With the name of a task, the function is not of the stack. */
 	if (account->spans->has_functions || facts_is_reported(&account->facts) || !in_stack ||
 	    !fingerprint->nr || fingerprint->frames[0][0] == '[' ||
-	    !strncmp(fingerprint->frames[0], FINGERPRINT_TASK, strlen(FINGERPRINT_TASK)))
+	    has_prefix(fingerprint->frames[fingerprint->nr - 1], FINGERPRINT_TASK))
 		return NULL;
 	return fingerprint->frames[0];
 }

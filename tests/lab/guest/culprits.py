@@ -52,7 +52,7 @@ if os.uname().machine == "aarch64":
     # One kind of interrupt asks for calls.
     FINGERPRINTS["call"] = "interrupt/late_timer_called:235f6765"
 # An idle CPU that polls is sent no interrupt: it looks for calls itself.
-CALLED_UNSEEN = r"call_function_single|flush_smp_call_function_queue"
+CALLED_UNSEEN = r"call_function|flush_smp_call_function_queue"
 # The function that the interrupt hit; if it hit the kernel, any of the program.
 IN_USER = r"user_loop \d+ ran for (.*hit user space, in user_loop_spin\(\) \[user_loop\]|" \
           r"(?!.*hit user space).*(user_loop\+0x|\[user_loop\]))"
