@@ -15,7 +15,7 @@
 /* What is known of a stack from its outermost function to one that it called. */
 struct walk {
 	struct entry_point entry;
-	bool glue; /* the kernel's part of a file's operation was passed */
+	bool glue; /* inside of the entry, the kernel's part of a file's operation was passed */
 	bool ended;
 };
 
@@ -64,10 +64,11 @@ static void walk_add_entry(struct walk *walk, const char *token)
 {
 	if (!strcmp(walk->entry.token, token))
 		return;
-	if (walk->entry.token[0] && !is_entry_general(walk->entry.token))
-		walk->ended = true;
-	else
-		snprintf(walk->entry.token, sizeof(walk->entry.token), "%s", token);
+	walk->ended = walk->entry.token[0] && !is_entry_general(walk->entry.token);
+	if (walk->ended)
+		return;
+	walk->glue = false;
+	snprintf(walk->entry.token, sizeof(walk->entry.token), "%s", token);
 }
 
 /* Adds the next function inside. */

@@ -66,7 +66,7 @@ TEST(takes_no_function_that_may_be_inlined)
 	struct account account;
 
 	assert_int_equal(TIMELINE(&account, true, TASK(0, "stress 7"),
-				  CALL(101000, "do_syscall_64"),
+				  CALL(101000, "do_syscall_64"), CALL(101000, "x64_sys_call"),
 				  CALL(101000, "__x64_sys_getrandom"),
 				  CALL(102000, "get_random_bytes_user"), RETURN(199000)),
 			 0);
