@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "arch.h"
 #include "cause/cause.h"
 #include "cause/entry_point.h"
 #include "cause/late_thread.h"
@@ -86,7 +87,10 @@ static void fingerprint_add_spans(struct fingerprint *to, const struct findings 
 }
 
 /* By which CPUs ask for function calls */
-#define CALL_VECTOR "call_function_single"
+static const char *call_vector(const struct facts *facts)
+{
+	return arch_find(facts->arch)->call_interrupt;
+}
 
 struct handler {
 	char function[FINGERPRINT_NAME_SIZE];
@@ -141,7 +145,7 @@ static void fingerprint_of_interrupt(struct fingerprint *to, const struct cause 
 	struct handler handler = { "", "" };
 
 	fingerprint_set_kind(to, cause_kind_name(cause->kind));
-	fingerprint_entry_token(handler.entry, polled ? CALL_VECTOR : name);
+	fingerprint_entry_token(handler.entry, polled ? call_vector(facts) : name);
 	for (uint32_t i = cause->mostly_span; i != SPAN_NONE && i != cause->span;
 	     i = code->spans[i].parent)
 		handler_add_caller(&handler, findings_name(findings, code->spans[i].name));

@@ -204,8 +204,17 @@ TEST(knows_a_call_without_an_interrupt)
 				  CALL(111000, "acme_inner"), RETURN(189000), RETURN(190000)),
 			 0);
 	account.facts.senders = &senders;
+	strcpy(account.facts.arch, "x86_64");
 	fingerprint_of(&polled, &account);
 	check_text(&polled, wanted);
+	/* It has one interrupt for calls. */
+	assert_int_equal(TIMELINE(&account, false, TASK(0, "swapper/1"),
+				  ENTER(110000, SPAN_INTERRUPT, "acme_ipi"), RETURN(190000)),
+			 0);
+	account.facts.senders = &senders;
+	strcpy(account.facts.arch, "aarch64");
+	fingerprint_of(&polled, &account);
+	check_text(&polled, "v5 interrupt acme_ipi<[call_function] from acme_send");
 }
 
 TEST(names_what_an_interrupt_runs)
