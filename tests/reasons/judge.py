@@ -9,8 +9,6 @@ Verdict = collections.namedtuple("Verdict", "part what who sure", defaults=(None
 RIGHT, NOT_KNOWN, WRONG = "right", "not known", "wrong"
 UNKNOWN = {"none", "lost", "untraced", "unknown", "poked"}
 INTERRUPTS = {"interrupt", "softirq", "nmi", "irqs_off"}
-# Whatever a system call does is in these.
-NO_FUNCTION = re.compile(r"\[not traced\]$|do_syscall_64|entry_SYSCALL_64|(ksys|vfs)_\w+$")
 
 
 def join(*words):
@@ -35,7 +33,7 @@ def functions(report):
         cause.get("mostly"), *cause.get("callers", []),
         samples.get("function"), *samples.get("callers", [])
     ]
-    return join(*(name for name in names if name and not NO_FUNCTION.match(name))) or None
+    return join(*(name for name in names if name != "[not traced]")) or None
 
 
 def verdict(report):
