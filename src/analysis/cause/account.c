@@ -99,14 +99,24 @@ int account_finish(struct account *account)
 	return err;
 }
 
+void account_release_spans(struct account *account)
+{
+	free(account->senders);
+	late_thread_free(account->thread);
+	spans_free(account->spans);
+	account->senders = NULL;
+	account->thread = NULL;
+	account->spans = NULL;
+	account->facts.senders = NULL;
+	account->facts.thread = NULL;
+}
+
 void account_release(struct account *account)
 {
 	free(account->sentence);
 	analysis_release(&account->analysis);
 	findings_release(&account->findings);
-	free(account->senders);
-	late_thread_free(account->thread);
-	spans_free(account->spans);
+	account_release_spans(account);
 	symbolizer_free(account->symbolizer);
 	*account = (struct account){ 0 };
 }

@@ -95,6 +95,8 @@ int account_load(struct account *account, const struct analysis_hooks *hooks, co
 /* Computes the rest; set capture, facts, window and spans before. Returns 0 or -ENOMEM. */
 int account_finish(struct account *account) _must_check_;
 void account_release(struct account *account);
+/* Only what was read of the trace, to read it again. */
+void account_release_spans(struct account *account);
 
 static inline const char *account_name(const struct account *account, uint32_t name)
 {

@@ -195,30 +195,22 @@ static int account_load_spans(struct account *account, const struct analysis_hoo
 	return account_load_events(account, hooks, data, begin, want->symfs, why);
 }
 
-static void account_unload_spans(struct account *account)
-{
-	free(account->senders);
-	late_thread_free(account->thread);
-	spans_free(account->spans);
-	account->senders = NULL;
-	account->thread = NULL;
-	account->spans = NULL;
-	account->facts.senders = NULL;
-	account->facts.thread = NULL;
-}
+/* No ring holds 256 times as many calls as a report. */
+#define WINDOW_HALVINGS 8
 
 /* Unless a window is asked for, half of it or less has to do if there are too many calls in it. */
 static int account_load_window(struct account *account, const struct analysis_hooks *hooks,
 			       const char *data, const struct account_want *want, char **why)
 {
-	int err;
+	bool fixed = want->window_ns || account->facts.no_times;
 
 	account->window_ns = want->window_ns ?: findings_window(&account->facts);
-	for (;;) {
-		err = account_load_spans(account, hooks, data, want, why);
-		if (err != -E2BIG || want->window_ns || !account->window_ns)
+	for (int i = 0;; i++) {
+		int err = account_load_spans(account, hooks, data, want, why);
+
+		if (err != -E2BIG || fixed || i == WINDOW_HALVINGS)
 			return err;
-		account_unload_spans(account);
+		account_release_spans(account);
 		account->window_ns /= 2;
 		free(*why);
 		*why = NULL;

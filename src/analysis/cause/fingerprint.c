@@ -32,6 +32,15 @@ char *fingerprint_text(const struct fingerprint *fingerprint)
 	return text;
 }
 
+bool fingerprint_has_task(const struct fingerprint *fingerprint)
+{
+	for (size_t i = 0; i < fingerprint->nr; i++) {
+		if (has_prefix(fingerprint->frames[i], FINGERPRINT_TASK))
+			return true;
+	}
+	return false;
+}
+
 /* For display: without the brackets of an entry or the prefix of a task. */
 static void put_display_name(char *buf, const char *frame)
 {

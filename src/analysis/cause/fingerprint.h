@@ -59,6 +59,9 @@ struct fingerprint {
 	char id[FINGERPRINT_ID_SIZE];
 };
 
+/* Whether it has the name of a task. */
+bool fingerprint_has_task(const struct fingerprint *fingerprint);
+
 /* Sets hash and id from the other members. */
 void fingerprint_seal(struct fingerprint *fingerprint);
 

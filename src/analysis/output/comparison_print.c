@@ -42,7 +42,7 @@ static const char *stack_function_name(const struct account *account)
 	/* With the name of a task, the function is not of the stack. */
 	if (account->spans->has_functions || facts_is_reported(&account->facts) || !in_stack ||
 	    !fingerprint->nr || fingerprint->frames[0][0] == '[' ||
-	    has_prefix(fingerprint->frames[fingerprint->nr - 1], FINGERPRINT_TASK))
+	    fingerprint_has_task(fingerprint))
 		return NULL;
 	return fingerprint->frames[0];
 }
