@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "array.h"
 #include "util.h"
 
 const struct kernel_function kernel_functions[] = {
@@ -425,9 +426,12 @@ static size_t fitting_length(const char *row, const char *name)
 const struct kernel_function *kernel_function_find(const char *name, unsigned int meanings)
 {
 	const struct kernel_function *found = NULL;
+	size_t first =
+		ARRAY_COUNT_BEFORE(kernel_functions_nr, k,
+				   (unsigned char)*kernel_functions[k].name < (unsigned char)*name);
 
 	/* Of two that fit, the longer comes later. */
-	for (size_t i = 0; i < kernel_functions_nr && *kernel_functions[i].name <= *name; i++) {
+	for (size_t i = first; i < kernel_functions_nr && *kernel_functions[i].name == *name; i++) {
 		const struct kernel_function *row = &kernel_functions[i];
 
 		if (row->meaning & meanings && fitting_length(row->name, name))

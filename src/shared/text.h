@@ -26,6 +26,15 @@ static inline bool has_suffix(const char *text, const char *suffix)
 	return length >= wanted && !strcmp(text + length - wanted, suffix);
 }
 
+static inline bool text_is_among(const char *text, const char *const *list, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		if (!strcmp(text, list[i]))
+			return true;
+	}
+	return false;
+}
+
 /* Decodes the character at s. Returns its length in bytes, or 0 if it is not UTF-8. */
 size_t utf8_decode_character(const char *s, uint32_t *code);
 

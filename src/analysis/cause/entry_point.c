@@ -7,6 +7,7 @@
 #include "cause/late_thread.h"
 #include "kernel_function.h"
 #include "task.h"
+#include "text.h"
 
 /* A thread has few that take long. */
 #define ENTRIES_MAX 64
@@ -34,21 +35,12 @@ struct entry_times {
 	uint64_t kernel;
 };
 
-static bool is_token_among(const char *token, const char *const *tokens, size_t nr)
-{
-	for (size_t i = 0; i < nr; i++) {
-		if (!strcmp(token, tokens[i]))
-			return true;
-	}
-	return false;
-}
-
 /* Entries that others follow. */
 static bool is_entry_general(const char *token)
 {
 	static const char *const tokens[] = { "[syscall]", "[kthread]", "[softirq]", "[irq]" };
 
-	return is_token_among(token, tokens, ARRAY_SIZE(tokens));
+	return text_is_among(token, tokens, ARRAY_SIZE(tokens));
 }
 
 /* Entries that call a function through a pointer. */
@@ -57,7 +49,7 @@ static bool is_entry_of_pointer(const char *token)
 	static const char *const tokens[] = { "[ioctl]", "[kthread]", "[workqueue]", "[irq_thread]",
 					      "[task_work]" };
 
-	return is_token_among(token, tokens, ARRAY_SIZE(tokens));
+	return text_is_among(token, tokens, ARRAY_SIZE(tokens));
 }
 
 static void walk_add_entry(struct walk *walk, const char *token)
@@ -147,15 +139,10 @@ static void add_sampled_stack(struct entry_times *times, const struct findings *
 }
 
 static void add_samples(struct entry_times *times, const struct findings *findings,
-			const struct late_thread *thread)
+			const struct facts *facts)
 {
 	const struct samples *samples = &findings->spans->samples;
-	struct samples_want want = {
-		.begin = findings->late_begin,
-		.end = findings->end,
-		.stays = &thread->stays,
-		.state = THREAD_RUNNING,
-	};
+	const struct samples_want want = findings_late_samples(findings, facts);
 	uint64_t since;
 
 	for (size_t i = 0; i < samples->nr; i++) {
@@ -287,7 +274,7 @@ enum entry_share entry_point_find(struct entry_point *entry, const struct findin
 		times.all = running_time(&facts->thread->stays, findings);
 		add_spans(&times, findings, facts);
 	} else if (!findings->sampled.few) {
-		add_samples(&times, findings, facts->thread);
+		add_samples(&times, findings, facts);
 	}
 	most = entry_times_most(&times);
 	if (most) {

@@ -422,17 +422,24 @@ static void find_timer_interrupt(struct findings *findings, const struct facts *
 		clamp_to_interval(code->spans[i].end, findings->irq_begin, findings->late_end);
 }
 
-/* Of a late thread only what ran in the part that the report explains: itself, or its rivals. */
-static int find_late_samples(struct findings *findings, const struct facts *facts)
+struct samples_want findings_late_samples(const struct findings *findings,
+					  const struct facts *facts)
 {
 	const struct late_thread *thread = facts->thread;
 	struct samples_want want = { .begin = findings->late_begin, .end = findings->end };
-	int err;
 
 	if (thread && (thread->part == PART_RUNNING || thread->part == PART_RUNNABLE)) {
 		want.stays = &thread->stays;
 		want.state = thread->part == PART_RUNNING ? THREAD_RUNNING : THREAD_RUNNABLE;
 	}
+	return want;
+}
+
+static int find_late_samples(struct findings *findings, const struct facts *facts)
+{
+	struct samples_want want = findings_late_samples(findings, facts);
+	int err;
+
 	err = samples_find_mostly(&findings->samples, &findings->spans->samples,
 				  findings->spans->names, &want);
 	want.clear = true;

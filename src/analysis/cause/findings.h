@@ -65,6 +65,10 @@ static inline const char *findings_name(const struct findings *findings, uint32_
  * helper. SPAN_NONE: unknown. */
 uint32_t findings_irqs_off_by(const struct spans *spans, const struct span *off);
 
+/* Of a late thread only what ran in the part that the report explains: itself, or its rivals. */
+struct samples_want findings_late_samples(const struct findings *findings,
+					  const struct facts *facts);
+
 /* Default begin of a report, as time before the spike. */
 uint64_t findings_window(const struct facts *facts);
 

@@ -414,11 +414,7 @@ static bool may_wait_for_thread(const char *token)
 					      "tty",	    "work",	 "poll",     "writeback",
 					      "socket",	    "tcp_socket" };
 
-	for (size_t i = 0; token && i < ARRAY_SIZE(others); i++) {
-		if (!strcmp(token, others[i]))
-			return false;
-	}
-	return true;
+	return !token || !text_is_among(token, others, ARRAY_SIZE(others));
 }
 
 /* Whether it is chance where the thread was. */
@@ -434,11 +430,8 @@ static bool is_wait_timed_out(const struct thread_wait *wait, const struct names
 	static const char *const tokens[] = { "poll", "signal", "socket", "tcp_socket",
 					      "unix_socket" };
 
-	for (size_t i = 0; wait->place.token && i < ARRAY_SIZE(tokens); i++) {
-		if (!strcmp(wait->place.token, tokens[i]))
-			return thread_waker_is_timeout(&wait->waker, names);
-	}
-	return false;
+	return wait->place.token && text_is_among(wait->place.token, tokens, ARRAY_SIZE(tokens)) &&
+	       thread_waker_is_timeout(&wait->waker, names);
 }
 
 /* Where the thread slept, and for whom. */

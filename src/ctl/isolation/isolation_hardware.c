@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "text.h"
+
 #define CPU_FOLDER "sys/devices/system/cpu"
 #define CLOCKSOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 /* Of the exit from an idle state */
@@ -116,13 +118,10 @@ static void judge_clocksource(const struct isolation *isolation)
 					    "refined-jiffies" };
 	char clock[64];
 	int err = isolation_read_text(isolation, clock, sizeof(clock), "%s", &CLOCKSOURCE[1]);
-	bool is_slow = false;
 
-	for (size_t i = 0; !err && i < ARRAY_SIZE(slow); i++)
-		is_slow |= !strcmp(clock, slow[i]);
 	if (err)
 		isolation_report_unread(isolation, name, CLOCKSOURCE, err);
-	else if (is_slow)
+	else if (text_is_among(clock, slow, ARRAY_SIZE(slow)))
 		isolation_report(isolation, ISOLATION_BAD, name, CLOCKSOURCE,
 				 "see in dmesg why TSC was marked unstable; tsc=reliable if the "
 				 "machine's is known to be",
