@@ -839,6 +839,20 @@ const int *perf_poke__cpus(const struct perf_poke *pp, size_t *nr);
 int perf_poke__stop(struct perf_poke *pp);
 
 /**
+ * Have perf_poke__stop() leave the tracing instance of the recorder ftrace behind, stopped. The
+ * kernel takes up to seconds to remove one that traced functions. perf_poke__restore() does that,
+ * in any process, once the session has stopped; so does the start of the next session.
+ *
+ * @param pp  session
+ *
+ * Returns: 1; 0: nothing will be left, as with other recorders; or
+ * - -ENOTCONN: not started
+ * - -ECHILD: this process was forked by the one that started the session
+ * Since: 0.1
+ */
+int perf_poke__leave_tracing(struct perf_poke *pp);
+
+/**
  * Stop, and free. In a child of fork(), free only: see "The process".
  *
  * @param pp  session; NULL is ignored
@@ -1065,13 +1079,13 @@ const char *perf_poke__capture_text(const struct perf_poke_capture *capture, con
 char *perf_poke__capture_json(const struct perf_poke_capture *capture);
 
 /**
- * Restore kernel settings that killed sessions changed (timerlat, idle states). Each session does
- * this at start.
+ * Restore kernel settings that killed sessions changed (timerlat, idle states), and remove tracing
+ * instances that sessions left (perf_poke__leave_tracing()). Each session does this at start.
  *
  * @param log  receives messages; may be NULL
  * @param log_ctx  passed to log
  *
- * Returns: the number of such sessions, or
+ * Returns: the number of killed sessions, or
  * - -EPERM, -EACCES: needs root
  * - -ENOMEM
  * Since: 0.1

@@ -218,8 +218,8 @@ def read(path):
         return file.read()
 
 
-def tracepoints_are_closing():
-    """Whether a process still closes tracepoints."""
+def is_closing():
+    """Whether a process still closes tracepoints, or removes a tracing instance."""
     for path in glob.glob("/proc/[0-9]*/comm"):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             if read(path) == "perf-poke-close\n":

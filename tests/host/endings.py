@@ -58,7 +58,7 @@ class Signals(EndingTest):
             with common.Session([self.cpu], self.output, "--threshold", "1h", *common.ALL_EVENTS,
                                 "--workload", "none", "--session", "again") as session:
                 self.assertEqual(session.finish(signal.SIGINT), NO_SPIKE)
-        common.wait_for(lambda: not common.tracepoints_are_closing(), "tracepoints are closed")
+        common.wait_for(lambda: not common.is_closing(), "tracepoints are closed")
 
     def test_human_summary(self):
         with common.late(self.cpu):

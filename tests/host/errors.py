@@ -133,7 +133,7 @@ def cpuset_of(cpus):
         write(os.path.join(folder, "cpuset.cpus"), common.cpu_list(cpus))
         yield os.path.join(folder, entrance)
     finally:
-        common.wait_for(lambda: not common.tracepoints_are_closing(), "tracepoints are closed")
+        common.wait_for(lambda: not common.is_closing(), "tracepoints are closed")
         os.rmdir(folder)
 
 

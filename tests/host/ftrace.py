@@ -49,6 +49,10 @@ class Ftrace(common.HostTest):
             str(self.cpu), "--output", self.output, "--threshold", "1h", *args
         ], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
+    def check_all_gone(self):
+        common.wait_for(lambda: not common.is_closing(), "the instance is removed")
+        self.assertEqual(instances(), self.before)
+
     def check_capture(self, folder, freeze):
         told = json.loads((folder / "capture.json").read_text())
         self.assertEqual(told["recorder"]["kind"], "ftrace")
@@ -88,7 +92,7 @@ class Ftrace(common.HostTest):
                     if not name.startswith("."):
                         self.check_capture(pathlib.Path(self.output) / name, way)
             shutil.rmtree(self.output)
-        self.assertEqual(instances(), self.before)
+        self.check_all_gone()
 
     @unittest.skipUnless((TRACING / "events/csd/csd_queue_cpu").is_dir(),
                          "this kernel does not tell of calls between CPUs (Linux 6.4)")
@@ -112,6 +116,23 @@ class Ftrace(common.HostTest):
             session.kill()
         self.assertIn(f"perf-poke-{name}", instances())
         self.start(*common.NO_SPIKES, "--duration", "100ms")
+        self.assertEqual(instances(), self.before)
+
+    def test_next_session(self):
+        """It may have the same name at once, and takes nobody for killed."""
+        for _ in range(3):
+            result = self.start("--threshold", "1h", "--duration", "100ms", "--recorder", "ftrace",
+                                "--session", f"again{os.getpid()}")
+            self.assertNotIn("killed", result.stderr)
+            self.assertEqual(result.returncode, 3, result.stderr)
+        self.check_all_gone()
+
+    def test_service(self):
+        """Leaves nothing to a child, which the service manager would kill."""
+        result = common.run_ctl("start", "--cpu", str(self.cpu), "--output", self.output,
+                                "--threshold", "1h", "--duration", "100ms", "--recorder", "ftrace",
+                                env={**os.environ, "NOTIFY_SOCKET": "/nonexistent"})
+        self.assertEqual(result.returncode, 3, result.stderr)
         self.assertEqual(instances(), self.before)
 
     def test_instance_of_others(self):

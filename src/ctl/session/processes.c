@@ -143,6 +143,25 @@ static int fill_standard_streams(void)
 	return fd < 0 || close(fd) ? -errno : 0;
 }
 
+/* If it cannot be left to a child, it takes its time. */
+void tracing_remove_later(void)
+{
+	pid_t pid = fork();
+
+	if (pid > 0)
+		return;
+	if (!pid) {
+		prctl(PR_SET_NAME, "perf-poke-close");
+		setsid();
+		close_range(STDIN_FILENO, ~0U, 0);
+		if (fill_standard_streams() || chdir("/"))
+			_exit(0);
+	}
+	perf_poke__restore(NULL, NULL);
+	if (!pid)
+		_exit(0);
+}
+
 static enum exit_code wait_child_ended(pid_t pid, struct console *con)
 {
 	int status;

@@ -27,6 +27,9 @@ struct perf_record {
  * stopped. A negative errno: there is no child, and closing takes its time. */
 int tracepoints_hand_over(void);
 
+/* The same for perf_poke__leave_tracing(), once the session has stopped. */
+void tracing_remove_later(void);
+
 /* The options of `start` that concern targets and are not of the library. */
 struct target_args {
 	const char *housekeeping;

@@ -479,6 +479,7 @@ enum exit_code session_finish(struct session *s)
 	_cleanup_free_ char *text = NULL;
 	size_t size;
 	FILE *file;
+	bool left;
 	int err;
 
 	/* The signal that ended the session. One that comes while it stops is a second one. The
@@ -491,7 +492,11 @@ enum exit_code session_finish(struct session *s)
 	if (console_has_status(s->con))
 		console_status(s->con, "stopping: writing captures");
 	closed_later = tracepoints_hand_over();
+	/* A service manager kills what a service leaves behind. */
+	left = !systemd_wants_notify() && perf_poke__leave_tracing(s->pp) > 0;
 	err = perf_poke__stop(s->pp);
+	if (left)
+		tracing_remove_later();
 	if (err)
 		s->failed = true;
 	/* What reads the captures would wait for the same file system. */

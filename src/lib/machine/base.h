@@ -179,10 +179,14 @@ int journal_renew(const struct journal *journal, const char *prefix);
  * ignored. */
 void journal_close(struct journal *journal, bool busy);
 
+/* Leaves all settings to journal_recover(), and frees. NULL is ignored. */
+void journal_leave(struct journal *journal);
+
 /* In a child of fork(): frees, and restores nothing. NULL is ignored. */
 void journal_abandon(struct journal *journal);
 
-/* Restores settings of dead sessions. Returns the number of sessions, or a negative errno. */
+/* Restores settings of dead sessions. Returns the number of those that were killed, or a negative
+ * errno. */
 int journal_recover(const char *dir, int tracefs, bool busy, const struct log *log);
 
 /* TSC, the clock of Intel PT, and its conversion to perf's clock. */

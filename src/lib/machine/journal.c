@@ -20,6 +20,7 @@ enum kind {
 	KIND_OPTION = 'o',
 	KIND_MADE = 'm',
 	KIND_TRIGGER = 't',
+	KIND_LEFT = 'l', /* no setting: the session ended, and left them */
 };
 
 /* A line of the file: KIND NAME TAB BEFORE TAB AFTER; for an option, BEFORE and AFTER are words.
@@ -306,6 +307,8 @@ static int entry_restore(const struct journal *journal, const struct entry *entr
 	char now[4096];
 	int err;
 
+	if (entry->kind == KIND_LEFT)
+		return 0;
 	if (entry->kind == KIND_MADE)
 		return folder_remove(journal, entry);
 	if (entry->kind == KIND_TRIGGER)
@@ -368,6 +371,13 @@ void journal_abandon(struct journal *journal)
 	closep(&journal->fd);
 	closep(&journal->dirfd);
 	free(journal);
+}
+
+void journal_leave(struct journal *journal)
+{
+	if (journal)
+		journal_note(journal, KIND_LEFT, "", "", "");
+	journal_abandon(journal);
 }
 
 static int journal_open_dir(const char *dir, bool make)
@@ -493,7 +503,12 @@ static int journal_read(struct journal *journal)
 	return err;
 }
 
-/* Returns 1 if all is restored, or 0 if it belongs to a living session or must wait. */
+static bool journal_was_left(const struct journal *journal)
+{
+	return journal->nr && journal->entries[journal->nr - 1].kind == KIND_LEFT;
+}
+
+/* Returns 1 if all of a killed session is restored, or 0 if it belongs to another or must wait. */
 static int journal_recover_file(const char *dir, const char *name, int tracefs, bool busy,
 				const struct log *log)
 {
@@ -513,7 +528,7 @@ static int journal_recover_file(const char *dir, const char *name, int tracefs, 
 		ret = journal_read(journal);
 		if (!ret && !journal_restore(journal, busy)) {
 			unlinkat(journal->dirfd, journal->file, 0);
-			ret = 1;
+			ret = !journal_was_left(journal);
 		}
 	}
 	journal_abandon(journal);

@@ -119,6 +119,8 @@ struct recorder {
 	bool reads_late;
 	/* Set by the session before `freeze`: the trigger has printed the pause message. */
 	bool paused;
+	/* Set by the session before `stop`, if `can_leave`. */
+	bool leaves;
 };
 
 /* All return 0 or a negative errno. The writer's thread calls `write` and `snapshot_free`. These
@@ -139,6 +141,8 @@ struct recorder_ops {
 	/* At the end of the session, before captures are completed: records no more. May be NULL.
 	 */
 	void (*stop)(struct recorder *recorder);
+	/* It can leave what the kernel takes long to remove to perf_poke__restore(). */
+	bool can_leave;
 	/* Stops the traces that `copy` takes: those of the spike's CPUs, or all. May be NULL, along
 	 * with copy, resume, cpu_online and write. */
 	int (*freeze)(struct recorder *recorder, const struct perf_poke_spike *spike);

@@ -466,36 +466,6 @@ out:
 	return last_error_return(ret);
 }
 
-const char *perf_poke__session(const struct perf_poke *pp)
-{
-	return pp->pins ? pp->config.opts.session : NULL;
-}
-
-int perf_poke__output(const struct perf_poke *pp)
-{
-	return pp->started ? pp->output.fd : -ENOTCONN;
-}
-
-const char *perf_poke__chosen(const struct perf_poke *pp, enum perf_poke_axis axis)
-{
-	switch (axis) {
-	case PERF_POKE_AXIS_RECORDER:
-		return pp->recorder_ops->choice.name;
-	case PERF_POKE_AXIS_WORKLOAD:
-		return workload_name(pp->config.workload);
-	case PERF_POKE_AXIS_DELIVERY:
-		return pp->poke ? poke_delivery(pp->poke) : "none";
-	default:
-		return NULL;
-	}
-}
-
-const int *perf_poke__cpus(const struct perf_poke *pp, size_t *nr)
-{
-	*nr = pp->config.nr_cpus;
-	return pp->config.cpus;
-}
-
 /* -ETIMEDOUT, which is logged: the writer's thread waits for a file system that does not answer. */
 static int session_finish_writer(struct perf_poke *pp)
 {
@@ -548,6 +518,18 @@ static int session_stop(struct perf_poke *pp)
 	closep(&pp->epoll_fd);
 	pp->started = false;
 	return pp->stuck;
+}
+
+int perf_poke__leave_tracing(struct perf_poke *pp)
+{
+	if (!pp->started)
+		return -ENOTCONN;
+	if (session_is_forked(pp))
+		return -ECHILD;
+	if (!pp->recorder || !pp->recorder->ops->can_leave)
+		return 0;
+	pp->recorder->leaves = true;
+	return 1;
 }
 
 int perf_poke__stop(struct perf_poke *pp)

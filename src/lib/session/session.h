@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * session/: one armed run, from start to stop; the only role that includes all others. perf_poke.c
- * has the sequence, finished.c what follows a capture, pins.c what other processes see,
- * other_sessions.c their side of it. This is the state that they share.
+ * has the sequence, chosen.c its results, finished.c what follows a capture, pins.c what other
+ * processes see, other_sessions.c their side of it. This is the state that they share.
  */
 #ifndef LIB_SESSION_H
 #define LIB_SESSION_H

@@ -54,9 +54,7 @@ def of_session(*options):
         session.send_signal(signal.SIGINT)
         session.communicate()
     # A child goes on closing tracepoints.
-    while subprocess.run(["pgrep", "-f", "perf-poke-close"], stdout=subprocess.DEVNULL,
-                         check=False).returncode == 0:
-        time.sleep(0.2)
+    guest.wait_until_closed()
     moments.append(interrupts())
     return [after - before for before, after in zip(moments, moments[1:])]
 

@@ -113,6 +113,13 @@ class Record:
         return stops[-1]
 
 
+def wait_until_closed():
+    """Until no process closes tracepoints or removes a tracing instance of a session any more."""
+    while subprocess.run(["pgrep", "-x", "perf-poke-close"], stdout=subprocess.DEVNULL,
+                         check=False).returncode == 0:
+        time.sleep(0.2)
+
+
 @contextlib.contextmanager
 def in_folder(path):
     os.makedirs(path, exist_ok=True)

@@ -267,12 +267,16 @@ int ftrace_instance_open(struct ftrace_recorder *ftrace, const struct recorder_c
 	return err ? err : instance_open_rings(ftrace, log);
 }
 
-/* While rings are open, the kernel changes no tracer and removes no instance. */
+/* While rings are open, the kernel changes no tracer and removes no instance. It patches all traced
+ * functions to take the tracer off, and waits until no thread is in the code that did trace. */
 void ftrace_instance_stop(struct ftrace_recorder *ftrace)
 {
 	for (size_t i = 0; i < ftrace->nr_cpus; i++)
 		closep(&ftrace->cpus[i].fd);
-	if (ftrace->instance)
+	if (!ftrace->instance)
+		return;
+	ftrace_instance_write(ftrace->instance, "tracing_on", "0");
+	if (!ftrace->base.leaves)
 		ftrace_instance_write(ftrace->instance, "current_tracer", "nop");
 }
 
@@ -281,5 +285,8 @@ void ftrace_instance_close(struct ftrace_recorder *ftrace)
 	ftrace_instance_stop(ftrace);
 	if (ftrace->instance)
 		tracefs_instance_free(TAKE_PTR(ftrace->instance));
-	journal_close(TAKE_PTR(ftrace->journal), false);
+	if (ftrace->base.leaves)
+		journal_leave(TAKE_PTR(ftrace->journal));
+	else
+		journal_close(TAKE_PTR(ftrace->journal), false);
 }

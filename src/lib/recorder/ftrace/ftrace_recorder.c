@@ -240,6 +240,7 @@ const struct recorder_ops ftrace_recorder = {
 	.open = ftrace_open_with_senders,
 	.start = ftrace_start_tracing,
 	.stop = ftrace_stop_tracing,
+	.can_leave = true,
 	.freeze = ftrace_freeze_rings,
 	.copy = ftrace_copy_rings,
 	.resume = ftrace_resume_rings,

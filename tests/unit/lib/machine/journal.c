@@ -125,6 +125,18 @@ TEST_WITH(puts_back_of_the_killed, setup, remove_folder)
 	assert_int_equal(journal_recover(dir, folder->fd, false, &journal_log), 0);
 }
 
+/* By a session that ended: nobody was killed. */
+TEST_WITH(puts_back_what_was_left, setup, remove_folder)
+{
+	journal_leave(begin());
+	assert_set();
+	assert_int_equal(journal_recover(dir, folder->fd, false, &journal_log), 0);
+	assert_put_back();
+	assert_int_equal(access(dir, F_OK), -1);
+	assert_int_equal(said.nr, 0);
+	journal_leave(NULL);
+}
+
 TEST_WITH(leaves_what_others_changed, setup, remove_folder)
 {
 	struct journal *journal = begin();

@@ -489,6 +489,7 @@ TEST(a_session_passes_errors_on)
 	assert_int_equal(perf_poke__fd(pp), -ENOTCONN);
 	assert_int_equal(perf_poke__poll(pp, 0), -ENOTCONN);
 	assert_int_equal(perf_poke__poke(pp), -ENOTCONN);
+	assert_int_equal(perf_poke__leave_tracing(pp), -ENOTCONN);
 	assert_null(perf_poke__session(pp));
 	assert_int_equal(perf_poke__stop(pp), 0);
 	perf_poke__free(pp);
