@@ -56,27 +56,28 @@ def sources(tree):
 
 
 def objects(build, files):
-    """Each source with its object file."""
+    """Each object file with its source."""
+    built = {(part, file.name): file for part in PARTS for file in (build / part).glob("*.p/*.o")}
     for path in files:
         part = part_of(path)
-        name = path[len(part) + 1:].replace("/", "_") + ".o"
-        found = [file for file in (build / part).glob(f"*.p/{name}")]
-        if path.endswith(".c") and found:
-            yield path, found[0]
+        file = built.get((part, path[len(part) + 1:].replace("/", "_") + ".o"))
+        if path.endswith(".c") and file:
+            yield str(file), path
 
 
 def uses_of_symbols(build, files):
     """(user, used, symbol) by what objects define and need."""
-    defined, needed = collections.defaultdict(set), {}
-    for path, file in objects(build, files):
-        out = subprocess.run(["nm", "-P", file], capture_output=True, text=True, check=True).stdout
-        needed[path] = set()
-        for line in out.splitlines():
-            symbol, kind = line.split()[:2]
-            if kind == "U":
-                needed[path].add(symbol)
-            elif kind in "TDBRCVW":
-                defined[symbol].add(path)
+    defined, needed = collections.defaultdict(set), collections.defaultdict(set)
+    source_of = dict(objects(build, files))
+    out = subprocess.run(["nm", "-P", "-A", *source_of], capture_output=True, text=True,
+                         check=True).stdout
+    for line in out.splitlines():
+        file, _, entry = line.rpartition(": ")
+        symbol, kind = entry.split()[:2]
+        if kind == "U":
+            needed[source_of[file]].add(symbol)
+        elif kind in "TDBRCVW":
+            defined[symbol].add(source_of[file])
     for path, symbols in needed.items():
         for symbol in sorted(symbols):
             # A stand-in for a library that is not there is defined twice.
