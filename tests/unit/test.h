@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -20,6 +21,16 @@
 	static void test(void **state __attribute__((unused)))
 
 #define TEST(test) TEST_WITH(test, NULL, NULL)
+
+/* QEMU's user mode is no kernel, and does less. What is skipped there runs in a guest: see
+ * tests/lab/guest/unit_suite.py. tests/fresh/run sets this in systems of another architecture. */
+#define SKIP_IN_USER_MODE(reason)                                                                  \
+	do {                                                                                       \
+		if (getenv("PERF_POKE_QEMU_USER")) {                                               \
+			print_message("skipped in QEMU's user mode: %s\n", reason);                \
+			skip();                                                                    \
+		}                                                                                  \
+	} while (0)
 
 /* The text that the statements write to `file`; to be freed. */
 #define WRITTEN(file, ...)                                                                         \

@@ -53,6 +53,9 @@ def check(folder, compiler, standard, source):
 
 def main():
     header, *built_with = sys.argv[1:]
+    if not shutil.which(built_with[0]):
+        print(f"skipped: {built_with[0]} is of another machine")
+        return 77
     c_compilers = [built_with] + [[name] for name in ("cc", "gcc", "clang") if shutil.which(name)]
     cxx_compilers = [[name] for name in ("c++", "g++", "clang++") if shutil.which(name)]
     if not cxx_compilers:

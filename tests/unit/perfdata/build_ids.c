@@ -254,6 +254,7 @@ TEST_IN_FOLDER(test_all_kinds)
 	struct perfdata *pd;
 	struct bytes file, body;
 
+	SKIP_IN_USER_MODE("no vDSO");
 	begin(&session);
 	put_bytes(folder->fd, "sys/kernel/notes", note, sizeof(note) - 1);
 	put_bytes(folder->fd, "sys/module/mod/notes/.note.gnu.build-id", note, sizeof(note) - 1);

@@ -23,6 +23,9 @@ static struct messages messages;
 static int cpu, fifo;
 static struct config config = { .cpus = &cpu, .nr_cpus = 1, .log = { messages_add, &messages } };
 
+/* clone() without SIGCHLD */
+#define NEEDS_A_KERNEL SKIP_IN_USER_MODE("no children without a signal")
+
 static int setup(void **state)
 {
 	char path[64];
@@ -77,6 +80,7 @@ TEST_WITH(outlives_its_thread, setup, teardown)
 	struct user_threads *threads;
 	pthread_t thread;
 
+	NEEDS_A_KERNEL;
 	assert_int_equal(pthread_create(&thread, NULL, start_in_thread, state), 0);
 	assert_int_equal(pthread_join(thread, (void **)&threads), 0);
 	assert_false(has_ended(threads, MOMENT_MS));
@@ -102,6 +106,7 @@ TEST_WITH(is_nobody_elses_child, setup, teardown)
 {
 	static const __sighandler_t handlers[] = { SIG_DFL, SIG_IGN };
 
+	NEEDS_A_KERNEL;
 	for (size_t i = 0; i < ARRAY_SIZE(handlers); i++) {
 		__sighandler_t before = signal(SIGCHLD, handlers[i]);
 		struct user_threads *threads = start(state);
@@ -131,6 +136,7 @@ TEST_WITH(ends_with_its_process, setup, teardown)
 	pid_t parent;
 	char c;
 
+	NEEDS_A_KERNEL;
 	assert_int_equal(pipe(ready), 0);
 	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
 	parent = fork();
@@ -159,6 +165,7 @@ TEST_WITH(says_what_is_missing, setup, teardown)
 	struct user_threads *threads;
 	char path[64], said[200];
 
+	NEEDS_A_KERNEL;
 	snprintf(path, sizeof(path), "osnoise/per_cpu/cpu%d/timerlat_fd", cpu);
 	assert_int_equal(unlinkat(folder->fd, path, 0), 0);
 	assert_int_equal(user_threads_start(&threads, folder->fd, &config), -EOPNOTSUPP);
@@ -172,10 +179,12 @@ TEST_WITH(says_what_is_missing, setup, teardown)
 
 TEST_WITH(has_a_name, setup, teardown)
 {
-	struct user_threads *threads = start(state);
+	struct user_threads *threads;
 	char path[64], name[32], expected[32];
 	FILE *file;
 
+	NEEDS_A_KERNEL;
+	threads = start(state);
 	snprintf(path, sizeof(path), "/proc/%d/comm", find_child());
 	snprintf(expected, sizeof(expected), "pp-user/%d\n", cpu);
 	file = fopen(path, "re");
