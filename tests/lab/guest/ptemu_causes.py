@@ -18,21 +18,23 @@ import guest
 import ptemu
 
 CTL, USER_LOOP, RUNS, SEED, CAUSES = *sys.argv[1:3], int(sys.argv[3]), sys.argv[4], sys.argv[5:]
-LATE_US, THRESHOLD_US = 300, 200
 # A capture is some megabytes of the guest's memory.
 AT_ONCE = 10
 BEFORE_IRQ = ("irqs_off", "call", "hrtimer")
-# The threads of user_loop come before those that wait.
-OPTIONS = ("--workload", "cyclic", "--prio", "f:97", "--trigger", "irq", "--trigger", "thread")
-# With the size of the ring
-RECORDERS = {"events": ("256K",), "pt": ("256K", "--freeze", "pause"), "ftrace": ("4M",)}
+# The threads of user_loop come before those that wait. The host is faster at finding causes.
+OPTIONS = ("--workload", "cyclic", "--prio", "f:97", "--trigger", "irq", "--trigger", "thread",
+           "--no-why")
+# How late, the threshold in microseconds, and the ring. function_graph itself makes each timer a
+# millisecond or two late.
+RECORDERS = {
+    "events": (300, 200, "256K"),
+    "pt": (300, 200, "256K", "--freeze", "pause"),
+    "ftrace": (20000, 12000, "4M")
+}
 
 
 class Late(ptemu.Late):
     """A program in user space, too"""
-
-    def __init__(self, *causes, turn):
-        super().__init__(*causes, late_us=LATE_US, turn=turn)
 
     def make(self, kind):
         if kind != "user":
@@ -51,10 +53,10 @@ def tell(_):
 
 
 def session(output, recorder, lacking):
-    late = Late(*lacking, turn=lambda: len(glob.glob(f"{output}/*")))
-    buffer, *options = RECORDERS[recorder]
+    late_us, threshold_us, buffer, *options = RECORDERS[recorder]
+    late = Late(*lacking, late_us=late_us, turn=lambda: len(glob.glob(f"{output}/*")))
     for one in capture.take(CTL, output, *OPTIONS, *options, recorder=recorder, buffer=buffer,
-                            late=late, count=min(len(lacking), AT_ONCE), threshold_us=THRESHOLD_US,
+                            late=late, count=min(len(lacking), AT_ONCE), threshold_us=threshold_us,
                             each=tell):
         cause = late.maker(one)
         yield cause if is_of(cause, one.line["trigger"]) else None, one

@@ -351,6 +351,7 @@ TEST(runs_others)
 			       "while :; do sleep 0.05; done";
 	struct fixture f;
 
+	SKIP_IN_USER_MODE("/proc tells its handlers, not the program's");
 	begin(&f, (char *[]){ shell, c, script, NULL }, "");
 	assert_int_equal(child_process_start(&f.child, -1), 0);
 	kill(f.child.pid, SIGUSR2);
