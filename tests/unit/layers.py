@@ -59,6 +59,9 @@ def objects(build, files):
     """Each object file with its source."""
     built = {(part, file.name): file for part in PARTS for file in (build / part).glob("*.p/*.o")}
     for path in files:
+        # A stand-in for a library that is not there
+        if path.rpartition("/")[2].startswith("no_"):
+            continue
         part = part_of(path)
         file = built.get((part, path[len(part) + 1:].replace("/", "_") + ".o"))
         if path.endswith(".c") and file:
@@ -80,7 +83,6 @@ def uses_of_symbols(build, files):
             defined[symbol].add(source_of[file])
     for path, symbols in needed.items():
         for symbol in sorted(symbols):
-            # A stand-in for a library that is not there is defined twice.
             if len(defined[symbol]) == 1:
                 yield path, next(iter(defined[symbol])), symbol
 

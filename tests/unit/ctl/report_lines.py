@@ -3,7 +3,7 @@
 """report, the page and the timeline show lines and inlined functions of programs. Neither these nor
 whether they are known changes a fingerprint.
 
-usage: report_lines.py CTL REALPT
+usage: report_lines.py CTL [REALPT]; without, the program cannot read Intel PT
 """
 import gzip
 import json
@@ -20,7 +20,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[2]))
 import fxt  # noqa: E402
 import made  # noqa: E402
 
-CTL, REALPT = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
+CTL = os.path.abspath(sys.argv[1])
+REALPT = pathlib.Path(sys.argv[2]).resolve() if len(sys.argv) > 2 else None
 PROGRAM = """
 static inline __attribute__((always_inline)) int parse_header(volatile int *p) {
     return p[0] + p[1];
@@ -237,8 +238,9 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         stacks(folder)
-        inlined_in_trace(folder)
-        if REALPT.is_dir():
+        if REALPT:
+            inlined_in_trace(folder)
+        if REALPT and REALPT.is_dir():
             recording(folder)
         os.chdir("/")
     return 0

@@ -16,6 +16,8 @@ import tempfile
 import unittest
 
 CTL = os.path.abspath(sys.argv.pop(1))
+# gcc has both by default on arm64.
+NO_TABLES = ("-fno-asynchronous-unwind-tables", "-fno-unwind-tables")
 # Prints what a spike in innermost() would keep: registers, words of the stack, mappings.
 PROGRAM = r"""
 #define _GNU_SOURCE
@@ -146,12 +148,12 @@ class UnwoundTest(unittest.TestCase):
         self.assertEqual(self.names(), EXPECTED)
 
     def test_its_own_debug_information(self):
-        self.compile("-fno-asynchronous-unwind-tables")
+        self.compile(*NO_TABLES)
         self.assertIn(".debug_frame", self.sections())
         self.assertEqual(self.names(), EXPECTED)
 
     def test_a_debug_file(self):
-        self.compile("-fno-asynchronous-unwind-tables")
+        self.compile(*NO_TABLES)
         debug = self.move_debug_information()
         self.assertNotIn(".debug_frame", self.sections())
         self.assertEqual(len(self.stack()), 1)
@@ -160,17 +162,17 @@ class UnwoundTest(unittest.TestCase):
         shutil.copy(debug, self.folder)
         self.assertEqual(self.names(), EXPECTED)
         # With its symbols, for which no debug file is opened.
-        self.compile("-fno-asynchronous-unwind-tables")
+        self.compile(*NO_TABLES)
         run("objcopy", "--strip-debug", f"--add-gnu-debuglink={debug}", self.program)
         self.assertEqual(self.names(), EXPECTED)
         # Of another build.
-        self.compile("-fno-asynchronous-unwind-tables", f"-Wl,--build-id=0x{'12' * 20}")
+        self.compile(*NO_TABLES, f"-Wl,--build-id=0x{'12' * 20}")
         run("strip", self.program)
         run("objcopy", f"--add-gnu-debuglink={debug}", self.program)
         self.assertEqual(len(self.stack()), 1)
 
     def test_a_debug_file_by_build_id(self):
-        self.compile("-fno-asynchronous-unwind-tables")
+        self.compile(*NO_TABLES)
         debug, number = self.move_debug_information(), build_id(self.program)
         kept = self.folder / ".debug/.build-id" / number[:2] / number[2:]
         kept.mkdir(parents=True)
@@ -179,7 +181,7 @@ class UnwoundTest(unittest.TestCase):
 
     def test_an_archive(self):
         """Shows the same where the files are not."""
-        self.compile("-fno-asynchronous-unwind-tables")
+        self.compile(*NO_TABLES)
         debug = self.move_debug_information()
         run("objcopy", f"--add-gnu-debuglink={debug}", self.program)
         shutil.move(debug, self.folder)
