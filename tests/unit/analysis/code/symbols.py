@@ -177,7 +177,10 @@ def program(tool, folder, path):
 
 
 def linkage(tool, path, moved):
-    """PLT entries have binutils' names; those of indirect functions have none."""
+    """PLT entries have binutils' names; those of indirect functions have none. On other machines
+    than x86 they have no names yet."""
+    if os.uname().machine != 'x86_64':
+        return
     out = subprocess.run(['objdump', '-d', '-j', '.plt', '-j', '.plt.got', '-j', '.plt.sec', path],
                          check=False, capture_output=True, text=True).stdout
     lines = {

@@ -232,6 +232,7 @@ TEST(tells_who_cannot_start)
 		     "'./nosuch': No such file or directory\n");
 	cannot_start(words, "silent", -ETIMEDOUT,
 		     "./perf: did not answer on --control within 100ms\n");
+	SKIP_IN_USER_MODE("/proc tells its handlers, not the program's");
 	cannot_start((char *[]){ shell, c, sleeps, NULL }, "", -ETIMEDOUT,
 		     "sh: installed no handler of the signal within 100ms\n");
 }
