@@ -18,6 +18,8 @@ RECORD_MMAP, RECORD_SAMPLE = 1, 9
 SAMPLE_IP_TID = 1 | 2
 ATTR_SIZE = 112
 PID = 4242
+# On other machines, entries of a PLT have no names yet.
+NAMES_PLTS = os.uname().machine == 'x86_64'
 
 
 def skip(why):
@@ -75,7 +77,7 @@ def program_differs(their, our):
     # perf 6.1 names PLT entries by the order of relocations, which may differ, and may say _init,
     # which has no size and lies before. See linkage().
     if their in ('', '_init') or their.endswith('@plt'):
-        return our.endswith('@plt') or (is_newer() and not our)
+        return our.endswith('@plt') or ((is_newer() or not NAMES_PLTS) and not our)
     if not is_newer():
         return False
     if their == '.plt' or their.endswith('@plt') or (their, our) == ('', '_init'):
@@ -177,9 +179,8 @@ def program(tool, folder, path):
 
 
 def linkage(tool, path, moved):
-    """PLT entries have binutils' names; those of indirect functions have none. On other machines
-    than x86 they have no names yet."""
-    if os.uname().machine != 'x86_64':
+    """PLT entries have binutils' names; those of indirect functions have none."""
+    if not NAMES_PLTS:
         return
     out = subprocess.run(['objdump', '-d', '-j', '.plt', '-j', '.plt.got', '-j', '.plt.sec', path],
                          check=False, capture_output=True, text=True).stdout
