@@ -74,15 +74,21 @@ static int find_tracepoint_events(int **fds, size_t *nr)
 	return 0;
 }
 
+/* In a child, which may outlive this process. */
+static int become_closer(void)
+{
+	prctl(PR_SET_NAME, "perf-poke-close");
+	setsid();
+	return chdir("/");
+}
+
 /* Other threads may hold any lock as this process is forked, so this makes system calls only. */
 static _Noreturn void hold_until_closed(int pipe_fd, const int *fds, size_t nr)
 {
 	int next = STDIN_FILENO + 1;
 	char c;
 
-	prctl(PR_SET_NAME, "perf-poke-close");
-	setsid();
-	if (chdir("/") || dup2(pipe_fd, STDIN_FILENO) < 0)
+	if (become_closer() || dup2(pipe_fd, STDIN_FILENO) < 0)
 		_exit(0);
 	for (size_t i = 0; i < nr; next = fds[i++] + 1) {
 		if (fds[i] > next)
@@ -151,10 +157,8 @@ void tracing_remove_later(void)
 	if (pid > 0)
 		return;
 	if (!pid) {
-		prctl(PR_SET_NAME, "perf-poke-close");
-		setsid();
 		close_range(STDIN_FILENO, ~0U, 0);
-		if (fill_standard_streams() || chdir("/"))
+		if (become_closer() || fill_standard_streams())
 			_exit(0);
 	}
 	perf_poke__restore(NULL, NULL);

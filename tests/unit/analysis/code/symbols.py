@@ -18,8 +18,6 @@ RECORD_MMAP, RECORD_SAMPLE = 1, 9
 SAMPLE_IP_TID = 1 | 2
 ATTR_SIZE = 112
 PID = 4242
-# On other machines, entries of a PLT have no names yet.
-NAMES_PLTS = os.uname().machine == 'x86_64'
 
 
 def skip(why):
@@ -77,7 +75,7 @@ def program_differs(their, our):
     # perf 6.1 names PLT entries by the order of relocations, which may differ, and may say _init,
     # which has no size and lies before. See linkage().
     if their in ('', '_init') or their.endswith('@plt'):
-        return our.endswith('@plt') or ((is_newer() or not NAMES_PLTS) and not our)
+        return our.endswith('@plt') or (is_newer() and not our)
     if not is_newer():
         return False
     if their == '.plt' or their.endswith('@plt') or (their, our) == ('', '_init'):
@@ -98,9 +96,8 @@ def compare(what, ips, theirs, ours, allow):
     print(f'{what}: {len(ips)} addresses, {named} with a name, {len(bad)} differ')
     for ip, their, our in bad[::len(bad) // 20 or 1]:
         print(f'  {ip:x}: perf {their!r}, here {our!r}')
-    if bad or len(theirs) != len(ours):
+    if bad or not named or len(theirs) != len(ours):
         sys.exit(1)
-    return named
 
 
 def write_kcore(path, parts):
@@ -155,9 +152,9 @@ def kernel(tool, folder):
     maps = mmap(MISC_KERNEL, -1, parts[0][0], parts[0][1] - parts[0][0], named['_text'],
                 '[kernel.kallsyms]_text')
     write(f'{data}/data', maps, MISC_KERNEL, ips)
-    return compare('kernel', ips, perf_names(data, ips),
-                   our_names(tool, ['kallsyms', f'{data}/kcore_dir/kallsyms'], ips),
-                   module_differs) > 0 or sys.exit('perf names no function of the kernel')
+    compare('kernel', ips, perf_names(data, ips),
+            our_names(tool, ['kallsyms', f'{data}/kcore_dir/kallsyms'], ips), module_differs)
+    return True
 
 
 def program(tool, folder, path):
@@ -172,16 +169,12 @@ def program(tool, folder, path):
     data = f'{folder}/program'
     write(data, mmap(MISC_USER, PID, base + offset, size, offset, path), MISC_USER,
           [base + ip for ip in ips])
-    named = compare(path, ips, perf_names(data, ips), our_names(tool, ['elf', path], ips),
-                    program_differs)
+    compare(path, ips, perf_names(data, ips), our_names(tool, ['elf', path], ips), program_differs)
     linkage(tool, path, int(row[1], 16) - int(row[2], 16))
-    return named
 
 
 def linkage(tool, path, moved):
     """PLT entries have binutils' names; those of indirect functions have none."""
-    if not NAMES_PLTS:
-        return
     out = subprocess.run(['objdump', '-d', '-j', '.plt', '-j', '.plt.got', '-j', '.plt.sec', path],
                          check=False, capture_output=True, text=True).stdout
     lines = {
@@ -205,10 +198,9 @@ def main():
             '/bin/true', '/bin/bash', sys.executable, '/lib/x86_64-linux-gnu/libc.so.6',
             '/lib/x86_64-linux-gnu/libm.so.6', '/usr/lib/x86_64-linux-gnu/libstdc++.so.6', tool
         ]
-        # perf names no linkage of a stripped program on arm64: not each has names.
-        if not sum(program(tool, folder, os.path.realpath(path))
-                   for path in programs if os.path.exists(path)):
-            sys.exit('perf names no function of a program')
+        for path in programs:
+            if os.path.exists(path):
+                program(tool, folder, os.path.realpath(path))
         if not kernel(tool, folder):
             skip('names of the kernel: its addresses are hidden from others than root')
 
