@@ -145,6 +145,28 @@ struct bpf_iter__task {
 	struct task_struct *task;
 };
 
+typedef struct {
+	__u64 v;
+} u64_stats_t;
+
+struct bpf_prog_stats {
+	u64_stats_t misses;
+};
+
+struct bpf_prog_aux {
+	__u32 id;
+};
+
+struct bpf_prog {
+	struct bpf_prog_stats *stats; /* per CPU */
+	struct bpf_prog_aux *aux;
+};
+
+struct bpf_iter__bpf_prog {
+	void *meta;
+	struct bpf_prog *prog;
+};
+
 enum pid_type {
 	PIDTYPE_PID,
 };

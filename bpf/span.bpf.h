@@ -5,6 +5,7 @@
 #ifndef SPAN_BPF_H
 #define SPAN_BPF_H
 
+#include "span_missed.bpf.h"
 #include "spike.bpf.h"
 #include "stack.bpf.h"
 #include "trace_triggers.bpf.h"
@@ -34,7 +35,9 @@ struct span_open {
 	__u64 began_ns;
 	__u64 thread;
 	__u64 frame;
-	__u64 was_spike; /* 1: was a spike */
+	__u64 moves;	 /* of a thread: span_thread_moves() */
+	__u32 unsure;	 /* 1: the entry may be of another thread */
+	__u32 was_spike; /* 1: was a spike */
 };
 
 struct {
@@ -89,15 +92,22 @@ static __always_inline bool span_is_outer(const struct span_open *open, __u64 fr
 	return span_nests && frame < open->frame && open->thread == span_key_of_thread();
 }
 
-/* frame: of span_frame(), or 0 if the span does not nest. */
-static __noinline int span_entry_hit(__u64 argument, __u64 frame)
+/* frame: of span_frame(), or 0 if the span does not nest. unsure: see struct span_open. */
+static __noinline int span_entry_hit(__u64 argument, __u64 frame, bool unsure)
 {
-	struct span_open begun = { .began_ns = bpf_ktime_get_ns(), .frame = frame };
+	struct span_open begun = {
+		.began_ns = bpf_ktime_get_ns(),
+		.frame = frame,
+		.unsure = unsure,
+	};
 	__u64 key = span_key_of_hit(argument);
 	struct span_open *open = bpf_map_lookup_elem(&spans, &key);
 
 	if (span_nests)
 		begun.thread = span_key_of_thread();
+	if (span_by == SPAN_BY_THREAD)
+		begun.moves = span_thread_moves();
+	span_note_missed_exits(begun.began_ns);
 	if (open) {
 		span_count_unpaired(SPAN_REENTERED);
 		if (span_is_outer(open, frame))
@@ -116,10 +126,21 @@ static __noinline int span_entry_hit(__u64 argument, __u64 frame)
 /* Flag of a span without exit yet, which is counted at its exit. */
 #define SPAN_OPEN (1ULL << 32)
 
-/* open: 0, or SPAN_OPEN plus the TID of another than the running thread, or plus 0. */
-static __noinline int span_take_spike(void *ctx, struct trigger_cpu *cpu, __u64 latency_ns,
-				      __u64 now, __u64 open)
+/* Whether it may have begun later, or ended before, at a hit that was missed. here: its thread
+ * runs. */
+static __always_inline bool span_may_be_shorter(const struct span_open *begun, bool here)
 {
+	bool stayed = span_by == SPAN_BY_CPU ||
+		      (span_by == SPAN_BY_THREAD && here && begun->moves == span_thread_moves());
+
+	return begun->unsure || span_exit_was_missed(begun->began_ns, !stayed);
+}
+
+/* open: 0, or SPAN_OPEN plus the TID of another than the running thread, or plus 0. */
+static __noinline int span_take_spike(void *ctx, struct trigger_cpu *cpu,
+				      const struct span_open *begun, __u64 now, __u64 open)
+{
+	__u64 latency_ns = latency_between(now, begun->began_ns);
 	struct trigger_spike *s =
 		spike_take_at(cpu, PERF_POKE_TRIGGER_SPAN, latency_ns, now, false, !open);
 	__u32 tid = open;
@@ -129,6 +150,7 @@ static __noinline int span_take_spike(void *ctx, struct trigger_cpu *cpu, __u64 
 	s->actual_ns = s->time_ns;
 	s->expected_ns = s->time_ns - latency_ns;
 	s->cpu = s->ran_cpu;
+	s->uncertain = span_may_be_shorter(begun, !tid);
 	spike_fill_task(s);
 	/* The controller finds the rest of another thread. */
 	if (tid)
@@ -144,21 +166,23 @@ static __noinline int span_take_spike(void *ctx, struct trigger_cpu *cpu, __u64 
 	return spike_submit(s);
 }
 
-static __always_inline void span_measured(void *ctx, struct trigger_cpu *cpu, __u64 latency_ns,
-					  __u64 now, bool was_spike)
+static __always_inline void span_measured(void *ctx, struct trigger_cpu *cpu,
+					  const struct span_open *begun, __u64 now)
 {
+	__u64 latency_ns = latency_between(now, begun->began_ns);
+
 	if (!cpu || !cpu->watched)
 		return;
-	if (was_spike || latency_ns < cpu->threshold_ns)
+	if (begun->was_spike || latency_ns < cpu->threshold_ns)
 		cpu_stats_count(cpu, latency_ns);
 	else
-		span_take_spike(ctx, cpu, latency_ns, now, 0);
+		span_take_spike(ctx, cpu, begun, now, 0);
 }
 
 static __noinline int span_exit_hit(void *ctx, __u64 argument, __u64 frame)
 {
-	__u64 now = bpf_ktime_get_ns(), latency_ns;
-	bool was_spike;
+	__u64 now = bpf_ktime_get_ns();
+	struct span_open begun;
 	struct trigger_cpu *cpu =
 		cpu_stats_of_kind(bpf_get_smp_processor_id(), PERF_POKE_TRIGGER_SPAN);
 	__u64 key = span_key_of_hit(argument);
@@ -170,15 +194,14 @@ static __noinline int span_exit_hit(void *ctx, __u64 argument, __u64 frame)
 	}
 	if (span_is_outer(open, frame))
 		return 0;
-	latency_ns = latency_between(now, open->began_ns);
-	was_spike = open->was_spike;
+	begun = *open;
 	/* No spike of span_expiry() from now on. */
 	open->was_spike = 1;
 	/* Deleting takes hundreds of instructions, so freeze first, unless another CPU may begin
 	 * the next span with this key meanwhile. */
 	if (span_by == SPAN_BY_ARGUMENT)
 		bpf_map_delete_elem(&spans, &key);
-	span_measured(ctx, cpu, latency_ns, now, was_spike);
+	span_measured(ctx, cpu, &begun, now);
 	if (span_by != SPAN_BY_ARGUMENT)
 		bpf_map_delete_elem(&spans, &key);
 	return 0;
@@ -199,16 +222,21 @@ int span_expiry(void *ctx)
 {
 	__u64 now = bpf_ktime_get_ns();
 	struct overrun_slot found = {};
+	struct span_open begun = {}, *open;
 	struct trigger_cpu *cpu;
 	__u32 tid;
 
 	if (!overrun_find(PERF_POKE_TRIGGER_SPAN, now, span_claim_overrun, &found))
 		return 0;
+	open = bpf_map_lookup_elem(&spans, &found.key);
+	if (open)
+		begun = *open;
+	begun.began_ns = found.began_ns;
 	cpu = cpu_stats_of_kind(bpf_get_smp_processor_id(), PERF_POKE_TRIGGER_SPAN);
 	tid = found.key;
 	if (span_by != SPAN_BY_THREAD || tid == (__u32)bpf_get_current_pid_tgid())
 		tid = 0;
-	return cpu ? span_take_spike(ctx, cpu, now - found.began_ns, now, SPAN_OPEN | tid) : 0;
+	return cpu ? span_take_spike(ctx, cpu, &begun, now, SPAN_OPEN | tid) : 0;
 }
 
 /* For spans of threads: runs when a thread exits. */
@@ -287,10 +315,11 @@ static __always_inline __u64 span_read_register(struct pt_regs *regs,
  * programs see the fields of a tracepoint, or the one of a system call. But perf runs these as part
  * of an event, and drops what they cause, such as the freeze. So they only note the hit. The raw_tp
  * program does the rest: it is attached later, so it runs later. If the thread is preempted in
- * between, the hit may be lost. */
+ * between, the hit is lost, which the next one shows. */
 struct span_note {
 	__u64 value;
 	__u64 thread; /* its ID plus 1; 0: no hit */
+	__u64 lost;   /* 1: the hit before was lost */
 };
 
 struct {
@@ -306,6 +335,9 @@ static __always_inline int span_note_hit(void *ctx, __u32 exit,
 	struct span_note *note = bpf_map_lookup_elem(&span_notes, &exit);
 
 	if (note) {
+		note->lost = note->thread != 0;
+		if (exit && note->lost)
+			span_note_lost_exit();
 		note->value = span_read_field(ctx, argument);
 		note->thread = bpf_get_current_pid_tgid() + 1;
 	}
@@ -313,16 +345,20 @@ static __always_inline int span_note_hit(void *ctx, __u32 exit,
 	return 1;
 }
 
-static __always_inline bool span_take_noted_hit(__u32 exit, __u64 *value)
+/* Whether this thread noted the hit, and nobody has noted another one since. */
+static __always_inline bool span_take_noted_hit(__u32 exit, struct span_note *taken)
 {
-	struct span_note *note = bpf_map_lookup_elem(&span_notes, &exit);
+	volatile struct span_note *note = bpf_map_lookup_elem(&span_notes, &exit);
 	__u64 thread;
 
 	if (!note)
 		return false;
+	taken->value = note->value;
+	taken->lost = note->lost;
 	thread = note->thread;
 	note->thread = 0;
-	*value = note->value;
+	if (exit && thread && thread != bpf_get_current_pid_tgid() + 1)
+		span_note_lost_exit();
 	return thread == bpf_get_current_pid_tgid() + 1;
 }
 
@@ -361,7 +397,7 @@ int span_entry_note(void *ctx)
 	if (span_entry_argument.filtered)
 		return span_note_hit(ctx, 0, &span_entry_argument);
 	/* An entry freezes nothing. */
-	span_entry_hit(span_read_field(ctx, &span_entry_argument), 0);
+	span_entry_hit(span_read_field(ctx, &span_entry_argument), 0, false);
 	return 1;
 }
 
@@ -371,35 +407,36 @@ int span_exit_note(void *ctx)
 	return span_note_hit(ctx, 1, &span_exit_argument);
 }
 
+/* A filter is asked at each hit, as it counts them. */
 SEC("?raw_tp")
 int span_entry_tp(void *ctx)
 {
-	__u64 value = 0;
+	const bool filtered = span_entry_argument.filtered;
+	struct span_note note = {};
+	bool seen = !span_entry_argument.noted || span_take_noted_hit(0, &note);
+	bool missed = filtered && (span_missed_an_entry() || note.lost);
 
-	if (span_entry_argument.noted && !span_take_noted_hit(0, &value))
+	if (filtered && !filter_passes(FILTER_SPAN_ENTRY))
 		return 0;
-	if (span_entry_argument.filtered && !filter_passes(FILTER_SPAN_ENTRY))
-		return 0;
-	return span_entry_hit(value, 0);
+	return seen ? span_entry_hit(note.value, 0, missed) : 0;
 }
 
 SEC("?raw_tp")
 int span_exit_tp(void *ctx)
 {
-	__u64 value = 0;
+	struct span_note note = {};
+	bool seen = !span_exit_argument.noted || span_take_noted_hit(1, &note);
 
-	if (span_exit_argument.noted && !span_take_noted_hit(1, &value))
-		return 0;
 	if (span_exit_argument.filtered && !filter_passes(FILTER_SPAN_EXIT))
 		return 0;
-	return span_exit_hit(ctx, value, 0);
+	return seen ? span_exit_hit(ctx, note.value, 0) : 0;
 }
 
 SEC("?fentry")
 int span_entry_fn(void *ctx)
 {
 	return span_entry_hit(span_read_parameter(ctx, &span_entry_argument),
-			      span_frame_of_trampoline(ctx));
+			      span_frame_of_trampoline(ctx), false);
 }
 
 SEC("?fexit")
@@ -414,7 +451,7 @@ SEC("?kprobe")
 int span_entry_probe(struct pt_regs *ctx)
 {
 	return span_entry_hit(span_read_register(ctx, &span_entry_argument),
-			      span_frame_at_entry(ctx));
+			      span_frame_at_entry(ctx), false);
 }
 
 SEC("?kprobe")
@@ -427,7 +464,7 @@ int span_exit_probe(struct pt_regs *ctx)
 SEC("?usdt")
 int span_entry_usdt(struct pt_regs *ctx)
 {
-	return span_entry_hit(span_read_usdt_argument(ctx, &span_entry_argument), 0);
+	return span_entry_hit(span_read_usdt_argument(ctx, &span_entry_argument), 0, false);
 }
 
 SEC("?usdt")

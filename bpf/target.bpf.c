@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Finds the task of a PID in a PID namespace, and its identity for the trigger: see struct
- * poke_target. */
+ * poke_target. Finds the kernel's count of missed hits of a program: see span_missed.bpf.h. */
 #include "kernel_types.h"
 
 #include <linux/bpf.h>
@@ -13,7 +13,7 @@ char LICENSE[] SEC("license") = "GPL";
 /* MAX_PID_NS_LEVEL of the kernel */
 #define LEVELS 32
 
-const volatile __u32 wanted = 0;
+const volatile __u32 wanted = 0;    /* a PID, or the ID of a program */
 const volatile __u32 namespace = 0; /* inode of the namespace */
 
 __u32 tgid = 0, tid = 0, exec_id = 0;
@@ -47,5 +47,18 @@ int target_find(struct bpf_iter__task *ctx)
 	start_ns = task->start_boottime;
 	address = (__u64)task;
 	exec_id = task->self_exec_id;
+	return 0;
+}
+
+SEC("iter/bpf_prog")
+int target_find_misses(struct bpf_iter__bpf_prog *ctx)
+{
+	struct bpf_prog *program = ctx->prog;
+
+	if (!program || !bpf_core_field_exists(program->stats->misses) ||
+	    BPF_CORE_READ(program, aux, id) != wanted)
+		return 0;
+	address = (__u64)BPF_CORE_READ(program, stats) +
+		  bpf_core_field_offset(struct bpf_prog_stats, misses);
 	return 0;
 }

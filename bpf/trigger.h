@@ -26,6 +26,9 @@
 #define TRIGGER_MESSAGE_SIZE 32
 #define TRIGGER_LABEL_SIZE 64
 
+/* Programs of a span whose missed hits count: see span_missed.bpf.h. */
+#define SPAN_PROGRAMS 3
+
 /* The exit that ends a span: of the same thread, of the same CPU, or with an equal argument. */
 enum span_by {
 	SPAN_BY_THREAD,
@@ -294,9 +297,9 @@ struct trigger_spike {
 	__u32 unpoked;			  /* 1: left to the controller to poke the targets */
 	struct trigger_task late;	  /* the thread that was late */
 	__u32 overrun;			  /* 1: not over yet: see spike.bpf.h */
-	__u32 padding;
-	struct ledger_key source;	/* of PERF_POKE_TRIGGER_INTERRUPTION */
-	char label[TRIGGER_LABEL_SIZE]; /* of the reporter, the marker or the event */
+	__u32 uncertain;		  /* 1: may be shorter: see span_missed.bpf.h */
+	struct ledger_key source;	  /* of PERF_POKE_TRIGGER_INTERRUPTION */
+	char label[TRIGGER_LABEL_SIZE];	  /* of the reporter, the marker or the event */
 };
 
 /* The context of the program report_late. */

@@ -54,6 +54,7 @@ class SpanTest(common.HostTest):
         spike = facts["spike"]
         self.assertEqual(spike["actual_ns"] - spike["expected_ns"], capture["latency_ns"])
         self.assertTrue(facts["trigger"]["span"].startswith("it="))
+        self.assertFalse(spike["uncertain"])
         self.assertTrue(common.run_ctl("report", capture["path"]).stdout.startswith("it "))
         return capture
 

@@ -522,6 +522,9 @@ int cause_find(struct cause *cause, const struct findings *findings, const struc
 		cause->kind = CAUSE_POKED;
 		return 0;
 	}
+	/* What took so long is no question if it did not. */
+	if (facts->spike.uncertain)
+		return 0;
 	if (facts->thread && blame_late_thread(cause, findings, facts))
 		return 0;
 	if (cause_is_elsewhere(facts))

@@ -422,6 +422,30 @@ static void put_cause(FILE *file, const struct cause *cause, const struct findin
 	fputs(either ? ", or the hypervisor ran something else" : "", file);
 }
 
+static void put_reason(FILE *file, const struct cause *cause, const struct findings *findings,
+		       const struct facts *facts, const struct facts *whole)
+{
+	put_late_part(file, facts, whole);
+	if (facts_are_of_noise(facts) && !facts_is_pt(facts))
+		; /* The noise itself is all that is known. */
+	else if (!facts_have_trace(facts))
+		put_by_spike_stack(file, facts);
+	else if (facts->no_times)
+		fputs("the trace has no times, because TSC was not perf's clock", file);
+	else
+		put_cause(file, cause, findings, facts);
+	samples_put_mostly(file, &findings->samples, findings->spans->names, "; ");
+	if (facts->thread && facts->thread->part == PART_RUNNABLE && cause->kind != CAUSE_THROTTLED)
+		late_thread_put_why(file, facts->thread, findings->spans->names, facts,
+				    cause->kind == CAUSE_THREAD ? cause->rival : NULL);
+	if (findings->left_out_ns && cause->kind != CAUSE_NONE)
+		fprintf(file, "; the window (--window) leaves out the first %s",
+			FORMAT_TIME(findings->left_out_ns));
+	if (cause->kind != CAUSE_ASLEEP && !cause->steal_ns)
+		hardware_put_causes(file, &facts->hardware, &findings->spans->power,
+				    facts->spike.expected_ns, facts->spike.latency_ns);
+}
+
 char *cause_sentence(const struct cause *cause, const struct findings *findings,
 		     const struct facts *facts, const struct facts *whole)
 {
@@ -438,26 +462,12 @@ char *cause_sentence(const struct cause *cause, const struct findings *findings,
 			facts_format_task(whole, task, sizeof(task)));
 	} else {
 		facts_put_late(file, whole);
-		put_late_part(file, facts, whole);
-		if (facts_are_of_noise(facts) && !facts_is_pt(facts))
-			; /* The noise itself is all that is known. */
-		else if (!facts_have_trace(facts))
-			put_by_spike_stack(file, facts);
-		else if (facts->no_times)
-			fputs("the trace has no times, because TSC was not perf's clock", file);
+		if (whole->spike.uncertain)
+			fputs("not certain: the kernel skipped the trigger at an entry or exit, "
+			      "so it may have been shorter",
+			      file);
 		else
-			put_cause(file, cause, findings, facts);
-		samples_put_mostly(file, &findings->samples, findings->spans->names, "; ");
-		if (facts->thread && facts->thread->part == PART_RUNNABLE &&
-		    cause->kind != CAUSE_THROTTLED)
-			late_thread_put_why(file, facts->thread, findings->spans->names, facts,
-					    cause->kind == CAUSE_THREAD ? cause->rival : NULL);
-		if (findings->left_out_ns && cause->kind != CAUSE_NONE)
-			fprintf(file, "; the window (--window) leaves out the first %s",
-				FORMAT_TIME(findings->left_out_ns));
-		if (cause->kind != CAUSE_ASLEEP && !cause->steal_ns)
-			hardware_put_causes(file, &facts->hardware, &findings->spans->power,
-					    facts->spike.expected_ns, facts->spike.latency_ns);
+			put_reason(file, cause, findings, facts, whole);
 	}
 	if (fclose(file))
 		free(TAKE_PTR(text));

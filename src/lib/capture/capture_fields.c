@@ -129,6 +129,7 @@ static const struct field fields[] = {
 	{ "spike.noise.most_ns", FIELD_NS, SPIKE(noise_most_ns), .name = "noise_most_ns",
 	  .is_there = capture_is_of_noise },
 	{ "spike.overrun", FIELD_FLAG, SPIKE(overrun) },
+	{ "spike.uncertain", FIELD_FLAG, SPIKE(uncertain) },
 	{ "spike.irqs_off", FIELD_MAYBE, SPIKE(irqs_off) },
 	{ "spike.stack_pid", FIELD_TASK, SPIKE(stack_pid) },
 	{ "spike.stack_tid", FIELD_TASK, SPIKE(stack_tid) },

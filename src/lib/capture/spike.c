@@ -41,6 +41,7 @@ struct perf_poke_spike spike_from_record(const struct config *config,
 		.late_priority = (int)seen->late.rt_priority,
 		.late_nice = seen->late.nice,
 		.overrun = seen->overrun,
+		.uncertain = seen->uncertain,
 	};
 
 	/* rtla's is unknown; kinds with a text have none. */

@@ -117,8 +117,8 @@ static int load_tracepoint(struct trigger *trigger, const struct span_side *side
 	const struct span_point *point = side->point;
 	struct span_argument *argument = side_argument_of(trigger, side);
 
-	argument->noted = point->argument || point_is_system_call(point);
 	argument->filtered = point->filter != NULL;
+	argument->noted = argument->filtered || point->argument || point_is_system_call(point);
 	if (point->filter)
 		filter_load_maps(trigger);
 	/* The one that notes an entry begins the span itself, if it may. */
@@ -433,6 +433,26 @@ int span_load_programs(struct trigger *trigger, const struct trigger_config *con
 	return span_load_side(trigger, &entry) ?: span_load_side(trigger, &exit);
 }
 
+/* Lets the programs see the hits that they miss: see span_missed.bpf.h. */
+static void span_find_misses(const struct trigger_bpf *skel, const struct log *log)
+{
+	/* The first one, if it is filtered. */
+	const struct bpf_program *const programs[] = {
+		skel->progs.span_entry_tp, skel->progs.span_exit_tp,	skel->progs.span_exit_note,
+		skel->progs.span_exit_fn,  skel->progs.span_exit_probe, skel->progs.span_exit_usdt,
+	};
+	size_t nr = skel->rodata->span_entry_argument.filtered ? 0 : 1;
+	int err = 0;
+
+	for (size_t i = nr; !err && i < ARRAY_SIZE(programs) && nr < SPAN_PROGRAMS; i++) {
+		if (bpf_program__autoload(programs[i]))
+			err = trigger_find_misses(programs[i], &skel->bss->span_misses[nr++]);
+	}
+	if (err)
+		log_write(log, PERF_POKE_LOG_DEBUG,
+			  "span: whether the kernel misses hits is not known: %s", strerror(-err));
+}
+
 /* Exit first, so that no span that begins is left open. */
 int span_attach_programs(struct trigger *trigger, const struct trigger_config *config,
 			 const struct log *log)
@@ -443,8 +463,10 @@ int span_attach_programs(struct trigger *trigger, const struct trigger_config *c
 	const struct span_side entry = { &span, &span.entry, false, log };
 	const struct span_side exit = { &span, &span.exit, true, log };
 
-	if (!err)
+	if (!err) {
+		span_find_misses(skel, log);
 		err = ways[exit.point->kind].attach(trigger, &exit);
+	}
 	/* After the exit, which may be the end of a thread itself. */
 	if (!err && span.by == SPAN_BY_THREAD) {
 		skel->links.span_thread_exit = bpf_program__attach(skel->progs.span_thread_exit);

@@ -386,16 +386,25 @@ void stats_take_snapshot(const struct stats_table *table, struct stats_snapshot 
 	snapshot->p99_9_ns = stats_percentile(table, 99.9);
 }
 
-/* -- The identity of a task, for the programs */
+/* -- Addresses in the kernel, for the programs */
 
-/* Reading the iterator runs the program for each task of our PID namespace. */
-static int task_iterator_run(struct target_bpf *skel)
+/* Reading the iterator runs the program for each task of our PID namespace, or for each BPF
+ * program. */
+static int target_run_iterator(struct target_bpf *skel, struct bpf_program *iterator)
 {
-	struct bpf_link *link = bpf_program__attach_iter(skel->progs.target_find, NULL);
+	struct bpf_program *program;
+	struct bpf_link *link;
 	_cleanup_close_ int fd = -1;
 	char none[16];
 	ssize_t len;
+	int err;
 
+	bpf_object__for_each_program(program, skel->obj)
+		bpf_program__set_autoload(program, program == iterator);
+	err = target_bpf__load(skel);
+	if (err)
+		return err;
+	link = bpf_program__attach_iter(iterator, NULL);
 	if (!link)
 		return -errno;
 	fd = bpf_iter_create(bpf_link__fd(link));
@@ -417,9 +426,7 @@ int trigger_find_task(int pid, struct poke_target *task)
 		return -errno;
 	skel->rodata->wanted = pid;
 	skel->rodata->namespace = namespace.st_ino;
-	err = target_bpf__load(skel);
-	if (!err)
-		err = task_iterator_run(skel);
+	err = target_run_iterator(skel, skel->progs.target_find);
 	if (!err && !skel->bss->tid)
 		err = -ESRCH;
 	if (!err) {
@@ -429,6 +436,27 @@ int trigger_find_task(int pid, struct poke_target *task)
 		task->task = skel->bss->address;
 		task->exec_id = skel->bss->exec_id;
 	}
+	target_bpf__destroy(skel);
+	return err;
+}
+
+int trigger_find_misses(const struct bpf_program *program, __u64 *address)
+{
+	struct bpf_prog_info info = {};
+	struct target_bpf *skel;
+	__u32 size = sizeof(info);
+	int err = bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size);
+
+	if (err)
+		return err;
+	skel = target_bpf__open();
+	if (!skel)
+		return -errno;
+	skel->rodata->wanted = info.id;
+	err = target_run_iterator(skel, skel->progs.target_find_misses);
+	*address = skel->bss->address;
+	if (!err && !*address)
+		err = -ENOENT;
 	target_bpf__destroy(skel);
 	return err;
 }

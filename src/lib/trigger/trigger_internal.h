@@ -44,6 +44,9 @@ struct trigger {
 /* Runs a program on this CPU. Returns its result, or a negative errno. */
 int trigger_run_program(const struct bpf_program *prog);
 
+/* Finds the kernel's count of hits that the program missed: a per-CPU address. */
+int trigger_find_misses(const struct bpf_program *program, __u64 *address);
+
 /* -- Functions of rows of kinds.c: see struct trigger_row */
 
 int threads_load_programs(struct trigger *trigger, const struct trigger_config *config,

@@ -129,7 +129,10 @@ void ftrace_senders_close(struct ftrace_senders *senders)
 		return;
 	for (size_t i = 0; i < senders->nr_cpus; i++)
 		closep(&senders->cpus[i].fd);
-	if (senders->instance)
+	if (senders->instance) {
+		/* It may be left behind. */
+		ftrace_instance_write(senders->instance, "tracing_on", "0");
 		tracefs_instance_free(senders->instance);
+	}
 	free(senders);
 }

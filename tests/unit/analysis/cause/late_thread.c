@@ -151,6 +151,8 @@ static int prio_of(int tid)
 	return tid == LATE ? REAL_TIME_80 : tid >= 90 ? 99 - tid : tid ? NICE_0 : 140;
 }
 
+/* The kernel missed hits of the trigger. */
+static bool span_is_uncertain;
 /* Since when switches of CPUs 0 and 1 are recorded. */
 static uint64_t recorded_since = 10;
 
@@ -236,6 +238,7 @@ static void say_thread(FILE *file, const struct happening *list, size_t nr, uint
 			 0);
 	account.facts.spike.kind = kind;
 	account.facts.spike.irq_ns = irq_ns;
+	account.facts.spike.uncertain = span_is_uncertain;
 	account.facts.capture.lost = nr_lost;
 	account.facts.spike.ran_cpu = 1;
 	account.facts.spike.late_tid = account.facts.spike.late_pid = LATE;
@@ -396,6 +399,15 @@ static void names_what_it_waited_for(FILE *file)
 }
 
 /* Two programs that wait for a signal wait for different threads. */
+/* It slept, but maybe after the span. */
+static void blames_nobody_for_an_uncertain_span(FILE *file)
+{
+	span_is_uncertain = true;
+	SAY(0, SPAN, NULL, RUNS, IDLES(101000, 1, FUTEX),
+	    WAKE(194000, 33, "holder", LATE, WOKEN_BY_FUTEX), RESUMES);
+	span_is_uncertain = false;
+}
+
 static void tells_senders_of_a_signal_apart(FILE *file)
 {
 	static const char wait[] = "schedule do_sigtimedwait __x64_sys_rt_sigtimedwait u:request";
@@ -562,10 +574,11 @@ TEST_IN_FOLDER(prints_what_the_golden_file_has)
 		PART(names_who_held_a_lock),	       PART(follows_the_chain_of_waits),
 		PART(names_sleeps_of_its_own),	       PART(deduces_that_its_timer_woke_it),
 		PART(names_what_it_waited_for),	       PART(tells_a_timeout_apart),
-		PART(tells_senders_of_a_signal_apart), PART(says_what_is_not_recorded),
-		PART(says_that_events_were_lost),      PART(names_what_a_futex_is),
-		PART(names_who_ran_instead),	       PART(names_what_it_executed),
-		PART(names_threads_that_took_turns),   PART(names_parts_of_a_late_thread),
+		PART(tells_senders_of_a_signal_apart), PART(blames_nobody_for_an_uncertain_span),
+		PART(says_what_is_not_recorded),       PART(says_that_events_were_lost),
+		PART(names_what_a_futex_is),	       PART(names_who_ran_instead),
+		PART(names_what_it_executed),	       PART(names_threads_that_took_turns),
+		PART(names_parts_of_a_late_thread),
 	};
 
 	open_kernel();

@@ -131,7 +131,8 @@ static const char golden[] =
 	"'idle':false,'poked':false,'rtla':false,"
 	"'trigger':'irq','label':null,'irq_ns':null,'thread_ns':null,'user_ns':null,"
 	"'noise':{'irq_ns':6,'softirq_ns':7,'thread_ns':8,'nmi_ns':9},"
-	"'overrun':false,'irqs_off':true,'stack_pid':4321,'stack_tid':4322,'stack_ns':4100,"
+	"'overrun':false,'uncertain':false,'irqs_off':true,'stack_pid':4321,'stack_tid':4322,'"
+	"stack_ns':4100,"
 	"'stack':[{'address':'0xffffffffc0000017','symbol':'acme_flush','module':'acme',"
 	"'offset':7,'user':false},"
 	"{'address':'0xffffffffc1000000','symbol':null,'module':null,'offset':null,'user':false},"
@@ -165,7 +166,8 @@ static const char golden_fields[] =
 	"'comm':'kworker/3:1','policy':'fifo','priority':42,'nice':-3,'idle':false,"
 	"'poked':false,'rtla':false,'trigger':'noise','label':null,'irq_ns':null,"
 	"'thread_ns':null,'user_ns':null,'noise_irq_ns':6,'noise_softirq_ns':7,"
-	"'noise_thread_ns':8,'noise_nmi_ns':9,'noise_most_ns':0,'overrun':true,'irqs_off':true,"
+	"'noise_thread_ns':8,'noise_nmi_ns':9,'noise_most_ns':0,'overrun':true,"
+	"'uncertain':true,'irqs_off':true,"
 	"'stack_pid':4321,'stack_tid':4322,'stack_ns':4100,"
 	"'stack':[{'address':'0xffffffffc0000017','symbol':'acme_flush','module':'acme',"
 	"'offset':7,'user':false},"
@@ -282,6 +284,7 @@ TEST_WITH(is_read_as_it_was_written, set_up, remove_output)
 	capture->spike.expected_ns = 18;
 	capture->spike.kind = PERF_POKE_TRIGGER_NOISE;
 	capture->spike.ran_watched = capture->spike.overrun = true;
+	capture->spike.uncertain = true;
 	write_capture(capture);
 	told = capture_to_public(&env, capture);
 	assert_int_equal(perf_poke__capture_open(&found, capture->path), 0);
