@@ -4,9 +4,10 @@ import struct
 
 from tracepoints import format_of
 
-RECORD, FORMAT, SYMBOL, TASK, END = range(1, 6)
+RECORD, FORMAT, SYMBOL, TASK, STRING, END = range(1, 7)
 MISSED = 1 << 32
 KERNEL = 0xffffffff81000000
+REASON = 0xffffffff82000000
 FUNCTIONS = ("schedule", "acme_poll", "acme_flush", "__sysvec_apic_timer_interrupt",
              "hrtimer_interrupt", "_raw_spin_lock_irqsave", "__common_interrupt")
 
@@ -20,6 +21,8 @@ FORMATS = {
     "local_timer_entry": ("irq_vectors", 301, [("int vector", 8, 4, 1)]),
     "local_timer_exit": ("irq_vectors", 302, [("int vector", 8, 4, 1)]),
     "irq_handler_entry": ("irq", 303, [("int irq", 8, 4, 1), ("__data_loc char[] name", 12, 4)]),
+    "ipi_entry": ("ipi", 305, [("const char * reason", 8, 8)]),
+    "ipi_exit": ("ipi", 306, [("const char * reason", 8, 8)]),
     "irq_handler_exit": ("irq", 304, [("int irq", 8, 4, 1), ("int ret", 12, 4, 1)]),
 }
 
@@ -49,6 +52,7 @@ def image(*records, end=True):
     symbols = (item(SYMBOL, (KERNEL + 0x100 * i, KERNEL + 0x100 * i + 64), name.encode() + b"\0")
                for i, name in enumerate(FUNCTIONS))
     return b"".join((*records, *formats, *symbols, item(TASK, (7, 0), b"acme\0"),
+                     item(STRING, (REASON, 0), b"Function call interrupts\0"),
                      item(END, (8, 0)) if end else b""))
 
 
@@ -64,6 +68,8 @@ GRAPH = (
     record(920, "irq_handler_entry", struct.pack("<iHH", 24, 16, 5) + b"eth0\0"),
     record(930, "irq_handler_exit", struct.pack("<ii", 24, 1)), switch(950, 7, 8),
     call(960, "entry", "acme_poll", 0, pid=8, cpu=0),
+    record(970, "ipi_entry", struct.pack("<Q", REASON), pid=8),
+    record(980, "ipi_exit", struct.pack("<Q", REASON), pid=8),
 )
 ENTRIES = tuple(
     record(100 * i, "function", struct.pack("<QQ", KERNEL + 0x100 * (i % 7),
@@ -81,5 +87,6 @@ def inputs():
     yield "bad-cut", whole[:len(whole) // 2]
     yield "bad-endless", image(*GRAPH, end=False)
     yield "bad-size", item(RECORD, (1, 1), bytes(8))[:24] + whole[24:]
+    yield "bad-string", item(STRING, (1, 0), b"unending") + whole
     yield "bad-cpu", item(RECORD, (1, 0x80000001), bytes(8)) + whole
     yield "bad-item", item(9, (0, 0)) + whole

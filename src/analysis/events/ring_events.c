@@ -353,6 +353,15 @@ const char *ring_events_function(const struct ring_events *ring, uint64_t addres
 	return entry ? symbols_name(&ring->symbols, entry) : NULL;
 }
 
+const char *ring_events_string(const struct ring_events *ring, uint64_t address)
+{
+	for (size_t i = 0; i < ring->dat->nr_strings; i++) {
+		if (ring->dat->strings[i].address == address)
+			return ring->dat->strings[i].text;
+	}
+	return NULL;
+}
+
 bool ring_events_task(const struct ring_events *ring, size_t n, int *tid, const char **comm)
 {
 	if (n >= ring->dat->nr_tasks)

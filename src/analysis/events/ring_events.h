@@ -22,6 +22,9 @@ enum ring_functions ring_events_functions(const struct ring_events *ring);
 /* The function at an address; NULL: unknown. */
 const char *ring_events_function(const struct ring_events *ring, uint64_t address);
 
+/* The string at an address of the kernel; NULL: unknown. */
+const char *ring_events_string(const struct ring_events *ring, uint64_t address);
+
 /* The last known name of the nth task. False: there are fewer. */
 bool ring_events_task(const struct ring_events *ring, size_t n, int *tid, const char **comm);
 

@@ -283,7 +283,13 @@ const char *tracepoints_function(struct tracepoints *tracepoints, uint64_t addre
 bool tracepoints_string(const struct tracepoints *tracepoints, uint64_t address, char *text,
 			size_t size)
 {
-	return tracing_data_string(&tracepoints->data, address, text, size);
+	const char *string;
+
+	if (!tracepoints->ring)
+		return tracing_data_string(&tracepoints->data, address, text, size);
+	string = ring_events_string(tracepoints->ring, address);
+	snprintf(text, size, "%s", string ?: "");
+	return string;
 }
 
 bool tracepoints_frame(const struct perfdata_bytes *callchain, uint64_t *at, uint64_t *address)

@@ -25,6 +25,7 @@ void trace_dat_free(struct trace_dat *dat)
 	free(dat->formats);
 	free(dat->symbols);
 	free(dat->tasks);
+	free(dat->strings);
 	if (dat->size)
 		munmap((void *)dat->image, dat->size);
 	free(dat);
@@ -98,6 +99,19 @@ static int dat_add_task(struct trace_dat *dat, const struct trace_dat_head *head
 	return 0;
 }
 
+static int dat_add_string(struct trace_dat *dat, const struct trace_dat_head *head,
+			  const uint8_t *bytes)
+{
+	struct trace_dat_string string = { head->numbers[0], item_name(bytes, head->size) };
+
+	if (!string.text)
+		return -EINVAL;
+	if (array_grow(&dat->strings, dat->nr_strings, sizeof(string)))
+		return -ENOMEM;
+	dat->strings[dat->nr_strings++] = string;
+	return 0;
+}
+
 /* Equal times keep their order, which is that of each CPU. */
 static int compare_records(const void *a, const void *b)
 {
@@ -110,10 +124,9 @@ static int dat_read_items(struct trace_dat *dat)
 {
 	static int (*const take[])(struct trace_dat * dat, const struct trace_dat_head *head,
 				   const uint8_t *bytes) = {
-		[TRACE_DAT_RECORD] = dat_add_record,
-		[TRACE_DAT_FORMAT] = dat_add_format,
-		[TRACE_DAT_SYMBOL] = dat_add_symbol,
-		[TRACE_DAT_TASK] = dat_add_task,
+		[TRACE_DAT_RECORD] = dat_add_record, [TRACE_DAT_FORMAT] = dat_add_format,
+		[TRACE_DAT_SYMBOL] = dat_add_symbol, [TRACE_DAT_TASK] = dat_add_task,
+		[TRACE_DAT_STRING] = dat_add_string,
 	};
 	uint64_t at = 0;
 

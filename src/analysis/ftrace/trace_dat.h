@@ -54,6 +54,12 @@ struct trace_dat_task {
 	const char *comm;
 };
 
+/* Of the kernel's memory, to which a record points. */
+struct trace_dat_string {
+	uint64_t address;
+	const char *text;
+};
+
 struct trace_dat {
 	const uint8_t *image;
 	uint64_t size;
@@ -62,7 +68,8 @@ struct trace_dat {
 	struct trace_dat_format *formats;
 	struct trace_dat_symbol *symbols; /* of all kernel addresses in the records */
 	struct trace_dat_task *tasks;
-	size_t nr_records, nr_formats, nr_symbols, nr_tasks;
+	struct trace_dat_string *strings; /* reasons of interrupts from other CPUs, on arm64 */
+	size_t nr_records, nr_formats, nr_symbols, nr_tasks, nr_strings;
 };
 
 struct trace_dat_opts {
@@ -92,13 +99,15 @@ enum trace_dat_item {
 	TRACE_DAT_FORMAT,
 	TRACE_DAT_SYMBOL,
 	TRACE_DAT_TASK,
+	TRACE_DAT_STRING,
 	TRACE_DAT_END, /* the last one: the image is complete */
 };
 
 /* Each item of the image begins with this; the next one follows at a multiple of 8. */
 struct trace_dat_head {
 	uint32_t item, size; /* size: of what follows */
-	uint64_t numbers[2]; /* time, CPU and `missed`; ID; start and end; tid; size of a long */
+	uint64_t numbers[2]; /* time, CPU and `missed`; ID; start and end; tid; address;
+			      * size of a long */
 };
 
 #define TRACE_DAT_MISSED (UINT64_C(1) << 32) /* beside the CPU's number */

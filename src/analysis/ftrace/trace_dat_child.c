@@ -34,13 +34,18 @@ struct seen {
 	size_t nr;
 };
 
+enum seen_type {
+	TYPE_PLAIN = 1,
+	TYPE_WITH_REASON,
+};
+
 struct dumper {
 	FILE *image;
 	const struct trace_dat_opts *opts;
 	struct tep_handle *tep;
 	struct seen
 		addresses; /* and functions: their begin, and one more than the largest of them */
-	struct seen tasks, types;
+	struct seen tasks, types, strings;
 };
 
 /* What the child may still do. All else fails with EPERM, as a library expects of files that it
@@ -196,6 +201,44 @@ static void dumper_note_addresses(struct dumper *dumper, const struct tep_record
 	}
 }
 
+/* Puts the reason of an interrupt from another CPU: a string of the kernel, which libtraceevent
+ * tells only where it prints the event, as "(Function call interrupts)". */
+static void dumper_put_reason(struct dumper *dumper, struct tep_record *record)
+{
+	struct tep_event *event = tep_find_event_by_record(dumper->tep, record);
+	struct tep_format_field *field = event ? tep_find_field(event, "reason") : NULL;
+	struct trace_dat_head head = { .item = TRACE_DAT_STRING };
+	unsigned long long address;
+	struct trace_seq text;
+	uint64_t *known;
+
+	if (!field || field->offset + field->size > record->size ||
+	    tep_read_number_field(field, record->data, &address))
+		return;
+	known = address ? seen_value(&dumper->strings, address) : NULL;
+	if (!known || *known)
+		return;
+	*known = 1;
+	head.numbers[0] = address;
+	trace_seq_init(&text);
+	tep_print_event(dumper->tep, &text, record, "%s", TEP_PRINT_INFO);
+	trace_seq_terminate(&text);
+	if (text.len > 2 && text.buffer[0] == '(' && text.buffer[text.len - 1] == ')') {
+		text.buffer[text.len - 1] = '\0';
+		dumper_put(dumper, &head, text.buffer + 1, "", 0);
+	}
+	trace_seq_destroy(&text);
+}
+
+/* Whether records of this type, which is new, have a reason. */
+static bool dumper_type_has_reason(const struct dumper *dumper, int type)
+{
+	const struct tep_event *event = tep_find_event(dumper->tep, type);
+
+	return event && event->system && !strcmp(event->system, "ipi") && event->name &&
+	       (!strcmp(event->name, "ipi_entry") || !strcmp(event->name, "ipi_exit"));
+}
+
 static int dumper_take_record(struct tracecmd_input *input, struct tep_record *record, int cpu,
 			      void *ctx)
 {
@@ -206,16 +249,19 @@ static int dumper_take_record(struct tracecmd_input *input, struct tep_record *r
 			     (uint32_t)cpu | (record->missed_events ? TRACE_DAT_MISSED : 0) },
 	};
 	uint64_t *known;
-	int tid;
+	int tid, type;
 
 	(void)input;
 	if (record->ts < dumper->opts->begin || record->ts > dumper->opts->end || record->size <= 0)
 		return ferror(dumper->image) ? -1 : 0;
 	dumper_put(dumper, &head, NULL, record->data, (size_t)record->size);
 	dumper_note_addresses(dumper, record);
-	known = seen_value(&dumper->types, (uint64_t)tep_data_type(dumper->tep, record));
-	if (known)
-		*known = 1;
+	type = tep_data_type(dumper->tep, record);
+	known = seen_value(&dumper->types, (uint64_t)type);
+	if (known && !*known)
+		*known = dumper_type_has_reason(dumper, type) ? TYPE_WITH_REASON : TYPE_PLAIN;
+	if (known && *known == TYPE_WITH_REASON)
+		dumper_put_reason(dumper, record);
 	tid = tep_data_pid(dumper->tep, record);
 	known = tid > 0 ? seen_value(&dumper->tasks, (uint64_t)tid) : NULL;
 	if (known)
@@ -330,7 +376,8 @@ static int dumper_run(struct dumper *dumper, struct tracecmd_input *input)
 	dumper->tep = tracecmd_get_tep(input);
 	if (tep_is_file_bigendian(dumper->tep) != (BYTE_ORDER == BIG_ENDIAN))
 		return TRACE_DAT_NOT_ONE;
-	if (seen_new(&dumper->addresses) || seen_new(&dumper->tasks) || seen_new(&dumper->types))
+	if (seen_new(&dumper->addresses) || seen_new(&dumper->tasks) || seen_new(&dumper->types) ||
+	    seen_new(&dumper->strings))
 		return TRACE_DAT_TOO_BIG;
 	err = dumper_read_rings(dumper, input);
 	if (err)

@@ -92,7 +92,7 @@ def judge(line, exits):
 def session(span, folder):
     command = [CTL, "start", "--json", "--cpu", str(guest.CPU), "--workload", "none", "--recorder",
                "events", "--span", "it=" + span, "--trigger", f"it={THRESHOLD_US}us", "--count",
-               str(CAPTURES), "--duration", "60s", "--output", folder]
+               str(CAPTURES), "--duration", "10s", "--output", folder]
     out = subprocess.run(command, stdout=subprocess.PIPE, check=False).stdout
     return [json.loads(line) for line in out.splitlines() if b'"path"' in line]
 
