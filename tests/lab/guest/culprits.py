@@ -3,8 +3,9 @@
 by the report. With PREEMPT_RT rtla's auto-analysis watches the same moments. Prints how often each
 of them names it, and how often the comparison with normal activations does. In the environment:
 LAB_SPIKES, of each kind; LAB_RTLA, how many of these rtla watches; LAB_KINDS, by commas;
-LAB_SECONDS, after which no more is made late; LAB_LATE_MS, by how much; LAB_KEEP, a folder for the
-first capture of each kind, and those in which it is not named.
+LAB_RECORDER, another recorder with its options; LAB_SECONDS, after which no more is made late;
+LAB_LATE_MS, by how much; LAB_KEEP, a folder for the first capture of each kind, and those in which
+it is not named.
 
 usage: culprits.py PERF_POKE_CTL USER_LOOP"""
 import collections
@@ -27,6 +28,7 @@ CTL, USER_LOOP = sys.argv[1:]
 SPIKES = int(os.environ.get("LAB_SPIKES", "10"))
 WATCHED = int(os.environ.get("LAB_RTLA", "3"))
 KEEP = os.environ.get("LAB_KEEP")
+RECORDER = os.environ.get("LAB_RECORDER", "events").split()
 SECONDS = int(os.environ.get("LAB_SECONDS", "400"))
 # A guest is late by itself now and then: by tens of milliseconds, with all CPUs in one thread of
 # QEMU by two hundred.
@@ -147,7 +149,7 @@ class Session:
     def __init__(self):
         argv = [
             CTL, "start", "--json", "--cpu",
-            str(guest.CPU), "--recorder", "events", "--workload", "cyclic", "--period", "5ms",
+            str(guest.CPU), "--recorder", *RECORDER, "--workload", "cyclic", "--period", "5ms",
             "--prio", "f:97", "--buffer", "512K", f"--trigger=irq={THRESHOLD_US}us",
             f"--trigger=thread={THRESHOLD_US}us", "--output", "/tmp/culprits", "--count", "1000"
         ]
