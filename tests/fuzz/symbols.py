@@ -5,6 +5,8 @@ import struct
 PROGBITS, SYMTAB, STRTAB, RELA, NOBITS, DYNSYM = 1, 2, 3, 4, 8, 11
 ALLOC, EXEC = 2, 4
 HEAD, SEGMENT, SECTION = 64, 56, 64
+# Arm64: bti c; adrp x16, two pages on; ldr x17, [x16, #8 * i]; br x17; nop
+BTI, ADRP, LDR, BR, NOP = 0xd503245f, 0xd0000010, 0xf9400211, 0xd61f0220, 0xd503201f
 KALLSYMS = b"""ffffffff81000000 T _stext
 ffffffff81000000 t alias
 ffffffff81000040 W weak
@@ -70,12 +72,19 @@ def program(kind=SYMTAB, symbols=b"", **lies):
     return elf
 
 
-def linked(entry=16, relocations=2, link=3, **lies):
+def linked(entry=16, relocations=2, link=3, code=bytes(48), **lies):
     elf = program(DYNSYM)
     elf.section(b".rela.plt", RELA,
-                b"".join(struct.pack("<QQq", 0, (1 + i) << 32 | 7, 0) for i in range(relocations)),
-                link=link, entry=24)
-    return elf.section(b".plt", PROGBITS, bytes(48), ALLOC | EXEC, 0x1200, entry=entry, **lies)
+                b"".join(struct.pack("<QQq", 0x3000 + 8 * i, (1 + i) << 32 | 7, 0)
+                         for i in range(relocations)), link=link, entry=24)
+    return elf.section(b".plt", PROGBITS, code, ALLOC | EXEC, 0x1200, entry=entry, **lies)
+
+
+def arm64(*code, **lies):
+    """Of ADRP, LDR and what follows"""
+    elf = linked(code=struct.pack(f"<{len(code)}I", *code), **lies)
+    elf.machine = 183
+    return elf
 
 
 def inputs():
@@ -93,6 +102,9 @@ def inputs():
                       ("plt-claims",
                        linked(1, size=(1 << 32) - 1)), ("plt-lies",
                                                         linked(offset=1 << 63, size=1 << 40)),
+                      ("plt-arm64", arm64(BTI, ADRP, LDR, BR, NOP, ADRP, LDR + (1 << 10), BR)),
+                      ("plt-arm64-ends", arm64(ADRP, LDR)), ("plt-arm64-cut", arm64(BTI, ADRP)),
+                      ("plt-arm64-odd", arm64(ADRP, LDR, NOP, size=11)),
                       ("no-section", program(symbols=symbol(1, 0x1000, 8, section=999))),
                       ("no-segment", program(symbols=symbol(1, 0x9000, 8))),
                       ("name", program(symbols=symbol(1 << 31, 0x1000, 8))),

@@ -9,7 +9,16 @@
 #include "text.h"
 
 /* Size of a PLT entry if the section has none. */
-#define PLT_ENTRY 16
+#define X86_PLT_ENTRY 16
+/* Arm Architecture Reference Manual, C6.2 */
+#define ARM64_ADRP 0x90000000U
+#define ARM64_ADRP_MASK 0x9f000000U
+#define ARM64_LDR 0xf9400000U /* of 64 bits, with an unsigned offset */
+#define ARM64_LDR_MASK 0xffc00000U
+#define ARM64_BR 0xd61f0000U
+#define ARM64_BR_MASK 0xfffffc1fU
+#define ARM64_BTI_C 0xd503245fU
+#define ARM64_NOP 0xd503201fU
 
 static bool is_hidden_symbol(const GElf_Sym *symbol)
 {
@@ -83,18 +92,29 @@ static int add_module_symbols(const struct elf_file *file, struct symbols *symbo
 	return err;
 }
 
-/* PLT entries jump to an address that the linker stores, or push the index of a relocation in
- * .rela.plt. */
+/* PLT entries jump to an address that the linker stores, which a relocation names. */
 struct plt {
 	Elf *elf;
 	struct symbols *found;
-	Elf_Data *numbered, *symbols;
+	Elf_Data *numbered, *symbols; /* .rela.plt, .dynsym */
 	size_t strings;
 	struct place {
 		uint64_t address;
 		size_t symbol;
 	} * places; /* sorted */
 	size_t nr;
+};
+
+/* A section with such entries. */
+struct plt_code {
+	const uint8_t *bytes;
+	size_t size, entry_size; /* 0: the section does not tell */
+	uint64_t address;
+};
+
+struct plt_entry {
+	size_t start, end; /* in the section */
+	size_t symbol;
 };
 
 static int compare_plt_places(const void *a, const void *b)
@@ -117,25 +137,31 @@ static int add_plt_places(struct plt *plt, Elf_Data *relocations)
 	return 0;
 }
 
-/* The first entry of a PLT begins with another push. */
-static bool read_plt_entry(const struct plt *plt, const uint8_t *line, size_t size,
-			   uint64_t address, size_t *symbol)
+static bool find_plt_place(const struct plt *plt, uint64_t address, size_t *symbol)
 {
-	struct place wanted = {};
-	const struct place *found;
+	const struct place wanted = { .address = address };
+	const struct place *found =
+		plt->nr ? bsearch(&wanted, plt->places, plt->nr, sizeof(wanted), compare_plt_places)
+			: NULL;
+
+	if (found)
+		*symbol = found->symbol;
+	return found;
+}
+
+/* Jumps by an address, or pushes the index of a relocation in .rela.plt. The first entry of a PLT
+ * begins with another push. */
+static bool x86_read_plt_entry(const struct plt *plt, const uint8_t *line, size_t size,
+			       uint64_t address, size_t *symbol)
+{
 	GElf_Rela relocation;
 	int32_t operand;
 
 	for (size_t i = 0; i + 6 <= size && memcmp(line, "\xff\x35", 2); i++) {
 		if (!memcmp(line + i, "\xff\x25", 2)) {
 			memcpy(&operand, line + i + 2, sizeof(operand));
-			wanted.address = address + i + 6 + (uint64_t)(int64_t)operand;
-			found = plt->nr ? bsearch(&wanted, plt->places, plt->nr, sizeof(wanted),
-						  compare_plt_places)
-					: NULL;
-			if (found)
-				*symbol = found->symbol;
-			return found;
+			return find_plt_place(plt, address + i + 6 + (uint64_t)(int64_t)operand,
+					      symbol);
 		}
 		if (line[i] != 0x68)
 			continue;
@@ -147,6 +173,95 @@ static bool read_plt_entry(const struct plt *plt, const uint8_t *line, size_t si
 		return true;
 	}
 	return false;
+}
+
+static bool x86_next_plt_entry(const struct plt *plt, const struct plt_code *code,
+			       struct plt_entry *entry)
+{
+	size_t size = code->entry_size ?: X86_PLT_ENTRY;
+
+	while (size <= code->size && entry->end <= code->size - size) {
+		entry->start = entry->end;
+		entry->end += size;
+		if (x86_read_plt_entry(plt, code->bytes + entry->start, size,
+				       code->address + entry->start, &entry->symbol))
+			return true;
+	}
+	return false;
+}
+
+static uint32_t arm64_instruction(const struct plt_code *code, size_t at)
+{
+	uint32_t word;
+
+	memcpy(&word, code->bytes + at, sizeof(word));
+	return word;
+}
+
+/* The address that `adrp xN, page` and `ldr xM, [xN, #offset]` read. */
+static bool arm64_read_slot(uint32_t adrp, uint32_t ldr, uint64_t pc, uint64_t *slot)
+{
+	uint64_t page = (adrp >> 5 & 0x7ffff) << 2 | (adrp >> 29 & 3);
+
+	if ((adrp & ARM64_ADRP_MASK) != ARM64_ADRP || (ldr & ARM64_LDR_MASK) != ARM64_LDR ||
+	    (ldr >> 5 & 31) != (adrp & 31))
+		return false;
+	/* Pages of 4 KiB, of 21 bits with a sign */
+	page = (page ^ 1 << 20) - (1 << 20);
+	*slot = (pc & ~0xfffULL) + (page << 12) + (ldr >> 10 & 0xfff) * sizeof(*slot);
+	return true;
+}
+
+/* Entries have 16 bytes, or 24 with an instruction for signed addresses or branch targets, which
+ * the section does not tell. That of the header reads what no relocation is for. */
+static bool arm64_next_plt_entry(const struct plt *plt, const struct plt_code *code,
+				 struct plt_entry *entry)
+{
+	size_t word = sizeof(uint32_t), at = entry->end, size = code->size - code->size % word;
+	uint64_t slot;
+
+	for (; at + 2 * word <= size; at += word) {
+		if (arm64_read_slot(arm64_instruction(code, at), arm64_instruction(code, at + word),
+				    code->address + at, &slot) &&
+		    find_plt_place(plt, slot, &entry->symbol))
+			break;
+	}
+	if (at + 2 * word > size)
+		return false;
+	entry->start = at;
+	if (at > entry->end && arm64_instruction(code, at - word) == ARM64_BTI_C)
+		entry->start -= word;
+	at += 2 * word;
+	while (at < size && (arm64_instruction(code, at) & ARM64_BR_MASK) != ARM64_BR)
+		at += word;
+	for (at += word; at < size && arm64_instruction(code, at) == ARM64_NOP;)
+		at += word;
+	entry->end = at < size ? at : size;
+	return true;
+}
+
+/* An architecture without a row has no names of these. */
+static const struct plt_arch {
+	uint16_t machine;
+	/* Finds the first entry with a symbol behind *entry. */
+	bool (*next_entry)(const struct plt *plt, const struct plt_code *code,
+			   struct plt_entry *entry);
+} plt_arches[] = {
+	{ EM_X86_64, x86_next_plt_entry },
+	{ EM_AARCH64, arm64_next_plt_entry },
+};
+
+static const struct plt_arch *find_plt_arch(Elf *elf)
+{
+	GElf_Ehdr header;
+
+	if (!gelf_getehdr(elf, &header))
+		return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(plt_arches); i++) {
+		if (plt_arches[i].machine == header.e_machine)
+			return &plt_arches[i];
+	}
+	return NULL;
 }
 
 static int add_plt_symbol(const struct plt *plt, size_t number, struct symbols_entry entry)
@@ -164,27 +279,24 @@ static int add_plt_symbol(const struct plt *plt, size_t number, struct symbols_e
 	return text ? symbols_add(plt->found, &entry, text, strlen(text)) : -ENOMEM;
 }
 
-static int add_plt_section(const struct plt *plt, const char *name)
+static int add_plt_section(const struct plt *plt, const struct plt_arch *arch, const char *name)
 {
 	GElf_Shdr header;
 	Elf_Scn *section = find_elf_section(plt->elf, SHT_PROGBITS, name, &header);
-	Elf_Data *lines = section ? elf_rawdata(section, NULL) : NULL;
-	size_t size = section && header.sh_entsize ? header.sh_entsize : PLT_ENTRY, symbol;
+	Elf_Data *data = section ? elf_rawdata(section, NULL) : NULL;
+	struct plt_entry entry = {};
+	struct plt_code code;
 	int err = 0;
 
-	if (!lines || !lines->d_buf || header.sh_offset > INT64_MAX)
+	if (!data || !data->d_buf || header.sh_offset > INT64_MAX)
 		return 0;
-	for (size_t at = 0; !err && size <= lines->d_size && at <= lines->d_size - size;
-	     at += size) {
-		uint64_t start = header.sh_offset + at;
-
-		if (read_plt_entry(plt, (uint8_t *)lines->d_buf + at, size, header.sh_addr + at,
-				   &symbol))
-			err = add_plt_symbol(plt, symbol,
-					     (struct symbols_entry){ .start = start,
-								     .end = start + size,
-								     .binding = STB_GLOBAL });
-	}
+	code = (struct plt_code){ data->d_buf, data->d_size, header.sh_entsize, header.sh_addr };
+	while (!err && arch->next_entry(plt, &code, &entry))
+		err = add_plt_symbol(
+			plt, entry.symbol,
+			(struct symbols_entry){ .start = header.sh_offset + entry.start,
+						.end = header.sh_offset + entry.end,
+						.binding = STB_GLOBAL });
 	return err;
 }
 
@@ -195,11 +307,12 @@ static int add_plt_symbols(Elf *elf, struct symbols *found)
 	GElf_Shdr header, dynamic;
 	Elf_Scn *symbols = find_elf_section(elf, SHT_DYNSYM, NULL, &dynamic);
 	struct plt plt = { .elf = elf, .found = found };
+	const struct plt_arch *arch = find_plt_arch(elf);
 	Elf_Scn *section = NULL;
 	int err = 0;
 
 	plt.symbols = symbols ? elf_getdata(symbols, NULL) : NULL;
-	if (!plt.symbols)
+	if (!plt.symbols || !arch)
 		return 0;
 	plt.strings = dynamic.sh_link;
 	while (!err && (section = elf_nextscn(elf, section))) {
@@ -213,7 +326,7 @@ static int add_plt_symbols(Elf *elf, struct symbols *found)
 	if (plt.nr)
 		qsort(plt.places, plt.nr, sizeof(*plt.places), compare_plt_places);
 	for (size_t i = 0; !err && i < ARRAY_SIZE(names); i++)
-		err = add_plt_section(&plt, names[i]);
+		err = add_plt_section(&plt, arch, names[i]);
 	free(plt.places);
 	return err;
 }
