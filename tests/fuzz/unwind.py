@@ -73,8 +73,10 @@ def inputs():
     yield "good-debug_frame", stack(called) + program(debug_frame=table(*functions, debug=True))
     yield "good-both", stack(called) + program(eh_frame=table(functions[0]),
                                                debug_frame=table(*functions, debug=True))
-    yield "good-frame-pointer", stack({4: SP + 96, 5: BASE + ADDRESS + 0x24, 9: 7},
-                                      (0, SP + 32), pc=0x44) + whole
+    pointed = stack({4: SP + 96, 5: BASE + ADDRESS + 0x24, 9: 7}, (0, SP + 32), pc=0x44)
+    yield "good-frame-pointer", pointed + whole
+    yield "bad-frame-pointer", pointed + program()
+    yield "bad-frame-pointer-behind", pointed + program(eh_frame=table(*functions[:2]))
     yield "good-endless", stack({i: BASE + ADDRESS + 4 for i in range(1024)}, size=8192) + program(
         eh_frame=table(rules(8)))
     yield "good-mappings", stack(called, code=[

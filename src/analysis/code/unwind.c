@@ -53,15 +53,40 @@ static bool unwind_set_registers(Dwfl_Thread *thread, void *ctx)
 					   registers->dwarf);
 }
 
+/* Whether a table of the code has a row for an address. libdw looks in the same order. */
+static bool unwind_has_row(Dwfl_Module *module, uint64_t pc)
+{
+	static Dwarf_CFI *(*const tables[])(
+		Dwfl_Module *, Dwarf_Addr *) = { dwfl_module_eh_cfi, dwfl_module_dwarf_cfi };
+
+	for (size_t i = 0; module && i < ARRAY_SIZE(tables); i++) {
+		Dwarf_Frame *row;
+		Dwarf_Addr bias;
+		Dwarf_CFI *cfi = tables[i](module, &bias);
+
+		if (cfi && !dwarf_cfi_addrframe(cfi, pc - bias, &row)) {
+			free(row);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Where no table is for an address, libdw takes a register for the frame pointer, and what that one
+ * points to for the caller. Of such code, the caller is not known. */
 static int unwind_take_frame(Dwfl_Frame *frame, void *ctx)
 {
+	Dwfl *dwfl = dwfl_thread_dwfl(dwfl_frame_thread(frame));
 	struct unwinding *unwinding = ctx;
+	bool is_exact;
 	Dwarf_Addr pc;
 
-	if (unwinding->nr == UNWIND_FRAMES_MAX || !dwfl_frame_pc(frame, &pc, NULL))
+	if (unwinding->nr == UNWIND_FRAMES_MAX || !dwfl_frame_pc(frame, &pc, &is_exact))
 		return DWARF_CB_ABORT;
 	unwinding->frames[unwinding->nr++] = pc;
-	return DWARF_CB_OK;
+	/* The call is before its return address, maybe at the end of a function. */
+	pc -= !is_exact;
+	return unwind_has_row(dwfl_addrmodule(dwfl, pc), pc) ? DWARF_CB_OK : DWARF_CB_ABORT;
 }
 
 /* Asked for where the file itself does not unwind an address: a program in C may be compiled with

@@ -18,8 +18,9 @@ import unittest
 CTL = os.path.abspath(sys.argv.pop(1))
 # gcc has both by default on arm64.
 NO_TABLES = ("-fno-asynchronous-unwind-tables", "-fno-unwind-tables")
+FRAME_POINTERS = ("-fno-omit-frame-pointer", )
 # Prints what a spike in innermost() would keep: registers, words of the stack, mappings.
-PROGRAM = r"""
+INNERMOST = r"""
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <ucontext.h>
@@ -66,6 +67,9 @@ __attribute__((noinline)) int innermost(int n)
 	print((const unsigned long *)SP, 100);
 	return room[n] + 1;
 }
+"""
+CALLERS = """
+int innermost(int n);
 __attribute__((noinline)) int middle(int n)
 {
 	return innermost(n + 1) + 1;
@@ -98,9 +102,14 @@ class UnwoundTest(unittest.TestCase):
         self.program = self.folder / "program"
         self.env = os.environ | {"HOME": str(self.folder)}
 
-    def compile(self, *flags):
-        run("gcc", "-O2", "-g", "-fomit-frame-pointer", *flags, "-x", "c",
-            "-", "-o", self.program, input=PROGRAM)
+    def compile(self, *flags, callers=()):
+        """Each part as an object, since tables are of all or no functions of one."""
+        objects = []
+        for text, more in (INNERMOST, ()), (CALLERS, callers):
+            objects.append(self.folder / f"part{len(objects)}.o")
+            run("gcc", "-O2", "-g", "-fomit-frame-pointer", *flags, *more, "-x", "c", "-", "-c",
+                "-o", objects[-1], input=text)
+        run("gcc", *flags, *objects, "-o", self.program)
         registers, words, *lines = run(self.program).splitlines()
         code = [MAPPING.match(line).groups() for line in lines if MAPPING.match(line)]
         address = int(registers.split()[0], 16)
@@ -150,6 +159,17 @@ class UnwoundTest(unittest.TestCase):
     def test_its_own_debug_information(self):
         self.compile(*NO_TABLES)
         self.assertIn(".debug_frame", self.sections())
+        self.assertEqual(self.names(), EXPECTED)
+
+    def test_frame_pointers(self):
+        """libdw follows them where there are no tables: to a caller that may be none."""
+        self.compile(*FRAME_POINTERS, *NO_TABLES)
+        run("strip", "--strip-debug", self.program)
+        self.assertEqual(self.names(), EXPECTED[:1])
+        self.compile(*FRAME_POINTERS, callers=NO_TABLES)
+        run("strip", "--strip-debug", self.program)
+        self.assertEqual(self.names(), EXPECTED[:2])
+        self.compile(*FRAME_POINTERS, callers=NO_TABLES)
         self.assertEqual(self.names(), EXPECTED)
 
     def test_a_debug_file(self):
