@@ -32,7 +32,7 @@ FORMS = {
     "now": ("-pie", "-Wl,-z,now"),
     # The addresses that the linker stores are far behind the entries, or before them.
     "far": ("-no-pie", "-Wl,-Tdata=0x3456000"),
-    "before": ("-no-pie", "-Wl,--section-start=.plt=0x7f0000"),
+    "before": ("-no-pie", "-Wl,-z,norelro,--section-start=.got.plt=0x10000"),
     "lld": ("-pie", LLD),
 }
 MACHINES = {
