@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "session/session_internal.h"
 
+#include <signal.h>
 #include <string.h>
 
 #include "test.h"
@@ -30,6 +31,9 @@ static void run_for_a_minute(struct console *con)
 
 	hook_commands_init(&o, "sleep 300 & sleep 301; true");
 	assert_int_equal(hook_commands_add(&o, con, &job), 0);
+	/* In QEMU's user mode, a parent does not wait for vfork()'s child to have its group. */
+	for (int i = 0; i < 1000 && kill(-o.runs[0].pid, 0); i++)
+		usleep(10000);
 	ahead_s = 58;
 	hook_commands_handle(&o, con);
 	assert_true(hook_commands_are_busy(&o));
