@@ -20,6 +20,20 @@
 #define ARM64_BTI_C 0xd503245fU
 #define ARM64_NOP 0xd503201fU
 
+struct plt;
+struct plt_code;
+struct plt_entry;
+
+/* What differs between architectures, by the number that a file has */
+struct elf_arch {
+	uint16_t machine;
+	/* A symbol of "$" and one of these marks where code or data begins. It names nothing. */
+	const char *marks;
+	/* Finds the first entry of a PLT with a symbol behind *entry. */
+	bool (*next_plt_entry)(const struct plt *plt, const struct plt_code *code,
+			       struct plt_entry *entry);
+};
+
 static bool is_hidden_symbol(const GElf_Sym *symbol)
 {
 	int visibility = GELF_ST_VISIBILITY(symbol->st_other);
@@ -68,8 +82,15 @@ static bool is_wanted_symbol(Elf *elf, GElf_Word number, const GElf_Sym *symbol)
 	}
 }
 
+static bool is_mark(const struct elf_arch *arch, const char *name)
+{
+	return name[0] == '$' && name[1] && strchr(arch->marks, name[1]) &&
+	       (!name[2] || name[2] == '.');
+}
+
 /* Of the debug file or the file itself, and of .gnu_debugdata. */
-static int add_module_symbols(const struct elf_file *file, struct symbols *symbols)
+static int add_module_symbols(const struct elf_file *file, const struct elf_arch *arch,
+			      struct symbols *symbols)
 {
 	int nr = dwfl_module_getsymtab(file->module), err = 0;
 
@@ -83,7 +104,8 @@ static int add_module_symbols(const struct elf_file *file, struct symbols *symbo
 							   &section, &elf, &bias);
 
 		entry.binding = name ? GELF_ST_BIND(symbol.st_info) : 0;
-		if (!name || !*name || !is_wanted_symbol(elf, section, &symbol) ||
+		if (!name || !*name || is_mark(arch, name) ||
+		    !is_wanted_symbol(elf, section, &symbol) ||
 		    !elf_file_offset_of(file->elf, address, &entry.start) ||
 		    __builtin_add_overflow(entry.start, symbol.st_size, &entry.end))
 			continue;
@@ -240,30 +262,6 @@ static bool arm64_next_plt_entry(const struct plt *plt, const struct plt_code *c
 	return true;
 }
 
-/* An architecture without a row has no names of these. */
-static const struct plt_arch {
-	uint16_t machine;
-	/* Finds the first entry with a symbol behind *entry. */
-	bool (*next_entry)(const struct plt *plt, const struct plt_code *code,
-			   struct plt_entry *entry);
-} plt_arches[] = {
-	{ EM_X86_64, x86_next_plt_entry },
-	{ EM_AARCH64, arm64_next_plt_entry },
-};
-
-static const struct plt_arch *find_plt_arch(Elf *elf)
-{
-	GElf_Ehdr header;
-
-	if (!gelf_getehdr(elf, &header))
-		return NULL;
-	for (size_t i = 0; i < ARRAY_SIZE(plt_arches); i++) {
-		if (plt_arches[i].machine == header.e_machine)
-			return &plt_arches[i];
-	}
-	return NULL;
-}
-
 static int add_plt_symbol(const struct plt *plt, size_t number, struct symbols_entry entry)
 {
 	_cleanup_free_ char *text = NULL;
@@ -279,7 +277,7 @@ static int add_plt_symbol(const struct plt *plt, size_t number, struct symbols_e
 	return text ? symbols_add(plt->found, &entry, text, strlen(text)) : -ENOMEM;
 }
 
-static int add_plt_section(const struct plt *plt, const struct plt_arch *arch, const char *name)
+static int add_plt_section(const struct plt *plt, const struct elf_arch *arch, const char *name)
 {
 	GElf_Shdr header;
 	Elf_Scn *section = find_elf_section(plt->elf, SHT_PROGBITS, name, &header);
@@ -291,7 +289,7 @@ static int add_plt_section(const struct plt *plt, const struct plt_arch *arch, c
 	if (!data || !data->d_buf || header.sh_offset > INT64_MAX)
 		return 0;
 	code = (struct plt_code){ data->d_buf, data->d_size, header.sh_entsize, header.sh_addr };
-	while (!err && arch->next_entry(plt, &code, &entry))
+	while (!err && arch->next_plt_entry(plt, &code, &entry))
 		err = add_plt_symbol(
 			plt, entry.symbol,
 			(struct symbols_entry){ .start = header.sh_offset + entry.start,
@@ -301,18 +299,17 @@ static int add_plt_section(const struct plt *plt, const struct plt_arch *arch, c
 }
 
 /* libdwfl has no names of these. With indirect branch tracking, calls go to .plt.sec. */
-static int add_plt_symbols(Elf *elf, struct symbols *found)
+static int add_plt_symbols(Elf *elf, const struct elf_arch *arch, struct symbols *found)
 {
 	static const char *const names[] = { ".plt", ".plt.sec", ".plt.got" };
 	GElf_Shdr header, dynamic;
 	Elf_Scn *symbols = find_elf_section(elf, SHT_DYNSYM, NULL, &dynamic);
 	struct plt plt = { .elf = elf, .found = found };
-	const struct plt_arch *arch = find_plt_arch(elf);
 	Elf_Scn *section = NULL;
 	int err = 0;
 
 	plt.symbols = symbols ? elf_getdata(symbols, NULL) : NULL;
-	if (!plt.symbols || !arch)
+	if (!plt.symbols || !arch->next_plt_entry)
 		return 0;
 	plt.strings = dynamic.sh_link;
 	while (!err && (section = elf_nextscn(elf, section))) {
@@ -331,16 +328,35 @@ static int add_plt_symbols(Elf *elf, struct symbols *found)
 	return err;
 }
 
+/* Without a row, a file has no names of PLT entries. */
+static const struct elf_arch *find_elf_arch(Elf *elf)
+{
+	static const struct elf_arch unknown = { .marks = "" };
+	static const struct elf_arch arches[] = {
+		{ EM_X86_64, "", x86_next_plt_entry },
+		{ EM_AARCH64, "dx", arm64_next_plt_entry },
+	};
+	GElf_Ehdr header;
+
+	for (size_t i = 0; gelf_getehdr(elf, &header) && i < ARRAY_SIZE(arches); i++) {
+		if (arches[i].machine == header.e_machine)
+			return &arches[i];
+	}
+	return &unknown;
+}
+
 int elf_file_read_symbols(struct elf_file *file, struct symbols *symbols)
 {
+	const struct elf_arch *arch;
 	int err;
 
 	if (!file->elf)
 		return 0;
-	err = add_module_symbols(file, symbols);
+	arch = find_elf_arch(file->elf);
+	err = add_module_symbols(file, arch, symbols);
 	/* As in perf, the PLT does not end the preceding function. */
 	symbols_finish(symbols);
-	err = err ?: add_plt_symbols(file->elf, symbols);
+	err = err ?: add_plt_symbols(file->elf, arch, symbols);
 	if (err)
 		symbols_release(symbols);
 	else

@@ -226,7 +226,9 @@ static int add_kallsyms_line(struct symbols *symbols, const char *line)
 	const char *end = parse_hex_address(line, &entry.start);
 	size_t length;
 
-	if (end == line || end[0] != ' ' || !is_kallsyms_symbol(end[1]) || end[2] != ' ')
+	/* What begins with $ marks code or data in modules of arm64. */
+	if (end == line || end[0] != ' ' || !is_kallsyms_symbol(end[1]) || end[2] != ' ' ||
+	    end[3] == '$')
 		return 0;
 	length = strcspn(end + 3, "\t\n");
 	entry.end = entry.start;

@@ -45,7 +45,9 @@ static bool read_symbol(struct reader *reader, struct symbol *symbol)
 		char *end;
 
 		symbol->address = strtoull(reader->line, &end, 16);
-		if (end == reader->line || end[0] != ' ' || !end[1] || end[2] != ' ')
+		/* What begins with $ marks code or data in modules of arm64. */
+		if (end == reader->line || end[0] != ' ' || !end[1] || end[2] != ' ' ||
+		    end[3] == '$')
 			continue;
 		symbol->type = end[1];
 		symbol->name = end + 3;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Entries of a PLT have binutils' names, for x86 and arm64, in each form that linkers make.
+"""Entries of a PLT have binutils' names, for x86 and arm64, in each form that linkers make; and
+what is no name in a file of arm64.
 
 usage: linkage.py SYMBOLS_OF
 """
@@ -88,9 +89,9 @@ class LinkageTest(unittest.TestCase):
             for at in INSTRUCTION.findall(lines)
         }
 
-    def our_names(self, offsets):
+    def our_names(self, offsets, program=None):
         text = "\n".join(f"{offset:x}" for offset in offsets)
-        names = run(TOOL, "elf", self.program, input=text).split("\n")[:-1]
+        names = run(TOOL, "elf", program or self.program, input=text).split("\n")[:-1]
         self.assertEqual(len(names), len(offsets))
         return names
 
@@ -131,6 +132,12 @@ class LinkageTest(unittest.TestCase):
         text = run("aarch64-linux-gnu-objdump", "-d", "-j", ".plt", self.program)
         self.assertEqual(len(re.findall(r"\tbti\tc\n.*\tadrp\t", text)), len(NAMES))
         self.assertEqual(text.count("\tautia1716\n"), len(NAMES))
+        # Symbols that mark where code and data begin are no names.
+        library = self.folder / "library.so"
+        self.assertRegex(run("readelf", "-sW", library), r"\$x\n")
+        names = set(self.our_names(range(0, library.stat().st_size, 4), library))
+        self.assertLessEqual(set(NAMES), names)
+        self.assertEqual([name for name in names if name.startswith("$")], [])
 
 
 if __name__ == "__main__":

@@ -74,6 +74,7 @@ TEST(finds_places)
 
 	/* Modules are unsorted. */
 	fixture = "ffffffffc0000040 t later\t[snd]\n"
+		  "ffffffffc0000010 t $x\t[snd]\n"
 		  "ffffffffc0000010 t in_module\t[snd]\n"
 		  "ffffffff81000000 D data\n"
 		  "ffffffff81000000 t startup\n"
