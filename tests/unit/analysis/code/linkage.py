@@ -17,6 +17,7 @@ import unittest
 TOOL = os.path.abspath(sys.argv.pop(1))
 NAMES = [f"{word}_{i}" for word in ("zinc", "acme", "mole") for i in range(8)]
 LIBRARY = "".join(f"int {name}(int n) {{ return n; }}\n" for name in NAMES)
+LIBRARY += '__asm__(".text\\n.long 1, 2");\n'  # data in code
 PROGRAM = "".join(f"int {name}(int n);\n" for name in NAMES) + """
 int _start(int n)
 {
@@ -134,7 +135,7 @@ class LinkageTest(unittest.TestCase):
         self.assertEqual(text.count("\tautia1716\n"), len(NAMES))
         # Symbols that mark where code and data begin are no names.
         library = self.folder / "library.so"
-        self.assertRegex(run("readelf", "-sW", library), r"\$x\n")
+        self.assertRegex(run("readelf", "-sW", library), r"\$d\n")
         names = set(self.our_names(range(0, library.stat().st_size, 4), library))
         self.assertLessEqual(set(NAMES), names)
         self.assertEqual([name for name in names if name.startswith("$")], [])
