@@ -2,8 +2,8 @@
 """A span that ends at a later exit, because the kernel ran no program at its own, is uncertain and
 blamed on nobody. A thread reads, then sleeps, and has priority over one that reads all the time, so
 it comes now and then while that one is in the program of an exit. The witness is the kernel's own
-ring: it has all exits. Prints how many spikes were wrong, and how many uncertain. Without preemption
-of the kernel, as on 6.1, none is missed.
+ring: it has all exits. Prints how many spikes were wrong, and how many uncertain. Where the kernel
+is not preempted, as Debian's 6.1, none is missed.
 
 usage: span_missed.py PERF_POKE_CTL"""
 import contextlib
