@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cli/cli.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
@@ -85,6 +87,10 @@ void signals_restore_old(const struct signals_old *saved)
 
 static atomic_bool is_ended;
 
+/* Posted once the thread runs. While it starts, it may hold what a child of fork() needs for
+ * malloc(), as with AddressSanitizer. */
+static sem_t has_started;
+
 /* It is never kept waiting for long by the others, nor by a reader of standard error. */
 static void *wait_for_ending_signal(void *said)
 {
@@ -92,6 +98,7 @@ static void *wait_for_ending_signal(void *said)
 	sigset_t set;
 	int number;
 
+	sem_post(&has_started);
 	signals_fill_set(&set);
 	while (sigwait(&set, &number))
 		;
@@ -117,8 +124,15 @@ int signals_end_process(const char *said)
 
 	signals_fill_set(&set);
 	err = pthread_sigmask(SIG_BLOCK, &set, NULL);
-	err = err ?: pthread_create(&thread, NULL, wait_for_ending_signal, (void *)said);
-	return -(err ?: pthread_detach(thread));
+	if (err)
+		return -err;
+	sem_init(&has_started, 0, 0);
+	err = pthread_create(&thread, NULL, wait_for_ending_signal, (void *)said);
+	if (err)
+		return -err;
+	while (sem_wait(&has_started) && errno == EINTR)
+		;
+	return -pthread_detach(thread);
 }
 
 void signals_hold_if_ended(void)
