@@ -107,7 +107,7 @@ static __noinline int span_entry_hit(__u64 argument, __u64 frame, bool unsure)
 		begun.thread = span_key_of_thread();
 	if (span_by == SPAN_BY_THREAD)
 		begun.moves = span_thread_moves();
-	span_note_missed_exits(begun.began_ns);
+	span_see_missed_exits(span_missed_here(), begun.began_ns);
 	if (open) {
 		span_count_unpaired(SPAN_REENTERED);
 		if (span_is_outer(open, frame))

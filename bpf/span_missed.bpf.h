@@ -51,11 +51,11 @@ static __always_inline __u64 span_thread_moves(void)
 	return bpf_core_field_exists(task->se.nr_migrations) ? task->se.nr_migrations : 0;
 }
 
-static __always_inline struct span_missed *span_missed_on(__u32 cpu)
+static __always_inline struct span_missed *span_missed_here(void)
 {
 	__u32 key = 0;
 
-	return bpf_map_lookup_percpu_elem(&span_missed, &key, cpu);
+	return bpf_map_lookup_elem(&span_missed, &key);
 }
 
 /* As a number: the verifier allows no arithmetic with a pointer to a map. */
@@ -98,11 +98,9 @@ static __noinline __u64 span_count_missed_exits(struct span_missed *seen)
 	return span_count_misses(seen, 1) + span_count_misses(seen, 2);
 }
 
-/* At the entry of a span: what was missed on this CPU was missed before. */
-static __always_inline void span_note_missed_exits(__u64 now)
+/* What is new is taken for missed at this time. At an entry on this CPU it was missed before. */
+static __always_inline void span_see_missed_exits(struct span_missed *seen, __u64 now)
 {
-	__u32 key = 0;
-	struct span_missed *seen = bpf_map_lookup_elem(&span_missed, &key);
 	__u64 exits = span_count_missed_exits(seen);
 
 	if (seen && seen->exits != exits) {
@@ -114,8 +112,7 @@ static __always_inline void span_note_missed_exits(__u64 now)
 /* Whether an entry was missed on this CPU since the program ran there. */
 static __noinline bool span_missed_an_entry(void)
 {
-	__u32 key = 0;
-	struct span_missed *seen = bpf_map_lookup_elem(&span_missed, &key);
+	struct span_missed *seen = span_missed_here();
 	__u64 before;
 
 	if (!seen || !span_misses[0])
@@ -130,30 +127,44 @@ static __noinline bool span_missed_an_entry(void)
 /* An exit on this CPU whose hit was lost between our own programs. */
 static __always_inline void span_note_lost_exit(void)
 {
-	struct span_missed *seen = span_missed_on(bpf_get_smp_processor_id());
+	struct span_missed *seen = span_missed_here();
 
 	if (seen)
 		seen->grown_ns = bpf_ktime_get_ns();
 }
 
-/* Whether an exit may have been missed on the CPU since a span began. */
-static __always_inline bool span_missed_since(__u32 cpu, __u64 began_ns)
-{
-	struct span_missed *seen = span_missed_on(cpu);
+struct span_look {
+	__u64 began_ns, now;
+	__u64 missed; /* 1: an exit may have been missed in between */
+};
 
-	return seen && (seen->grown_ns > began_ns || seen->exits != span_count_missed_exits(seen));
+static __always_inline void span_look_at(struct span_look *look, struct span_missed *seen)
+{
+	span_see_missed_exits(seen, look->now);
+	if (seen && seen->grown_ns > look->began_ns)
+		look->missed = 1;
 }
 
-/* As above. everywhere: on any CPU, not only this one. */
+static long span_look_at_cpu(__u32 cpu, struct span_look *look)
+{
+	__u32 key = 0;
+
+	span_look_at(look, bpf_map_lookup_percpu_elem(&span_missed, &key, cpu));
+	return 0;
+}
+
+/* Whether an exit may have been missed since a span began. everywhere: on any CPU, not only this
+ * one; before Linux 5.19 no other can be looked at. */
 static __noinline bool span_exit_was_missed(__u64 began_ns, bool everywhere)
 {
-	if (!everywhere)
-		return span_missed_since(bpf_get_smp_processor_id(), began_ns);
-#pragma clang loop unroll(disable)
-	for (__u32 cpu = 0; cpu < nr_cpus; cpu++)
-		if (span_missed_since(cpu, began_ns))
-			return true;
-	return false;
+	struct span_look look = { .began_ns = began_ns, .now = bpf_ktime_get_ns() };
+
+	if (everywhere &&
+	    bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_map_lookup_percpu_elem))
+		bpf_loop(nr_cpus, span_look_at_cpu, &look, 0);
+	else
+		span_look_at(&look, span_missed_here());
+	return look.missed;
 }
 
 #endif
