@@ -155,8 +155,6 @@ static __noinline int span_take_spike(void *ctx, struct trigger_cpu *cpu,
 	/* The controller finds the rest of another thread. */
 	if (tid)
 		s->tid = s->late.tid = tid;
-	else
-		spike_fill_task(s);
 	if (!tid && span_by == SPAN_BY_THREAD)
 		spike_fill_late_current(s);
 	/* Volatile reads: user space sets this constant before loading. */
@@ -365,12 +363,7 @@ static __always_inline bool span_take_noted_hit(__u32 exit, struct span_note *ta
 /* In a trampoline, whose context is on the stack, at one place for the entry and exit of a call. */
 static __always_inline __u64 span_frame_of_trampoline(void *ctx)
 {
-	__u64 place = 0;
-
-	/* As a number: the verifier allows no such arithmetic with a context. */
-	if (span_nests)
-		bpf_probe_read_kernel(&place, sizeof(place), &ctx);
-	return span_nests ? span_frame(place) : 0;
+	return span_nests ? span_frame(address_of(ctx)) : 0;
 }
 
 static __always_inline __u64 span_frame_at_entry(const struct pt_regs *regs)

@@ -8,9 +8,8 @@
 
 #include "cpus.bpf.h"
 
-/* The kernel's counts of hits missed by the program at a filtered entry, and by those at the exit,
- * of which there are one or two: their addresses in per-CPU data; 0: none, or unknown. Set by user
- * space before it attaches. */
+/* The kernel's counts of missed hits, by enum span_counted: their addresses in per-CPU data; 0:
+ * none, or unknown. Set by user space before it attaches. */
 __u64 span_misses[SPAN_PROGRAMS] = {};
 
 /* What was last seen on a CPU. */
@@ -58,7 +57,7 @@ static __always_inline struct span_missed *span_missed_here(void)
 	return bpf_map_lookup_elem(&span_missed, &key);
 }
 
-/* As a number: the verifier allows no arithmetic with a pointer to a map. */
+/* As a number: the verifier allows no arithmetic with a pointer to a map or a context. */
 static __always_inline __u64 address_of(const void *pointer)
 {
 	__u64 address = 0;
@@ -91,11 +90,11 @@ static __always_inline __u64 span_count_misses(const struct span_missed *seen, i
 
 static __noinline __u64 span_count_missed_exits(struct span_missed *seen)
 {
-	if (!seen || !span_misses[1])
+	if (!seen || !span_misses[SPAN_EXITS])
 		return 0;
-	if (!seen->addresses[1])
+	if (!seen->addresses[SPAN_EXITS])
 		span_find_counts(seen);
-	return span_count_misses(seen, 1) + span_count_misses(seen, 2);
+	return span_count_misses(seen, SPAN_EXITS) + span_count_misses(seen, SPAN_EXITS + 1);
 }
 
 /* What is new is taken for missed at this time. At an entry on this CPU it was missed before. */
@@ -115,12 +114,12 @@ static __noinline bool span_missed_an_entry(void)
 	struct span_missed *seen = span_missed_here();
 	__u64 before;
 
-	if (!seen || !span_misses[0])
+	if (!seen || !span_misses[SPAN_ENTRY])
 		return false;
-	if (!seen->addresses[0])
+	if (!seen->addresses[SPAN_ENTRY])
 		span_find_counts(seen);
 	before = seen->entries;
-	seen->entries = span_count_misses(seen, 0);
+	seen->entries = span_count_misses(seen, SPAN_ENTRY);
 	return seen->entries != before;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Finds the task of a PID in a PID namespace, and its identity for the trigger: see struct
- * poke_target. Finds the kernel's count of missed hits of a program: see span_missed.bpf.h. */
+ * poke_target. Finds the kernel's counts of missed hits of programs: see span_missed.bpf.h. */
 #include "kernel_types.h"
 
 #include <linux/bpf.h>
@@ -8,16 +8,20 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
+#include "trigger.h"
+
 char LICENSE[] SEC("license") = "GPL";
 
 /* MAX_PID_NS_LEVEL of the kernel */
 #define LEVELS 32
 
-const volatile __u32 wanted = 0;    /* a PID, or the ID of a program */
-const volatile __u32 namespace = 0; /* inode of the namespace */
+const volatile __u32 wanted = 0;
+const volatile __u32 namespace = 0;			  /* inode of the namespace */
+const volatile __u32 wanted_programs[SPAN_PROGRAMS] = {}; /* their IDs; 0: none */
 
 __u32 tgid = 0, tid = 0, exec_id = 0;
 __u64 start_ns = 0, address = 0;
+__u64 misses[SPAN_PROGRAMS] = {}; /* per-CPU addresses */
 
 static __always_inline bool task_has_wanted_pid(struct task_struct *task)
 {
@@ -54,11 +58,14 @@ SEC("iter/bpf_prog")
 int target_find_misses(struct bpf_iter__bpf_prog *ctx)
 {
 	struct bpf_prog *program = ctx->prog;
+	__u32 id;
 
-	if (!program || !bpf_core_field_exists(program->stats->misses) ||
-	    BPF_CORE_READ(program, aux, id) != wanted)
+	if (!program || !bpf_core_field_exists(program->stats->misses))
 		return 0;
-	address = (__u64)BPF_CORE_READ(program, stats) +
-		  bpf_core_field_offset(struct bpf_prog_stats, misses);
+	id = BPF_CORE_READ(program, aux, id);
+	for (int i = 0; i < SPAN_PROGRAMS; i++)
+		if (id == wanted_programs[i])
+			misses[i] = (__u64)BPF_CORE_READ(program, stats) +
+				    bpf_core_field_offset(struct bpf_prog_stats, misses);
 	return 0;
 }

@@ -27,7 +27,11 @@
 #define TRIGGER_LABEL_SIZE 64
 
 /* Programs of a span whose missed hits count: see span_missed.bpf.h. */
-#define SPAN_PROGRAMS 3
+enum span_counted {
+	SPAN_ENTRY, /* if it is filtered */
+	SPAN_EXITS, /* one or two */
+	SPAN_PROGRAMS = SPAN_EXITS + 2,
+};
 
 /* The exit that ends a span: of the same thread, of the same CPU, or with an equal argument. */
 enum span_by {

@@ -25,6 +25,8 @@
 #define ROOM (16 << 20)
 /* Of CPU time. A file of 16 MiB takes half a second. */
 #define TIME_MAX_S 60
+/* Arm64 has some ten. */
+#define REASONS_MAX 64
 #define CHILD_FILE 3
 #define CHILD_IMAGE 4
 
@@ -45,7 +47,9 @@ struct dumper {
 	struct tep_handle *tep;
 	struct seen
 		addresses; /* and functions: their begin, and one more than the largest of them */
-	struct seen tasks, types, strings;
+	struct seen tasks, types;
+	uint64_t reasons[REASONS_MAX]; /* addresses of those that were put */
+	size_t nr_reasons;
 };
 
 /* What the child may still do. All else fails with EPERM, as a library expects of files that it
@@ -210,16 +214,16 @@ static void dumper_put_reason(struct dumper *dumper, struct tep_record *record)
 	struct trace_dat_head head = { .item = TRACE_DAT_STRING };
 	unsigned long long address;
 	struct trace_seq text;
-	uint64_t *known;
 
 	if (!field || field->offset + field->size > record->size ||
 	    tep_read_number_field(field, record->data, &address))
 		return;
-	known = address ? seen_value(&dumper->strings, address) : NULL;
-	if (!known || *known)
+	for (size_t i = 0; i < dumper->nr_reasons; i++)
+		if (dumper->reasons[i] == address)
+			return;
+	if (dumper->nr_reasons == REASONS_MAX)
 		return;
-	*known = 1;
-	head.numbers[0] = address;
+	dumper->reasons[dumper->nr_reasons++] = head.numbers[0] = address;
 	trace_seq_init(&text);
 	tep_print_event(dumper->tep, &text, record, "%s", TEP_PRINT_INFO);
 	trace_seq_terminate(&text);
@@ -376,8 +380,7 @@ static int dumper_run(struct dumper *dumper, struct tracecmd_input *input)
 	dumper->tep = tracecmd_get_tep(input);
 	if (tep_is_file_bigendian(dumper->tep) != (BYTE_ORDER == BIG_ENDIAN))
 		return TRACE_DAT_NOT_ONE;
-	if (seen_new(&dumper->addresses) || seen_new(&dumper->tasks) || seen_new(&dumper->types) ||
-	    seen_new(&dumper->strings))
+	if (seen_new(&dumper->addresses) || seen_new(&dumper->tasks) || seen_new(&dumper->types))
 		return TRACE_DAT_TOO_BIG;
 	err = dumper_read_rings(dumper, input);
 	if (err)

@@ -436,18 +436,21 @@ int span_load_programs(struct trigger *trigger, const struct trigger_config *con
 /* Lets the programs see the hits that they miss: see span_missed.bpf.h. */
 static void span_find_misses(const struct trigger_bpf *skel, const struct log *log)
 {
-	/* The first one, if it is filtered. */
-	const struct bpf_program *const programs[] = {
-		skel->progs.span_entry_tp, skel->progs.span_exit_tp,	skel->progs.span_exit_note,
-		skel->progs.span_exit_fn,  skel->progs.span_exit_probe, skel->progs.span_exit_usdt,
+	const struct bpf_program *const exits[] = {
+		skel->progs.span_exit_tp,    skel->progs.span_exit_note, skel->progs.span_exit_fn,
+		skel->progs.span_exit_probe, skel->progs.span_exit_usdt,
 	};
-	size_t nr = skel->rodata->span_entry_argument.filtered ? 0 : 1;
-	int err = 0;
+	const struct bpf_program *counted[SPAN_PROGRAMS] = {};
+	size_t nr = SPAN_EXITS;
+	int err;
 
-	for (size_t i = nr; !err && i < ARRAY_SIZE(programs) && nr < SPAN_PROGRAMS; i++) {
-		if (bpf_program__autoload(programs[i]))
-			err = trigger_find_misses(programs[i], &skel->bss->span_misses[nr++]);
+	if (skel->rodata->span_entry_argument.filtered)
+		counted[SPAN_ENTRY] = skel->progs.span_entry_tp;
+	for (size_t i = 0; i < ARRAY_SIZE(exits) && nr < SPAN_PROGRAMS; i++) {
+		if (bpf_program__autoload(exits[i]))
+			counted[nr++] = exits[i];
 	}
+	err = trigger_find_misses(counted, skel->bss->span_misses);
 	if (err)
 		log_write(log, PERF_POKE_LOG_DEBUG,
 			  "span: whether the kernel misses hits is not known: %s", strerror(-err));

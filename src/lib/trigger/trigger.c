@@ -440,23 +440,25 @@ int trigger_find_task(int pid, struct poke_target *task)
 	return err;
 }
 
-int trigger_find_misses(const struct bpf_program *program, __u64 *address)
+int trigger_find_misses(const struct bpf_program *const *programs, __u64 *addresses)
 {
-	struct bpf_prog_info info = {};
-	struct target_bpf *skel;
-	__u32 size = sizeof(info);
-	int err = bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size);
+	struct target_bpf *skel = target_bpf__open();
+	int err = skel ? 0 : -errno;
 
-	if (err)
-		return err;
-	skel = target_bpf__open();
-	if (!skel)
-		return -errno;
-	skel->rodata->wanted = info.id;
-	err = target_run_iterator(skel, skel->progs.target_find_misses);
-	*address = skel->bss->address;
-	if (!err && !*address)
-		err = -ENOENT;
+	for (size_t i = 0; !err && i < SPAN_PROGRAMS; i++) {
+		struct bpf_prog_info info = {};
+		__u32 size = sizeof(info);
+
+		if (programs[i])
+			err = bpf_obj_get_info_by_fd(bpf_program__fd(programs[i]), &info, &size);
+		skel->rodata->wanted_programs[i] = info.id;
+	}
+	err = err ?: target_run_iterator(skel, skel->progs.target_find_misses);
+	for (size_t i = 0; !err && i < SPAN_PROGRAMS; i++) {
+		addresses[i] = skel->bss->misses[i];
+		if (programs[i] && !addresses[i])
+			err = -ENOENT;
+	}
 	target_bpf__destroy(skel);
 	return err;
 }

@@ -44,8 +44,9 @@ struct trigger {
 /* Runs a program on this CPU. Returns its result, or a negative errno. */
 int trigger_run_program(const struct bpf_program *prog);
 
-/* Finds the kernel's count of hits that the program missed: a per-CPU address. */
-int trigger_find_misses(const struct bpf_program *program, __u64 *address);
+/* Finds the kernel's counts of hits that SPAN_PROGRAMS programs missed: per-CPU addresses. NULL: no
+ * program, 0. */
+int trigger_find_misses(const struct bpf_program *const *programs, __u64 *addresses);
 
 /* -- Functions of rows of kinds.c: see struct trigger_row */
 
