@@ -36,7 +36,6 @@ struct span_open {
 	__u64 thread;
 	__u64 frame;
 	__u64 moves;	 /* of a thread: span_thread_moves() */
-	__u32 unsure;	 /* 1: the entry may be of another thread */
 	__u32 was_spike; /* 1: was a spike */
 };
 
@@ -92,13 +91,12 @@ static __always_inline bool span_is_outer(const struct span_open *open, __u64 fr
 	return span_nests && frame < open->frame && open->thread == span_key_of_thread();
 }
 
-/* frame: of span_frame(), or 0 if the span does not nest. unsure: see struct span_open. */
-static __noinline int span_entry_hit(__u64 argument, __u64 frame, bool unsure)
+/* frame: of span_frame(), or 0 if the span does not nest. */
+static __noinline int span_entry_hit(__u64 argument, __u64 frame)
 {
 	struct span_open begun = {
 		.began_ns = bpf_ktime_get_ns(),
 		.frame = frame,
-		.unsure = unsure,
 	};
 	__u64 key = span_key_of_hit(argument);
 	struct span_open *open = bpf_map_lookup_elem(&spans, &key);
@@ -126,14 +124,13 @@ static __noinline int span_entry_hit(__u64 argument, __u64 frame, bool unsure)
 /* Flag of a span without exit yet, which is counted at its exit. */
 #define SPAN_OPEN (1ULL << 32)
 
-/* Whether it may have begun later, or ended before, at a hit that was missed. here: its thread
- * runs. */
+/* Whether it may have ended before, at a hit that was missed. here: its thread runs. */
 static __always_inline bool span_may_be_shorter(const struct span_open *begun, bool here)
 {
 	bool stayed = span_by == SPAN_BY_CPU ||
 		      (span_by == SPAN_BY_THREAD && here && begun->moves == span_thread_moves());
 
-	return begun->unsure || span_exit_was_missed(begun->began_ns, !stayed);
+	return span_exit_was_missed(begun->began_ns, !stayed);
 }
 
 /* open: 0, or SPAN_OPEN plus the TID of another than the running thread, or plus 0. */
@@ -309,55 +306,11 @@ static __always_inline __u64 span_read_register(struct pt_regs *regs,
 	return value;
 }
 
-/* Hits of a tracepoint: for each CPU, the newest one of the entry and of the exit. Only tracepoint
- * programs see the fields of a tracepoint, or the one of a system call. But perf runs these as part
- * of an event, and drops what they cause, such as the freeze. So they only note the hit. The raw_tp
- * program does the rest: it is attached later, so it runs later. If the thread is preempted in
- * between, the hit is lost, which the next one shows. */
-struct span_note {
-	__u64 value;
-	__u64 thread; /* its ID plus 1; 0: no hit */
-	__u64 lost;   /* 1: the hit before was lost */
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 2);
-	__type(key, __u32);
-	__type(value, struct span_note);
-} span_notes SEC(".maps");
-
-static __always_inline int span_note_hit(void *ctx, __u32 exit,
-					 const volatile struct span_argument *argument)
+/* Takes the hit of a tracepoint. */
+static __always_inline bool
+span_take_hit(__u32 which, const volatile struct span_argument *argument, __u64 *value)
 {
-	struct span_note *note = bpf_map_lookup_elem(&span_notes, &exit);
-
-	if (note) {
-		note->lost = note->thread != 0;
-		if (exit && note->lost)
-			span_note_lost_exit();
-		note->value = span_read_field(ctx, argument);
-		note->thread = bpf_get_current_pid_tgid() + 1;
-	}
-	/* 0 would hide the hit from all perf events on the tracepoint. */
-	return 1;
-}
-
-/* Whether this thread noted the hit, and nobody has noted another one since. */
-static __always_inline bool span_take_noted_hit(__u32 exit, struct span_note *taken)
-{
-	volatile struct span_note *note = bpf_map_lookup_elem(&span_notes, &exit);
-	__u64 thread;
-
-	if (!note)
-		return false;
-	taken->value = note->value;
-	taken->lost = note->lost;
-	thread = note->thread;
-	note->thread = 0;
-	if (exit && thread && thread != bpf_get_current_pid_tgid() + 1)
-		span_note_lost_exit();
-	return thread == bpf_get_current_pid_tgid() + 1;
+	return !argument->noted || hit_take(which, argument->filtered, value);
 }
 
 /* In a trampoline, whose context is on the stack, at one place for the entry and exit of a call. */
@@ -387,49 +340,47 @@ static __always_inline __u64 span_frame_at_exit(const struct pt_regs *regs)
 SEC("?tp")
 int span_entry_note(void *ctx)
 {
+	__u64 value = span_read_field(ctx, &span_entry_argument);
+
 	if (span_entry_argument.filtered)
-		return span_note_hit(ctx, 0, &span_entry_argument);
+		return hit_note(HIT_SPAN_ENTRY, value, true);
 	/* An entry freezes nothing. */
-	span_entry_hit(span_read_field(ctx, &span_entry_argument), 0, false);
+	span_entry_hit(value, 0);
 	return 1;
 }
 
 SEC("?tp")
 int span_exit_note(void *ctx)
 {
-	return span_note_hit(ctx, 1, &span_exit_argument);
+	return hit_note(HIT_SPAN_EXIT, span_read_field(ctx, &span_exit_argument),
+			span_exit_argument.filtered);
 }
 
-/* A filter is asked at each hit, as it counts them. */
 SEC("?raw_tp")
 int span_entry_tp(void *ctx)
 {
-	const bool filtered = span_entry_argument.filtered;
-	struct span_note note = {};
-	bool seen = !span_entry_argument.noted || span_take_noted_hit(0, &note);
-	bool missed = filtered && (span_missed_an_entry() || note.lost);
+	__u64 value = 0;
 
-	if (filtered && !filter_passes(FILTER_SPAN_ENTRY))
-		return 0;
-	return seen ? span_entry_hit(note.value, 0, missed) : 0;
+	return span_take_hit(HIT_SPAN_ENTRY, &span_entry_argument, &value)
+		       ? span_entry_hit(value, 0)
+		       : 0;
 }
 
 SEC("?raw_tp")
 int span_exit_tp(void *ctx)
 {
-	struct span_note note = {};
-	bool seen = !span_exit_argument.noted || span_take_noted_hit(1, &note);
+	__u64 value = 0;
 
-	if (span_exit_argument.filtered && !filter_passes(FILTER_SPAN_EXIT))
-		return 0;
-	return seen ? span_exit_hit(ctx, note.value, 0) : 0;
+	return span_take_hit(HIT_SPAN_EXIT, &span_exit_argument, &value)
+		       ? span_exit_hit(ctx, value, 0)
+		       : 0;
 }
 
 SEC("?fentry")
 int span_entry_fn(void *ctx)
 {
 	return span_entry_hit(span_read_parameter(ctx, &span_entry_argument),
-			      span_frame_of_trampoline(ctx), false);
+			      span_frame_of_trampoline(ctx));
 }
 
 SEC("?fexit")
@@ -444,7 +395,7 @@ SEC("?kprobe")
 int span_entry_probe(struct pt_regs *ctx)
 {
 	return span_entry_hit(span_read_register(ctx, &span_entry_argument),
-			      span_frame_at_entry(ctx), false);
+			      span_frame_at_entry(ctx));
 }
 
 SEC("?kprobe")
@@ -457,7 +408,7 @@ int span_exit_probe(struct pt_regs *ctx)
 SEC("?usdt")
 int span_entry_usdt(struct pt_regs *ctx)
 {
-	return span_entry_hit(span_read_usdt_argument(ctx, &span_entry_argument), 0, false);
+	return span_entry_hit(span_read_usdt_argument(ctx, &span_entry_argument), 0);
 }
 
 SEC("?usdt")

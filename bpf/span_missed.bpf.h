@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Entries and exits of spans that the kernel did not show. It runs a program only once on each CPU:
- * while a thread is preempted within, the other threads' hits are missed, and counted by the
- * kernel. A span whose exit is missed seems to last until a later one. If a filter lets a hit pass
- * that is missed, the next one seems to have passed it. */
+/* Exits of spans that the kernel did not show. It runs a program only once on each CPU: while a
+ * thread is preempted within, the other threads' hits are missed, and counted by the kernel. A span
+ * whose exit is missed seems to last until a later one. */
 #ifndef SPAN_MISSED_BPF_H
 #define SPAN_MISSED_BPF_H
 
 #include "cpus.bpf.h"
+#include "hit_notes.bpf.h"
 
-/* The kernel's counts of missed hits, by enum span_counted: their addresses in per-CPU data; 0:
- * none, or unknown. Set by user space before it attaches. */
-__u64 span_misses[SPAN_PROGRAMS] = {};
+/* The kernel's counts of missed hits, by program: their addresses in per-CPU data; 0: none, or
+ * unknown. Set by user space before it attaches. */
+__u64 span_misses[SPAN_EXITS] = {};
 
 /* What was last seen on a CPU. */
 struct span_missed {
-	__u64 entries, exits;
-	__u64 grown_ns;			/* when `exits` was seen to have grown; 0: never */
-	__u64 addresses[SPAN_PROGRAMS]; /* of the kernel's counts; 0: see span_find_counts() */
+	__u64 exits;
+	__u64 grown_ns;		     /* when `exits` was seen to have grown; 0: never */
+	__u64 addresses[SPAN_EXITS]; /* of the kernel's counts; 0: see span_find_counts() */
 };
 
 struct {
@@ -72,29 +72,26 @@ static __noinline int span_find_counts(struct span_missed *seen)
 	const struct bpf_array *map = (const void *)address_of(&span_missed);
 	__u64 offset = address_of(seen) - (__u64)BPF_CORE_READ(map, pptrs[0]);
 
-	for (int i = 0; i < SPAN_PROGRAMS; i++)
+	for (int i = 0; i < SPAN_EXITS; i++)
 		if (seen && span_misses[i])
 			seen->addresses[i] = span_misses[i] + offset;
 	return 0;
 }
 
-/* Of one program. */
-static __always_inline __u64 span_count_misses(const struct span_missed *seen, int program)
-{
-	__u64 count = 0;
-
-	if (seen->addresses[program])
-		bpf_probe_read_kernel(&count, sizeof(count), (void *)seen->addresses[program]);
-	return count;
-}
-
 static __noinline __u64 span_count_missed_exits(struct span_missed *seen)
 {
-	if (!seen || !span_misses[SPAN_EXITS])
+	__u64 count, sum = 0;
+
+	if (!seen || !span_misses[0])
 		return 0;
-	if (!seen->addresses[SPAN_EXITS])
+	if (!seen->addresses[0])
 		span_find_counts(seen);
-	return span_count_misses(seen, SPAN_EXITS) + span_count_misses(seen, SPAN_EXITS + 1);
+	for (int i = 0; i < SPAN_EXITS; i++) {
+		if (seen->addresses[i] &&
+		    !bpf_probe_read_kernel(&count, sizeof(count), (void *)seen->addresses[i]))
+			sum += count;
+	}
+	return sum;
 }
 
 /* What is new is taken for missed at this time. At an entry on this CPU it was missed before. */
@@ -108,47 +105,25 @@ static __always_inline void span_see_missed_exits(struct span_missed *seen, __u6
 	}
 }
 
-/* Whether an entry was missed on this CPU since the program ran there. */
-static __noinline bool span_missed_an_entry(void)
-{
-	struct span_missed *seen = span_missed_here();
-	__u64 before;
-
-	if (!seen || !span_misses[SPAN_ENTRY])
-		return false;
-	if (!seen->addresses[SPAN_ENTRY])
-		span_find_counts(seen);
-	before = seen->entries;
-	seen->entries = span_count_misses(seen, SPAN_ENTRY);
-	return seen->entries != before;
-}
-
-/* An exit on this CPU whose hit was lost between our own programs. */
-static __always_inline void span_note_lost_exit(void)
-{
-	struct span_missed *seen = span_missed_here();
-
-	if (seen)
-		seen->grown_ns = bpf_ktime_get_ns();
-}
-
 struct span_look {
 	__u64 began_ns, now;
 	__u64 missed; /* 1: an exit may have been missed in between */
 };
 
-static __always_inline void span_look_at(struct span_look *look, struct span_missed *seen)
+static __always_inline void span_look_at(struct span_look *look, struct span_missed *seen,
+					 const struct hit_notes *notes)
 {
 	span_see_missed_exits(seen, look->now);
-	if (seen && seen->grown_ns > look->began_ns)
+	if ((seen && seen->grown_ns > look->began_ns) || hit_lost_since(notes, look->began_ns))
 		look->missed = 1;
 }
 
 static long span_look_at_cpu(__u32 cpu, struct span_look *look)
 {
-	__u32 key = 0;
+	__u32 key = 0, exit = HIT_SPAN_EXIT;
 
-	span_look_at(look, bpf_map_lookup_percpu_elem(&span_missed, &key, cpu));
+	span_look_at(look, bpf_map_lookup_percpu_elem(&span_missed, &key, cpu),
+		     bpf_map_lookup_percpu_elem(&hit_notes, &exit, cpu));
 	return 0;
 }
 
@@ -157,12 +132,13 @@ static long span_look_at_cpu(__u32 cpu, struct span_look *look)
 static __noinline bool span_exit_was_missed(__u64 began_ns, bool everywhere)
 {
 	struct span_look look = { .began_ns = began_ns, .now = bpf_ktime_get_ns() };
+	__u32 exit = HIT_SPAN_EXIT;
 
 	if (everywhere &&
 	    bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_map_lookup_percpu_elem))
 		bpf_loop(nr_cpus, span_look_at_cpu, &look, 0);
 	else
-		span_look_at(&look, span_missed_here());
+		span_look_at(&look, span_missed_here(), bpf_map_lookup_elem(&hit_notes, &exit));
 	return look.missed;
 }
 

@@ -16,12 +16,12 @@ char LICENSE[] SEC("license") = "GPL";
 #define LEVELS 32
 
 const volatile __u32 wanted = 0;
-const volatile __u32 namespace = 0;			  /* inode of the namespace */
-const volatile __u32 wanted_programs[SPAN_PROGRAMS] = {}; /* their IDs; 0: none */
+const volatile __u32 namespace = 0;		       /* inode of the namespace */
+const volatile __u32 wanted_programs[SPAN_EXITS] = {}; /* their IDs; 0: none */
 
 __u32 tgid = 0, tid = 0, exec_id = 0;
 __u64 start_ns = 0, address = 0;
-__u64 misses[SPAN_PROGRAMS] = {}; /* per-CPU addresses */
+__u64 misses[SPAN_EXITS] = {}; /* per-CPU addresses */
 
 static __always_inline bool task_has_wanted_pid(struct task_struct *task)
 {
@@ -63,7 +63,7 @@ int target_find_misses(struct bpf_iter__bpf_prog *ctx)
 	if (!program || !bpf_core_field_exists(program->stats->misses))
 		return 0;
 	id = BPF_CORE_READ(program, aux, id);
-	for (int i = 0; i < SPAN_PROGRAMS; i++)
+	for (int i = 0; i < SPAN_EXITS; i++)
 		if (id == wanted_programs[i])
 			misses[i] = (__u64)BPF_CORE_READ(program, stats) +
 				    bpf_core_field_offset(struct bpf_prog_stats, misses);

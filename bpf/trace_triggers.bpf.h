@@ -3,6 +3,7 @@
 #ifndef TRACE_TRIGGERS_BPF_H
 #define TRACE_TRIGGERS_BPF_H
 
+#include "hit_notes.bpf.h"
 #include "marker_text.h"
 #include "spike.bpf.h"
 #include "stack.bpf.h"
@@ -11,46 +12,21 @@
 
 #include <bpf/bpf_tracing.h>
 
-/* -- Filters of tracepoints, in the kernel's syntax. Only perf and ftrace evaluate these, so a perf
- * event on each CPU counts the hits that pass. It is opened before the raw_tp program is attached:
- * probes of equal priority run in the order of registration, so the count is up to date when the
- * program runs. Since Linux 7.0 a task may migrate between the two; its hit is then taken at the
- * next hit on that CPU. */
-
-/* By filter and CPU: see filter_passes(). Sizes are set before load. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u32);
-} filter_events SEC(".maps");
-
-/* Counts seen so far. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u64);
-} filter_seen SEC(".maps");
-
-/* Whether the hit that runs this program passes filter number `filter`. */
-static __always_inline bool filter_passes(__u32 filter)
-{
-	__u32 key = filter * nr_cpus + bpf_get_smp_processor_id();
-	__u64 *seen = bpf_map_lookup_elem(&filter_seen, &key);
-	struct bpf_perf_event_value value;
-
-	if (!seen || bpf_perf_event_read_value(&filter_events, key, &value, sizeof(value)))
-		return false;
-	return value.counter > __sync_lock_test_and_set(seen, value.counter);
-}
-
 /* -- The trigger event: each hit of a tracepoint is a spike, at any latency. */
 
 const volatile char event_name[TRIGGER_LABEL_SIZE] = "";
 const volatile __u32 event_filtered = 0;
 
-/* User space attaches it to the tracepoint. */
+/* User space attaches both to the tracepoint, the first one if there is a filter. */
+SEC("?tp")
+int event_note(void *ctx)
+{
+	const struct trigger_cpu *cpu =
+		cpu_stats_of_kind(bpf_get_smp_processor_id(), PERF_POKE_TRIGGER_EVENT);
+
+	return cpu && cpu->watched ? hit_note(HIT_EVENT, 0, true) : 1;
+}
+
 SEC("?raw_tp")
 int event_seen(void *ctx)
 {
@@ -60,7 +36,7 @@ int event_seen(void *ctx)
 
 	if (!cpu || !cpu->watched)
 		return 0;
-	if (event_filtered && !filter_passes(FILTER_EVENT))
+	if (event_filtered && !hit_take(HIT_EVENT, true, NULL))
 		return 0;
 	if (cpu->threshold_ns == TRIGGER_NEVER) {
 		cpu_stats_count(cpu, 0);

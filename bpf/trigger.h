@@ -26,12 +26,8 @@
 #define TRIGGER_MESSAGE_SIZE 32
 #define TRIGGER_LABEL_SIZE 64
 
-/* Programs of a span whose missed hits count: see span_missed.bpf.h. */
-enum span_counted {
-	SPAN_ENTRY, /* if it is filtered */
-	SPAN_EXITS, /* one or two */
-	SPAN_PROGRAMS = SPAN_EXITS + 2,
-};
+/* Programs at the exit of a span, at most: see span_missed.bpf.h. */
+#define SPAN_EXITS 2
 
 /* The exit that ends a span: of the same thread, of the same CPU, or with an equal argument. */
 enum span_by {
@@ -43,12 +39,12 @@ enum span_by {
 /* Kinds that may overrun: see spike.bpf.h. */
 #define OVERRUN_TABLES 3
 
-/* Filters of tracepoints: see trace_triggers.bpf.h. */
-enum trigger_filter {
-	FILTER_EVENT,
-	FILTER_SPAN_ENTRY,
-	FILTER_SPAN_EXIT,
-	FILTERS,
+/* Tracepoints whose hits may be noted and filtered: see hit_notes.bpf.h. */
+enum trigger_hit {
+	HIT_EVENT,
+	HIT_SPAN_ENTRY,
+	HIT_SPAN_EXIT,
+	HITS,
 };
 
 /* Where the argument is, and for tracepoints, which program reads it. */

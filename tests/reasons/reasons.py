@@ -33,8 +33,8 @@ CTL = os.environ.get("PERF_POKE_CTL")
 TAKEN = "taken.jsonl"
 SKIP = 77
 ROW_SECONDS = 60
-# With an emulated CPU's trace, a copy takes seconds, and the start minutes where a hog has a CPU.
-PT_ROW_SECONDS = 300
+# Not by events: on an emulated CPU a copy takes seconds, and the start minutes where a hog has a CPU.
+LONG_ROW_SECONDS = 300
 # Until there are as many captures without noise as wanted: so many sessions, or captures of a
 # session each
 SESSIONS_MAX = 3
@@ -125,7 +125,7 @@ def take(row, words, output, count, recorder):
     if recorder != "events" and "-e" in options:
         del options[options.index("-e"):options.index("-e") + 2]
     options += OPTIONS[recorder]
-    seconds = PT_ROW_SECONDS if recorder == "pt" else ROW_SECONDS
+    seconds = ROW_SECONDS if recorder == "events" else LONG_ROW_SECONDS
     workload = [] if "--workload" in options else ["--workload", "none"]
     argv = [
         CTL, "start", "--json", "--cpu", words["cpu"], "--recorder", recorder, "--output", output,

@@ -138,36 +138,13 @@ static int attach_filter_of_side(struct trigger *trigger, const struct span_side
 	struct filter_config filter = {
 		.what = what,
 		.event = event,
-		.number = side->is_exit ? FILTER_SPAN_EXIT : FILTER_SPAN_ENTRY,
+		.number = side->is_exit ? HIT_SPAN_EXIT : HIT_SPAN_ENTRY,
 	};
 
 	if (!event)
 		return -ENOMEM;
 	snprintf(what, sizeof(what), "span %s", side->span->name);
 	return filter_open_events(trigger, &filter, side->log);
-}
-
-/* As bpf_program__attach_tracepoint(), which needs a mounted tracefs. Runs on all CPUs. */
-static struct bpf_link *attach_tracepoint_by_id(const struct bpf_program *program,
-						const char *const *parts)
-{
-	struct perf_event_attr attr = { .type = PERF_TYPE_TRACEPOINT, .size = sizeof(attr) };
-	struct bpf_link *link;
-	char name[256];
-	uint64_t id;
-	int fd;
-
-	snprintf(name, sizeof(name), "%s/%s", parts[0], parts[1]);
-	if (tracefs_event_id(name, &id))
-		return NULL;
-	attr.config = id;
-	fd = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
-	if (fd < 0)
-		return NULL;
-	link = bpf_program__attach_perf_event(program, fd);
-	if (!link)
-		close(fd);
-	return link;
 }
 
 /* The programs run in this order, with the filter in between. */
@@ -177,10 +154,13 @@ static int attach_tracepoint(struct trigger *trigger, const struct span_side *si
 	struct span_program note = SPAN_PROGRAM(trigger->skel, side, note);
 	const char *const *parts = side->point->parts;
 	const char *name = parts[1];
+	char event[256];
 	int err = 0;
 
+	snprintf(event, sizeof(event), "%s:%s", parts[0], parts[1]);
+
 	if (side_argument_of(trigger, side)->noted) {
-		*note.link = attach_tracepoint_by_id(note.program, parts);
+		*note.link = hit_attach_note(note.program, event);
 		if (!*note.link)
 			return side_log_failure(side, -errno, parts[1], strerror(errno));
 	}
@@ -194,7 +174,7 @@ static int attach_tracepoint(struct trigger *trigger, const struct span_side *si
 	if (!*to.link)
 		return side_log_failure(side, -errno, parts[1], strerror(errno));
 	return filter_start_events(
-		trigger->filters[side->is_exit ? FILTER_SPAN_EXIT : FILTER_SPAN_ENTRY]);
+		trigger->filters[side->is_exit ? HIT_SPAN_EXIT : HIT_SPAN_ENTRY]);
 }
 
 static int find_kernel_function(const struct span_side *side)
@@ -440,13 +420,11 @@ static void span_find_misses(const struct trigger_bpf *skel, const struct log *l
 		skel->progs.span_exit_tp,    skel->progs.span_exit_note, skel->progs.span_exit_fn,
 		skel->progs.span_exit_probe, skel->progs.span_exit_usdt,
 	};
-	const struct bpf_program *counted[SPAN_PROGRAMS] = {};
-	size_t nr = SPAN_EXITS;
+	const struct bpf_program *counted[SPAN_EXITS] = {};
+	size_t nr = 0;
 	int err;
 
-	if (skel->rodata->span_entry_argument.filtered)
-		counted[SPAN_ENTRY] = skel->progs.span_entry_tp;
-	for (size_t i = 0; i < ARRAY_SIZE(exits) && nr < SPAN_PROGRAMS; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(exits) && nr < SPAN_EXITS; i++) {
 		if (bpf_program__autoload(exits[i]))
 			counted[nr++] = exits[i];
 	}

@@ -19,7 +19,7 @@
 
 struct filter {
 	struct filter_config config;
-	int events_fd, seen_fd; /* of filter_events and filter_seen */
+	int events_fd; /* of filter_events */
 	int nr_possible;
 	char *event, *text;
 	uint64_t id; /* id of the tracepoint */
@@ -86,7 +86,6 @@ static int filter_open_on(struct filter *filter, int cpu)
 		.disabled = 1,
 	};
 	__u32 key = (__u32)filter->config.number * filter->nr_possible + cpu;
-	__u64 none = 0;
 	int *fd = &filter->fds[cpu];
 
 	*fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
@@ -94,11 +93,7 @@ static int filter_open_on(struct filter *filter, int cpu)
 		return -errno;
 	if (ioctl(*fd, PERF_EVENT_IOC_SET_FILTER, filter->text))
 		return -errno;
-	/* Keep this order: the program compares with the map from here on. */
-	if (bpf_map_update_elem(filter->events_fd, &key, fd, BPF_ANY) ||
-	    bpf_map_update_elem(filter->seen_fd, &key, &none, BPF_ANY))
-		return -errno;
-	return 0;
+	return bpf_map_update_elem(filter->events_fd, &key, fd, BPF_ANY) ? -errno : 0;
 }
 
 static bool filter_counts(const struct filter *filter, int cpu)
@@ -130,10 +125,8 @@ static int filter_open_all(struct filter *filter, const struct log *log)
 
 void filter_load_maps(const struct trigger *trigger)
 {
-	__u32 entries = FILTERS * (__u32)trigger->nr_possible;
-
-	bpf_map__set_max_entries(trigger->skel->maps.filter_events, entries);
-	bpf_map__set_max_entries(trigger->skel->maps.filter_seen, entries);
+	bpf_map__set_max_entries(trigger->skel->maps.filter_events,
+				 HITS * (__u32)trigger->nr_possible);
 }
 
 int filter_open_events(struct trigger *trigger, const struct filter_config *config,
@@ -146,7 +139,6 @@ int filter_open_events(struct trigger *trigger, const struct filter_config *conf
 		return -ENOMEM;
 	filter->config = *config;
 	filter->events_fd = bpf_map__fd(trigger->skel->maps.filter_events);
-	filter->seen_fd = bpf_map__fd(trigger->skel->maps.filter_seen);
 	filter->nr_possible = trigger->nr_possible;
 	filter->fds = malloc(filter->nr_possible * sizeof(*filter->fds));
 	for (int cpu = 0; filter->fds && cpu < filter->nr_possible; cpu++)
@@ -194,6 +186,26 @@ void filter_free(struct filter *filter)
 	free(filter->event);
 	free(filter->text);
 	free(filter);
+}
+
+struct bpf_link *hit_attach_note(const struct bpf_program *program, const char *event)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_TRACEPOINT, .size = sizeof(attr) };
+	struct bpf_link *link;
+	uint64_t id;
+	int fd;
+
+	errno = -tracefs_event_id(event, &id);
+	if (errno)
+		return NULL;
+	attr.config = id;
+	fd = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	link = bpf_program__attach_perf_event(program, fd);
+	if (!link)
+		close(fd);
+	return link;
 }
 
 /* -- The trigger event: a tracepoint */
@@ -257,6 +269,7 @@ int event_load_program(struct trigger *trigger, const struct trigger_config *con
 	snprintf((char *)rodata->event_name, sizeof(rodata->event_name), "%.*s",
 		 (int)strcspn(event, "/"), event);
 	rodata->event_filtered = event_has_filter(event) > 0;
+	bpf_program__set_autoload(trigger->skel->progs.event_note, rodata->event_filtered);
 	if (rodata->event_filtered)
 		filter_load_maps(trigger);
 	return 0;
@@ -271,21 +284,25 @@ int event_attach_program(struct trigger *trigger, const struct trigger_config *c
 	const struct filter_config filter = {
 		.what = "trigger event",
 		.event = config->texts[PERF_POKE_TRIGGER_EVENT],
-		.number = FILTER_EVENT,
+		.number = HIT_EVENT,
 		.cpus = config->cpus,
 		.nr_cpus = config->nr_cpus,
 	};
-	int err;
+	const bool filtered = skel->rodata->event_filtered;
+	int err = filtered ? filter_open_events(trigger, &filter, log) : 0;
 
-	err = skel->rodata->event_filtered ? filter_open_events(trigger, &filter, log) : 0;
 	if (err)
 		return err;
-	skel->links.event_seen = bpf_program__attach_raw_tracepoint(skel->progs.event_seen, name);
+	if (filtered)
+		skel->links.event_note = hit_attach_note(skel->progs.event_note, event);
+	if (!filtered || skel->links.event_note)
+		skel->links.event_seen =
+			bpf_program__attach_raw_tracepoint(skel->progs.event_seen, name);
 	if (!skel->links.event_seen)
 		return log_error(log, -errno,
 				 "trigger event: %s: BPF programs cannot be attached to it: %s",
 				 event, strerror(errno));
-	return filter_start_events(trigger->filters[FILTER_EVENT]);
+	return filter_start_events(trigger->filters[HIT_EVENT]);
 }
 
 /* -- The trigger marker: text in trace_marker */

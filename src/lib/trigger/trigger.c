@@ -251,7 +251,7 @@ int trigger_cpu_online(struct trigger *trigger, int cpu)
 {
 	int err = 0;
 
-	for (size_t i = 0; i < FILTERS && !err; i++)
+	for (size_t i = 0; i < HITS && !err; i++)
 		err = trigger->filters[i] ? filter_cpu_online(trigger->filters[i], cpu) : 0;
 	return err;
 }
@@ -284,7 +284,7 @@ void trigger_detach(struct trigger *trigger)
 	trigger->ring = NULL;
 	trigger_bpf__destroy(trigger->skel);
 	trigger->skel = NULL;
-	for (size_t i = 0; i < FILTERS; i++)
+	for (size_t i = 0; i < HITS; i++)
 		filter_free(TAKE_PTR(trigger->filters[i]));
 }
 
@@ -445,7 +445,7 @@ int trigger_find_misses(const struct bpf_program *const *programs, __u64 *addres
 	struct target_bpf *skel = target_bpf__open();
 	int err = skel ? 0 : -errno;
 
-	for (size_t i = 0; !err && i < SPAN_PROGRAMS; i++) {
+	for (size_t i = 0; !err && i < SPAN_EXITS; i++) {
 		struct bpf_prog_info info = {};
 		__u32 size = sizeof(info);
 
@@ -454,7 +454,7 @@ int trigger_find_misses(const struct bpf_program *const *programs, __u64 *addres
 		skel->rodata->wanted_programs[i] = info.id;
 	}
 	err = err ?: target_run_iterator(skel, skel->progs.target_find_misses);
-	for (size_t i = 0; !err && i < SPAN_PROGRAMS; i++) {
+	for (size_t i = 0; !err && i < SPAN_EXITS; i++) {
 		addresses[i] = skel->bss->misses[i];
 		if (programs[i] && !addresses[i])
 			err = -ENOENT;

@@ -23,7 +23,7 @@ struct trigger {
 	struct trigger_recent *recent; /* indexed by CPU */
 	struct trigger_stacks *stacks; /* by sequence */
 	int nr_possible;
-	struct filter *filters[FILTERS];	 /* NULL: none */
+	struct filter *filters[HITS];		 /* NULL: none */
 	struct trigger_noise_parts *noise_parts; /* by sequence */
 	bool noise;
 	bool rtla;		     /* the programs are loaded */
@@ -44,7 +44,7 @@ struct trigger {
 /* Runs a program on this CPU. Returns its result, or a negative errno. */
 int trigger_run_program(const struct bpf_program *prog);
 
-/* Finds the kernel's counts of hits that SPAN_PROGRAMS programs missed: per-CPU addresses. NULL: no
+/* Finds the kernel's counts of hits that SPAN_EXITS programs missed: per-CPU addresses. NULL: no
  * program, 0. */
 int trigger_find_misses(const struct bpf_program *const *programs, __u64 *addresses);
 
@@ -97,6 +97,12 @@ int noise_check_kernel(const struct config *config);
 int noise_load_programs(struct trigger *trigger, const struct trigger_config *config,
 			const struct log *log);
 
+/* -- Hits of a tracepoint that are noted: see hit_notes.bpf.h */
+
+/* Attaches a tracepoint program to SYS:NAME, on all CPUs. As bpf_program__attach_tracepoint(),
+ * which needs a mounted tracefs. NULL: errno. */
+struct bpf_link *hit_attach_note(const struct bpf_program *program, const char *event);
+
 /* -- Filters of tracepoints, in the syntax of `perf record --filter` */
 
 struct filter;
@@ -105,7 +111,7 @@ struct filter_config {
 	/* Needed until filter_open_events() returns: the option, for messages, such as "trigger
 	 * event"; SYS:NAME/FILTER/ */
 	const char *what, *event;
-	enum trigger_filter number;
+	enum trigger_hit number;
 	/* None: all. Offline ones are skipped. */
 	const int *cpus;
 	size_t nr_cpus;
