@@ -179,6 +179,33 @@ static enum hogged is_cpu_hogged_until(const struct schedule *schedule, int cpu,
 	return at - since - real_time_ns >= half_ns / 5 ? HOGGED_NO : HOGGED_UNKNOWN;
 }
 
+/* Whether the CPU was given to a thread without real-time priority while this real-time thread was
+ * in its run queue. Only throttling and the fair server do that. */
+static bool was_passed_over(const struct schedule *schedule, int tid,
+			    const struct thread_stay *wait)
+{
+	bool queued = false;
+
+	for (size_t i = 0; i < schedule->nr && schedule->events[i].time < wait->end; i++) {
+		const struct schedule_event *event = &schedule->events[i];
+		bool own = event->tid == tid;
+
+		if (event->kind == SCHEDULE_SWITCH && event->cpu == wait->cpu && queued && !own &&
+		    event->other != tid && event->other_prio >= PRIO_FAIR &&
+		    event->time > wait->begin)
+			return true;
+		if (own && event->kind == SCHEDULE_WAKEUP)
+			queued = event->to_cpu == wait->cpu;
+		else if (own && event->kind == SCHEDULE_MIGRATE)
+			queued = false;
+		else if (own && event->kind == SCHEDULE_SWITCH)
+			queued = !event->sleep_state && event->cpu == wait->cpu;
+		else if (event->kind == SCHEDULE_SWITCH && event->other == tid)
+			queued = false;
+	}
+	return false;
+}
+
 /* Whether the thread alone used up its cgroup's quota in the period before it had to wait. */
 static bool has_used_quota(const struct late_thread *thread, const struct schedule *schedule,
 			   const struct scheduling_facts *scheduling)
@@ -228,14 +255,16 @@ static enum runnable_why late_thread_why(const struct late_thread *thread,
 		/* A real-time thread waited for one without real-time priority, or for none. */
 		hogged = is_cpu_hogged_until(schedule, wait->cpu, wait->begin, scheduling);
 		/* A long wait may have begun before. */
-		if (hogged != HOGGED_YES &&
+		if (was_passed_over(schedule, thread->tid, wait) ||
 		    is_cpu_hogged_until(schedule, wait->cpu, wait->end, scheduling) == HOGGED_YES)
 			hogged = HOGGED_YES;
 		if (hogged == HOGGED_NO && rival->tid)
 			return RUNNABLE_NOT_PREEMPTED;
 		if (hogged == HOGGED_YES && scheduling->fair_server > 0 && rival->tid)
 			return RUNNABLE_FAIR_SERVER;
-		return hogged == HOGGED_YES && scheduling->rt_runtime_us > 0
+		return hogged == HOGGED_YES && scheduling->rt_runtime_us > 0 &&
+				       (uint64_t)scheduling->rt_runtime_us <
+					       scheduling->rt_period_us
 			       ? RUNNABLE_RT_THROTTLING
 			       : RUNNABLE_UNKNOWN;
 	}

@@ -466,8 +466,17 @@ static void says_that_events_were_lost(FILE *file)
 		WAKE(100000, 9, "waker", LATE, "try_to_wake_up"),                                  \
 		SWITCH(195000, 1, 40, "compiler", 0, LATE, "victim", NULL)
 
+/* After its wakeup the victim is in the run queue. */
+#define PASSED_OVER(kind)                                                                          \
+	SWITCH(86000, 1, 0, "swapper/1", 0, 98, "hog", NULL),                                      \
+		WAKE(100000, 9, "waker", LATE, "try_to_wake_up"),                                  \
+		{ { 100001, kind, .cpu = 1, .tid = LATE, .to_cpu = 1 } },                          \
+		SWITCH(101000, 1, 98, "hog", 0, 41, "linker", NULL),                               \
+		SWITCH(195000, 1, 41, "linker", 0, LATE, "victim", NULL)
+
 static void names_who_ran_instead(FILE *file)
 {
+	const struct scheduling_facts neither = { .rt_runtime_us = 100, .rt_period_us = 100 };
 	const struct scheduling_facts throttling = { .rt_runtime_us = 95, .rt_period_us = 100 };
 	const struct scheduling_facts server = { .rt_runtime_us = 95,
 						 .rt_period_us = 100,
@@ -485,6 +494,10 @@ static void names_who_ran_instead(FILE *file)
 	       SWITCH(86000, 1, 98, "hog", 1, 40, "compiler", NULL),
 	       WAKE(100000, 9, "waker", LATE, "try_to_wake_up"),
 	       SWITCH(195000, 1, 40, "compiler", 0, LATE, "victim", NULL));
+	SAY_OF("linker 41", 0, WAKEUP, &server, PASSED_OVER(SCHEDULE_WAKEUP));
+	SAY_OF("linker 41", 0, WAKEUP, &throttling, PASSED_OVER(SCHEDULE_WAKEUP));
+	SAY_OF("linker 41", 0, WAKEUP, &neither, PASSED_OVER(SCHEDULE_WAKEUP));
+	SAY_OF("linker 41", 0, WAKEUP, &server, PASSED_OVER(SCHEDULE_WAKING));
 	recorded_since = 10;
 	traced_since = 170000;
 	SAY_OF("hog 98", 0, SPAN, NULL, RUNS, SWITCH(110000, 1, LATE, "victim", 0, 98, "hog", NULL),
