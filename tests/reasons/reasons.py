@@ -33,7 +33,8 @@ CTL = os.environ.get("PERF_POKE_CTL")
 TAKEN = "taken.jsonl"
 SKIP = 77
 ROW_SECONDS = 60
-# Not by events: on an emulated CPU a copy takes seconds, and the start minutes where a hog has a CPU.
+# Not by events: on an emulated CPU a copy takes seconds, and the start minutes where a hog has a
+# CPU.
 LONG_ROW_SECONDS = 300
 # Until there are as many captures without noise as wanted: so many sessions, or captures of a
 # session each

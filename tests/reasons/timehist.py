@@ -136,16 +136,23 @@ class TraceCmd(Timehist):
 
     def read(self):
         inside, out, woken = {}, {}, {}
-        for cpu, time_ns, event, rest in self.events("sched_switch", "sched_waking"):
+        for cpu, time_ns, event, rest in self.events():
+            # Who leaves the CPU first has had it since the ring's first event.
+            inside.setdefault(cpu, (time_ns, None))
             if event == "sched_waking":
                 tid = int(WOKEN.match(rest)[1])
                 self.wakeups.append(Wakeup(time_ns, "", tid))
                 woken[tid] = time_ns
                 continue
+            if event != "sched_switch":
+                continue
             comm, prev, state, next_comm, following = PREV_NEXT.match(rest).groups()
             tid = int(prev)
-            begin_ns, runs = inside.get(cpu, (time_ns, None))
-            begin_ns = begin_ns if runs == tid else time_ns
+            begin_ns, runs = inside[cpu]
+            if runs is None:
+                self.nexts.append((begin_ns, tid))
+            elif runs != tid:
+                begin_ns = time_ns
             awake_ns = woken.get(tid, 0)
             awake_ns = awake_ns if out.get(tid, 0) <= awake_ns <= begin_ns else begin_ns
             self.stays.append(
@@ -155,10 +162,10 @@ class TraceCmd(Timehist):
             self.nexts.append((time_ns, int(following)))
             self.runners.append((time_ns, next_comm))
 
-    def events(self, *names):
+    def events(self):
         for match in map(EVENT.match, run("trace-cmd", "report", "-t", "-N", "-i",
                                           self.file).splitlines()):
-            if match and (not names or match[5] in names):
+            if match:
                 yield int(match[2]), int(match[3]) * 10**9 + int(match[4]), match[5], match[6]
 
     def vectors(self):

@@ -93,7 +93,8 @@ def judge(line, exits):
 
 def session(folder, *trigger):
     command = [CTL, "start", "--json", "--cpu", str(guest.CPU), "--workload", "none", "--recorder",
-               "events", *trigger, "--count", str(CAPTURES), "--duration", "10s", "--output", folder]
+               "events", *trigger, "--count", str(CAPTURES), "--duration", "10s", "--output",
+               folder]
     out = subprocess.run(command, stdout=subprocess.PIPE, check=False).stdout
     lines = [json.loads(line) for line in out.splitlines() if b'"path"' in line]
     return [line for line in lines if line.get("path")]
