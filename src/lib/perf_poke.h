@@ -260,8 +260,8 @@ struct perf_poke_spike {
 	int late_priority, late_nice; /**< real-time priority and nice value */
 	bool overrun;	   /**< not over yet: the thread had not run, or the span had not ended */
 	uint64_t stack_ns; /**< for which `ran_cpu` took the stacks; 0: unknown */
-	/** for a span: it may have been shorter, because at an entry or exit the kernel skipped the
-	 * program, in which another thread was preempted */
+	/** for a span: it may have been shorter, because at an exit the kernel skipped the program,
+	 * in which another thread was preempted */
 	bool uncertain;
 };
 

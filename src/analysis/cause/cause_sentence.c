@@ -463,8 +463,8 @@ char *cause_sentence(const struct cause *cause, const struct findings *findings,
 	} else {
 		facts_put_late(file, whole);
 		if (whole->spike.uncertain)
-			fputs("not certain: the kernel skipped the trigger at an entry or exit, "
-			      "so it may have been shorter",
+			fputs("not certain: the kernel skipped the trigger at an exit, so it may "
+			      "have been shorter",
 			      file);
 		else
 			put_reason(file, cause, findings, facts, whole);
