@@ -73,19 +73,21 @@ static __always_inline int hit_note(__u32 which, __u64 value, bool filtered)
 }
 
 /* Takes the note of this thread's hit. Whether there is one, and it passed. value: may be NULL. The
- * thread may be preempted here, too: a note is read before its thread, which changes with it. */
+ * thread may be preempted here, too: a note is read before its thread, which changes with it. The
+ * counter is read for this thread's own note only: others come here without a hit. */
 static __always_inline bool hit_take(__u32 which, bool filtered, __u64 *value)
 {
 	__u64 thread = bpf_get_current_pid_tgid() + 1, noted;
 	struct hit_notes *notes = bpf_map_lookup_elem(&hit_notes, &which);
 	struct hit_note *note;
-	bool passed;
+	bool passed = true;
 
 	if (!notes)
 		return false;
 	note = &notes->newest;
 	noted = note->value;
-	passed = !filtered || hit_count_passed(which) > note->count;
+	if (filtered && note->thread == thread)
+		passed = hit_count_passed(which) > note->count;
 	barrier();
 	if (note->thread != thread) {
 		note = &notes->before;
