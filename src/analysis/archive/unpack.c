@@ -311,6 +311,9 @@ static int fetch_packed_bytes(struct unpacking *u, size_t nr)
 		ssize_t n = read(source->fd, u->read + u->packed.size,
 				 sizeof(u->read) - u->packed.size);
 
+		/* Also by a signal that is ignored, in QEMU's user mode. */
+		if (n < 0 && errno == EINTR)
+			continue;
 		if (n < 0)
 			return -errno;
 		if (!n)
