@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A synthetic program and what the export shows of it. The first argument is FEED."""
+import os
 import pathlib
 import subprocess
 import sys
@@ -24,6 +25,8 @@ LOST, NO_CODE = 12, 13
 INSN = 4  # length of each
 NAMES = ("symbol", "comm")
 LANES = "functions", "tasks", "interrupts off", "interrupts on or off", "trace"
+# Seconds; QEMU's user mode is many times slower.
+TIMEOUT = 1200 if "PERF_POKE_QEMU_USER" in os.environ else 60
 TAKE_PLACES = "ret", "iret", "branch", "begin_at"
 
 
@@ -156,7 +159,7 @@ class CallsTest(unittest.TestCase):
         # Symbols and names are looked up before they are recorded.
         lines = sorted(self.program.lines, key=lambda line: not line.startswith(NAMES))
         result = subprocess.run([FEED, *args], input="\n".join(lines) + "\n", capture_output=True,
-                                text=True, check=False, timeout=60)
+                                text=True, check=False, timeout=TIMEOUT)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         return result.stdout
 
