@@ -153,7 +153,7 @@ class Captured(common.HostTest):
         self.assertTrue(host["of_capture"])
         self.assertEqual(host["kernel"]["release"], os.uname().release)
         with open("/proc/cmdline") as file:
-            self.assertEqual(host["kernel"]["cmdline"], file.readline().rstrip())
+            self.assertEqual(host["kernel"]["cmdline"], file.readline().rstrip("\n"))
         # An opened archive can be archived again.
         os.remove(self.file)
         again = ctl("archive", opened, "-o", self.file)

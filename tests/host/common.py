@@ -21,6 +21,7 @@ EMBED = os.environ.get("PERF_POKE_EMBED")
 LIBRARY = os.environ.get("PERF_POKE_LIBRARY")
 LOOP = os.environ.get("PERF_POKE_LOOP")
 REPORTER = os.environ.get("PERF_POKE_REPORTER")
+FRAMELESS = os.environ.get("PERF_POKE_FRAMELESS")
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 BTF = "/sys/kernel/btf/vmlinux"
