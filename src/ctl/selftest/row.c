@@ -267,7 +267,6 @@ void decode_by_report(struct row_capture *capture, struct console *con)
 	const struct account_want want = { .after_ns = capture->told.skid_ns + AFTER_NS };
 	_cleanup_free_ char *why = NULL;
 	struct analysis_hooks hooks;
-	const char *name;
 
 	capture->after_insns = UINT64_MAX;
 	reader_hooks(con, &hooks);
@@ -280,10 +279,12 @@ void decode_by_report(struct row_capture *capture, struct console *con)
 	capture->no_times = account.facts.no_times;
 	if (facts_is_pt(&account.facts) && !capture->no_times)
 		capture->after_insns = account.after_insns;
-	name = facts_is_pt(&account.facts) ? LOAD_FUNCTION : arch_here()->call_interrupt;
-	capture->named =
-		strstr(account.sentence, name) ||
-		(facts_is_ftrace(&account.facts) && strstr(account.sentence, LOAD_FUNCTION));
+	/* The kernel also calls what another CPU asked for without an interrupt, as its migration
+	 * thread does. */
+	capture->named = strstr(account.sentence, LOAD_FUNCTION) ||
+			 (!facts_is_pt(&account.facts) &&
+			  (strstr(account.sentence, arch_here()->call_interrupt) ||
+			   strstr(account.sentence, LOAD_CALL)));
 	row_capture_find_times(capture, &account);
 }
 

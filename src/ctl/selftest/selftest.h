@@ -101,6 +101,8 @@ void row_release_all(struct row *row);
 
 /* Common part of the function names in bpf/late.bpf.c. */
 #define LOAD_FUNCTION "late_s"
+/* How the kernel has the other CPU run it: net/bpf/test_run.c */
+#define LOAD_CALL "__bpf_prog_test_run_raw_tp"
 /* See struct perf_poke_target. */
 #define LOAD_WAKE "perf-poke-selftest"
 
