@@ -74,7 +74,7 @@ def is_newer():
 
 def thread_locals(path, *options):
     """Variables whose relocations are among those of the PLT on arm64. They have no entry, though
-    perf 6.1 and objdump count one for each."""
+    perf 6.1 counts one for each."""
     out = subprocess.run(['readelf', '-rW', *options, path], check=True, capture_output=True,
                          text=True).stdout
     return re.findall(r' R_AARCH64_TLSDESC +\w+ +(.+?)(?:@\S+)? \+ ', out)
@@ -204,12 +204,11 @@ def run(*argv):
 
 def linkage_by_binutils(path):
     """Entries of the PLT as objdump names them, but those of indirect functions"""
-    without_entry = thread_locals(path)
     text = run('objdump', '-d', '-j', '.plt', '-j', '.plt.got', '-j', '.plt.sec', path)
     return {
         int(ip, 16): name.split('@')[0]
         for ip, name in re.findall(r'^([0-9a-f]+) <([^>]+)@plt>:', text, re.M)
-        if not name.startswith(('*ABS*', '_Z')) and name.split('@')[0] not in without_entry
+        if not name.startswith(('*ABS*', '_Z'))
     }
 
 
