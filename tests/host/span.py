@@ -28,8 +28,10 @@ def span_kinds():
 
 
 def python_sleeps(cpu, *seconds):
-    code = "import os, sys, time\nos.sched_setaffinity(0, [%d])\n" \
-           "for word in sys.argv[1:]: time.sleep(float(word))" % cpu
+    """Sleeps by usleep(). time.sleep() computes its deadline before the system call, so the call
+    can take less than was asked for."""
+    code = "import ctypes, os, sys\nos.sched_setaffinity(0, [%d])\n" \
+           "for word in sys.argv[1:]: ctypes.CDLL(None).usleep(round(float(word) * 1e6))" % cpu
     subprocess.run(["python3", "-c", code, *map(str, seconds)], check=True)
 
 
