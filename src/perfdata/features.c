@@ -13,6 +13,8 @@
 
 #include "trace_dat.h"
 
+#define CPU0_MIDR "sys/devices/system/cpu/cpu0/regs/identification/midr_el1"
+
 /* Returns the number of present CPUs, 0 if unknown. */
 static unsigned int put_cpu_counts(struct perfdata_buf *body, int rootfd)
 {
@@ -43,27 +45,41 @@ static void squeeze_spaces(char *string)
 	*to = '\0';
 }
 
+/* The name, or the numbers that arm64 has instead. perf 6.1 crashes without a description. */
 static void put_cpu_description(struct perfdata_buf *body, int rootfd)
 {
 	/* First CPU only: the whole file is slow on large machines. */
-	char cpuinfo[4096];
-	char *desc;
+	char cpuinfo[4096], numbers[256] = "";
+	char *end, *state, *value;
+	size_t length = 0;
 
 	if (perfdata_read_string(rootfd, "proc/cpuinfo", cpuinfo, sizeof(cpuinfo)) < 0)
 		return;
-	desc = strstr(cpuinfo, "model name");
-	if (!desc)
-		return;
-	desc[strcspn(desc, "\n")] = '\0';
-	desc = strchr(desc, ':');
-	if (!desc)
-		return;
-	desc += 1 + strspn(desc + 1, " ");
-	squeeze_spaces(desc);
-	perfdata_buf_string(body, desc);
+	end = strstr(cpuinfo, "\n\n");
+	if (end)
+		*end = '\0';
+	for (char *line = strtok_r(cpuinfo, "\n", &state); line;
+	     line = strtok_r(NULL, "\n", &state)) {
+		value = strchr(line, ':');
+		if (!value)
+			continue;
+		value += 1 + strspn(value + 1, " ");
+		if (!strncmp(line, "model name", 10)) {
+			squeeze_spaces(value);
+			perfdata_buf_string(body, value);
+			return;
+		}
+		/* CPU implementer, CPU part ... */
+		if (!strncmp(line, "CPU ", 4) && length < sizeof(numbers))
+			length += snprintf(numbers + length, sizeof(numbers) - length, "%s%.*s %s",
+					   length ? ", " : "", (int)strcspn(line + 4, "\t:"),
+					   line + 4, value);
+	}
+	if (length)
+		perfdata_buf_string(body, numbers);
 }
 
-static void put_cpuid_text(struct perfdata_buf *body)
+static void put_cpuid_text(struct perfdata_buf *body, int rootfd)
 {
 #ifdef __x86_64__
 	unsigned int max, eax, ebx, ecx, edx, family, model;
@@ -82,6 +98,13 @@ static void put_cpuid_text(struct perfdata_buf *body)
 	snprintf(text, sizeof(text), "%s,%u,%u,%u", (const char *)vendor, family, model, eax & 0xf);
 	perfdata_buf_string(body, text);
 #else
+	/* Of arm64, as perf has it */
+	char midr[32];
+
+	if (perfdata_read_string(rootfd, CPU0_MIDR, midr, sizeof(midr)) < 1)
+		return;
+	midr[strcspn(midr, "\n")] = '\0';
+	perfdata_buf_string(body, midr);
 #endif
 }
 
@@ -211,7 +234,7 @@ int perfdata_features_new(struct perfdata_features **ret, int rootfd, const char
 	perfdata_buf_string(&features->body[PERFDATA_FEATURE_VERSION], version);
 	nr_cpus = put_cpu_counts(&features->body[PERFDATA_FEATURE_NRCPUS], rootfd);
 	put_cpu_description(&features->body[PERFDATA_FEATURE_CPUDESC], rootfd);
-	put_cpuid_text(&features->body[PERFDATA_FEATURE_CPUID]);
+	put_cpuid_text(&features->body[PERFDATA_FEATURE_CPUID], rootfd);
 	put_total_memory(&features->body[PERFDATA_FEATURE_TOTAL_MEM], rootfd);
 	cmdline = &features->body[PERFDATA_FEATURE_CMDLINE];
 	if (argc)

@@ -131,6 +131,23 @@ TEST_IN_FOLDER(test_text_files)
 	EXPECT(&body, U64(24683668), END);
 }
 
+TEST_IN_FOLDER(test_cpu_of_arm64)
+{
+	struct bytes file;
+
+	put_file(folder->fd, "proc/cpuinfo",
+		 "processor\t: 0\nFeatures\t: fp asimd\nCPU implementer\t: 0x41\n"
+		 "CPU architecture: 8\nCPU variant\t: 0x0\nCPU part\t: 0xd08\nCPU revision\t: 3\n\n"
+		 "processor\t: 1\nCPU implementer\t: 0x51\n");
+	put_file(folder->fd, CPU "cpu0/regs/identification/midr_el1", "0x00000000410fd083\n");
+	file = features_of(folder->fd);
+	check_string(feature(file, 8),
+		     "implementer 0x41, architecture 8, variant 0x0, part 0xd08, revision 3");
+#ifndef __x86_64__
+	check_string(feature(file, 9), "0x00000000410fd083");
+#endif
+}
+
 TEST_IN_FOLDER(test_pmus)
 {
 	struct bytes file, body;
