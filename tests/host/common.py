@@ -341,10 +341,12 @@ class Session:
     def __enter__(self):
         return self
 
-    def __exit__(self, *exc):
+    def __exit__(self, kind, *exc):
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
+            if kind:  # A test that failed leaves no pins to the next one.
+                run_ctl("stop", self.name)
         self.process.stdout.close()
         self.process.stderr.close()
 
