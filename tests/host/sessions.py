@@ -191,8 +191,9 @@ class Poke(SessionTest):
         """While spikes are being captured. Armed between them: a capture takes seconds in an
         emulator."""
         every_ms = 5000 if common.EMULATED else 200
-        with common.busy(self.cpu), common.late(self.cpu, every_ms=every_ms), \
-             self.session(quiet=False) as session:
+        with common.busy(self.cpu), common.late(self.cpu, poked.SPIN_US, every_ms), \
+             common.Session([self.cpu], self.output, *poked.THRESHOLD, *common.EVENTS, "--count",
+                            "100000") as session:
             for _ in range(3):
                 common.wait_for(lambda: self.poke_wait(session), "it is armed")
                 spike = common.facts(self.path)["spike"]
