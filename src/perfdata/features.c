@@ -101,10 +101,8 @@ static void put_cpuid_text(struct perfdata_buf *body, int rootfd)
 	/* Of arm64, as perf has it */
 	char midr[32];
 
-	if (perfdata_read_string(rootfd, CPU0_MIDR, midr, sizeof(midr)) < 1)
-		return;
-	midr[strcspn(midr, "\n")] = '\0';
-	perfdata_buf_string(body, midr);
+	if (perfdata_read_string(rootfd, CPU0_MIDR, midr, sizeof(midr)) > 0)
+		perfdata_buf_string(body, midr);
 #endif
 }
 
