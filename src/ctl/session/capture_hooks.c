@@ -470,7 +470,7 @@ static void handle_cause_worker(struct capture_hooks *f)
 	if (capture && (!f->worker.known || remove_known_capture(f, capture, verdict, why)))
 		run_capture_hooks(f, capture, cause);
 	if (err && err != -EAGAIN)
-		capture_hooks_fail(f, "capture", err);
+		capture_hooks_fail(f, "search for the cause", err);
 }
 
 void capture_hooks_add(struct capture_hooks *f, const struct perf_poke_capture *capture)
@@ -488,7 +488,7 @@ void capture_hooks_add(struct capture_hooks *f, const struct perf_poke_capture *
 	    (f->why && f->worker.nr < WHY_WAITING_MAX))
 		err = cause_worker_add(&f->worker, capture->path);
 	if (err)
-		capture_hooks_fail(f, f->worker.known ? "--known" : "capture", err);
+		capture_hooks_fail(f, f->worker.known ? "--known" : "search for the cause", err);
 }
 
 void capture_hooks_fds(const struct capture_hooks *f, struct pollfd fds[CAPTURE_HOOKS_FDS])
