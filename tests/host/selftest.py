@@ -23,11 +23,10 @@ ONE = ["--recorder", "events", "--delivery", "relay"]
 def setUpModule():
     """The kernel waits when the last event of a tracepoint is closed, and selftest waits for that:
     another session that has them open makes sessions end at once."""
-    folder = tempfile.TemporaryDirectory(prefix="perf-poke-test-")
-    unittest.addModuleCleanup(folder.cleanup)
-    session = common.Session([min(os.sched_getaffinity(0))], folder.name, "--threshold", "1h",
-                             *common.ALL_EVENTS, "--workload", "none")
-    unittest.addModuleCleanup(session.__exit__)
+    enter = unittest.enterModuleContext
+    folder = enter(tempfile.TemporaryDirectory(prefix="perf-poke-test-"))
+    enter(common.Session([min(os.sched_getaffinity(0))], folder, "--threshold", "1h",
+                         *common.ALL_EVENTS, "--workload", "none"))
 
 
 def rows(lines):
