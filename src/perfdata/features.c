@@ -11,6 +11,7 @@
 #include <cpuid.h>
 #endif
 
+#include "cpuinfo.h"
 #include "trace_dat.h"
 
 #define CPU0_MIDR "sys/devices/system/cpu/cpu0/regs/identification/midr_el1"
@@ -35,48 +36,13 @@ static unsigned int put_cpu_counts(struct perfdata_buf *body, int rootfd)
 	return present;
 }
 
-static void squeeze_spaces(char *string)
-{
-	char *to = string;
-
-	for (const char *from = string; *from; from++)
-		if (*from != ' ' || from[1] != ' ')
-			*to++ = *from;
-	*to = '\0';
-}
-
-/* The name, or the numbers that arm64 has instead. perf 6.1 crashes without a description. */
+/* perf 6.1 crashes without it. */
 static void put_cpu_description(struct perfdata_buf *body, int rootfd)
 {
-	/* First CPU only: the whole file is slow on large machines. */
-	char cpuinfo[4096], numbers[256] = "";
-	char *end, *state, *value;
-	size_t length = 0;
+	char entry[CPUINFO_SIZE], text[256];
 
-	if (perfdata_read_string(rootfd, "proc/cpuinfo", cpuinfo, sizeof(cpuinfo)) < 0)
-		return;
-	end = strstr(cpuinfo, "\n\n");
-	if (end)
-		*end = '\0';
-	for (char *line = strtok_r(cpuinfo, "\n", &state); line;
-	     line = strtok_r(NULL, "\n", &state)) {
-		value = strchr(line, ':');
-		if (!value)
-			continue;
-		value += 1 + strspn(value + 1, " ");
-		if (!strncmp(line, "model name", 10)) {
-			squeeze_spaces(value);
-			perfdata_buf_string(body, value);
-			return;
-		}
-		/* CPU implementer, CPU part ... */
-		if (!strncmp(line, "CPU ", 4) && length < sizeof(numbers))
-			length += snprintf(numbers + length, sizeof(numbers) - length, "%s%.*s %s",
-					   length ? ", " : "", (int)strcspn(line + 4, "\t:"),
-					   line + 4, value);
-	}
-	if (length)
-		perfdata_buf_string(body, numbers);
+	if (!cpuinfo_read(rootfd, entry) && cpuinfo_describe(entry, text, sizeof(text)))
+		perfdata_buf_string(body, text);
 }
 
 static void put_cpuid_text(struct perfdata_buf *body, int rootfd)

@@ -7,6 +7,7 @@
 
 #include "clock.h"
 #include "code/symbolizer.h"
+#include "cpuinfo.h"
 #include "io.h"
 #include "json_util.h"
 #include "text.h"
@@ -40,33 +41,24 @@ static const struct {
 	{ "tuning", "workqueue_cpus", "sys/devices/virtual/workqueue/cpumask" },
 };
 
-/* The first processor of cpuinfo stands for all. */
 static void add_host_processor(json_object *machine, int rootfd)
 {
 	static const struct {
 		const char *key, *name;
-	} fields[] = {
-		{ "cpu", "model name" },    { "family", "cpu family" },	  { "model", "model" },
-		{ "stepping", "stepping" }, { "microcode", "microcode" },
+	} numbers[] = {
+		{ "family", "cpu family" },
+		{ "model", "model" },
+		{ "stepping", "stepping" },
+		{ "microcode", "microcode" },
 	};
-	char text[4096], *line = text, *end;
+	char entry[CPUINFO_SIZE], text[256];
 
-	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
-		json_add(machine, fields[i].key, NULL);
-	if (read_text_at(rootfd, "proc/cpuinfo", text, sizeof(text)))
-		return;
-	for (; (end = strchr(line, '\n')) && end > line; line = end + 1) {
-		size_t length = strcspn(line, "\t:");
-		char *value = line + strcspn(line, ":\n");
-
-		*end = '\0';
-		value += strspn(value, ": ");
-		for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
-			if (strlen(fields[i].name) == length &&
-			    !strncmp(line, fields[i].name, length))
-				json_add_text(machine, fields[i].key, value);
-		}
-	}
+	cpuinfo_read(rootfd, entry);
+	json_add_text(machine, "cpu", cpuinfo_describe(entry, text, sizeof(text)) ? text : NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+		json_add_text(machine, numbers[i].key,
+			      cpuinfo_find(entry, numbers[i].name, text, sizeof(text)) ? text
+										       : NULL);
 }
 
 json_object *host_facts_json(int rootfd, const struct perf_poke_capture *capture)

@@ -11,6 +11,7 @@
 
 #include "arch.h"
 #include "clock.h"
+#include "cpuinfo.h"
 #include "json_util.h"
 #include "task.h"
 #include "text.h"
@@ -148,17 +149,26 @@ static struct json_object *trigger_json(const struct config *config,
 	return json;
 }
 
-/* The kernel and the machine. Not on all architectures are the processor's name known, and whether
- * a hypervisor says that it is one. */
+/* Not on all architectures is it known whether a hypervisor says that it is one. */
+static void json_add_processor(struct json_object *machine)
+{
+	_cleanup_close_ int rootfd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char entry[CPUINFO_SIZE], text[CPUINFO_SIZE];
+
+	if (rootfd < 0 || cpuinfo_read(rootfd, entry))
+		return;
+	if (cpuinfo_describe(entry, text, sizeof(text)))
+		json_add_text(machine, "cpu", text);
+	if (cpuinfo_find(entry, "flags", text, sizeof(text)))
+		json_add_bool(machine, "hypervisor", !!strstr(text, " hypervisor"));
+}
+
+/* The kernel and the machine. */
 static void json_add_system(struct json_object *json)
 {
 	struct json_object *kernel = json_object_new_object();
 	struct json_object *machine = json_object_new_object();
-	_cleanup_fclose_ FILE *file = fopen("/proc/cpuinfo", "re");
-	_cleanup_free_ char *line = NULL;
 	struct utsname names;
-	size_t size = 0;
-	char *value;
 
 	uname(&names);
 	json_add_text(kernel, "release", names.release);
@@ -168,14 +178,7 @@ static void json_add_system(struct json_object *json)
 	/* Of the files of the capture: see capture_file.c. */
 	json_add_text(machine, "byte_order", BYTE_ORDER == LITTLE_ENDIAN ? "little" : "big");
 	json_add_int(machine, "word_bits", 8 * sizeof(long));
-	/* The block of the first CPU. */
-	while (file && getline(&line, &size, file) > 0 && (value = strchr(line, ':'))) {
-		value[strcspn(value, "\n")] = '\0';
-		if (!strncmp(line, "model name", 10))
-			json_add_text(machine, "cpu", value + 1 + strspn(value + 1, " \t"));
-		else if (!strncmp(line, "flags", 5))
-			json_add_bool(machine, "hypervisor", !!strstr(value, " hypervisor"));
-	}
+	json_add_processor(machine);
 	json_add_int(machine, "cpus_online", sysconf(_SC_NPROCESSORS_ONLN));
 	json_add(json, "kernel", kernel);
 	json_add(json, "machine", machine);

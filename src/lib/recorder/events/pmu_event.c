@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "cpuinfo.h"
 #include "io.h"
 
 #define DEVICES "sys/bus/event_source/devices"
@@ -344,14 +345,13 @@ int pmu_event_parse(struct perf_event_attr *attr, int root_fd, const char *name,
 
 bool pmu_event_default(struct perf_event_attr *attr, int root_fd)
 {
-	char cpuinfo[4096];
+	char entry[CPUINFO_SIZE], flags[CPUINFO_SIZE];
 
 	if (faccessat(root_fd, DEVICES "/cpu", F_OK, 0) &&
 	    faccessat(root_fd, DEVICES "/cpu_core", F_OK, 0))
 		return false;
-	/* The first CPU's block has the flags; the kernel generates one per CPU. */
-	if (read_text_at(root_fd, "proc/cpuinfo", cpuinfo, sizeof(cpuinfo)) ||
-	    !strstr(cpuinfo, "\nflags") || strstr(cpuinfo, " hypervisor"))
+	if (cpuinfo_read(root_fd, entry) || !cpuinfo_find(entry, "flags", flags, sizeof(flags)) ||
+	    strstr(flags, " hypervisor"))
 		return false;
 	set_event_config(attr, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
 	attr->sample_period = PERIOD_DEFAULT_EVENT;
