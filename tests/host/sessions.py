@@ -40,8 +40,7 @@ class SessionTest(common.HostTest):
         super().setUp()
         self.assertEqual(pins(), [])
 
-    def session(self, *args, cpus=None, quiet=True, **popen):
-        limits = common.NO_SPIKES if quiet else common.SPIKES
+    def session(self, *args, cpus=None, limits=common.NO_SPIKES, **popen):
         return common.Session(cpus or [self.cpu], self.output, *limits, "--count", "100000", *args,
                               **popen)
 
@@ -112,7 +111,7 @@ class Status(SessionTest):
         self.assertTrue(0 < before["armed_for_ns"] <= session.summary["elapsed_ns"], before)
 
     def test_captures(self):
-        with common.late(self.cpu), self.session(quiet=False) as session:
+        with common.late(self.cpu), self.session(limits=common.SPIKES) as session:
             self.assertEqual(session.name, str(session.pid))
             session.read_capture()
             capture = session.read_capture()
@@ -192,8 +191,7 @@ class Poke(SessionTest):
         emulator."""
         every_ms = 5000 if common.EMULATED else 200
         with common.busy(self.cpu), common.late(self.cpu, poked.SPIN_US, every_ms), \
-             common.Session([self.cpu], self.output, *poked.THRESHOLD, *common.EVENTS, "--count",
-                            "100000") as session:
+             self.session(*common.EVENTS, limits=poked.THRESHOLD) as session:
             for _ in range(3):
                 common.wait_for(lambda: self.poke_wait(session), "it is armed")
                 spike = common.facts(self.path)["spike"]
@@ -254,7 +252,7 @@ class Stop(SessionTest):
 
     def test_under_load(self):
         """A request is not lost among spikes."""
-        with common.late(self.cpu, every_ms=20), self.session(quiet=False) as session:
+        with common.late(self.cpu, every_ms=20), self.session(limits=common.SPIKES) as session:
             session.read_capture()
             self.end(session, 0)
         self.assertEqual(session.summary["captures"], len(session.captures))
