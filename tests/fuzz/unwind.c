@@ -14,6 +14,13 @@ struct input {
 	int file; /* of all mappings */
 };
 
+/* Memory is bounded, so that malloc() fails. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+	return "allocator_may_return_null=1";
+}
+
 static struct input input;
 static struct elf_file elf;
 

@@ -16,6 +16,12 @@ def rules(offset, *more, register=SP_REGISTER, back=RETURN):
     return bytes([0x0c, register, offset, 0x80 | back, 1]) + b"".join(more)
 
 
+def offset_of_register(number):
+    """DW_CFA_offset_extended"""
+    leb128 = bytes(number >> shift & 0x7f | 0x80 for shift in range(0, 28, 7)) + b"\0"
+    return b"\5" + leb128 + b"\1"
+
+
 def expression(*operations):
     """DW_CFA_def_cfa_expression"""
     body = b"".join(operations)
@@ -96,6 +102,10 @@ def inputs():
     yield "bad-expression-around", stack(called) + program(
         eh_frame=table(expression(b"\x0e" + b"\xff" * 8, b"\x06" * 3)))
     yield "bad-remembers", stack(called) + program(eh_frame=table(b"\x0a" * 2000 + rules(8)))
+    yield "bad-register-number", stack(called) + program(
+        eh_frame=table(rules(8, offset_of_register(100 << 20))))
+    yield "bad-remembers-registers", stack(called) + program(
+        eh_frame=table(rules(8, offset_of_register(4 << 20)) + b"\x0a" * 500))
     yield "bad-no-code", stack(called, code=[]) + whole
     yield "bad-no-words", stack({}) + whole
     yield "bad-no-memory", stack(called, size=0) + whole

@@ -4,6 +4,11 @@
 #include <string.h>
 
 #include "code/symbolizer_internal.h"
+#include "memory.h"
+
+/* For a row of a table, libdw keeps a rule of each register up to the highest number in it, and
+ * copies them for each state that is remembered: a few bytes of a file take gigabytes. */
+#define UNWIND_MEMORY (UINT64_C(128) << 20)
 
 struct unwinding {
 	const struct unwind_registers *registers;
@@ -156,6 +161,16 @@ static void unwind_report_code(struct unwinding *unwinding, Dwfl *dwfl, struct e
 	*userdata = file;
 }
 
+static void unwind_walk(Dwfl *dwfl, struct unwinding *unwinding)
+{
+	struct rlimit before;
+	bool is_bounded = memory_bound(UNWIND_MEMORY, &before);
+
+	(void)dwfl_getthread_frames(dwfl, 1, unwind_take_frame, unwinding);
+	if (is_bounded)
+		memory_unbound(&before);
+}
+
 size_t unwind_put_numbers(uint64_t *numbers, const struct unwind_wanted *wanted, uint32_t child)
 {
 	size_t nr = UNWIND_REGISTERS + 2 + 2 * wanted->nr_words;
@@ -208,7 +223,7 @@ size_t unwind_frames(struct elf_file *const *files, size_t nr_files, const uint6
 	}
 	if (!dwfl_report_end(dwfl, NULL, NULL) &&
 	    dwfl_attach_state(dwfl, NULL, 1, &threads, &unwinding))
-		(void)dwfl_getthread_frames(dwfl, 1, unwind_take_frame, &unwinding);
+		unwind_walk(dwfl, &unwinding);
 	dwfl_end(dwfl);
 	return unwinding.nr;
 }

@@ -12,10 +12,9 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 
 #include "facts/captures.h"
-#include "io.h"
+#include "memory.h"
 
 /* What decoding with a thread or two takes in any case. */
 #define MEMORY_MIN (UINT64_C(256) << 20)
@@ -26,29 +25,14 @@ static uint64_t budget; /* 0: none was given */
 static bool is_bounded;
 static atomic_bool is_truncated;
 
-/* Private memory of this process, as RLIMIT_DATA counts it; 0: unknown. */
-static uint64_t reader_used_memory(void)
-{
-	unsigned long pages;
-	char text[128];
-
-	if (read_text_at(AT_FDCWD, "/proc/self/statm", text, sizeof(text)) ||
-	    sscanf(text, "%*u %*u %*u %*u %*u %lu", &pages) != 1)
-		return 0;
-	return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
 static void reader_bound_memory(void)
 {
-	uint64_t wanted = budget ?: CAPTURE_MAX_SIZE, used = reader_used_memory();
-	struct rlimit limit;
+	uint64_t wanted = budget ?: CAPTURE_MAX_SIZE;
+	struct rlimit before;
 
-	wanted = (wanted > MEMORY_MIN ? wanted : MEMORY_MIN) + used +
-		 (uint64_t)sysconf(_SC_NPROCESSORS_ONLN) * STACK;
-	if (!used || getrlimit(RLIMIT_DATA, &limit) || limit.rlim_cur <= wanted)
-		return;
-	limit.rlim_cur = wanted;
-	is_bounded = !setrlimit(RLIMIT_DATA, &limit);
+	is_bounded = memory_bound((wanted > MEMORY_MIN ? wanted : MEMORY_MIN) +
+					  (uint64_t)sysconf(_SC_NPROCESSORS_ONLN) * STACK,
+				  &before);
 }
 
 /* A page of a mapped file that is no longer there becomes zeros. libipt maps files as well. mmap()
