@@ -64,12 +64,14 @@ bool cpuinfo_describe(const char *entry, char *text, size_t size)
 	}
 	*text = '\0';
 	for (const char *line = entry; *line && length < size; line = next_line(line)) {
+		int end = (int)strcspn(line, "\t:\n");
+
 		/* CPU implementer, CPU part ... */
 		if (!has_prefix(line, "CPU "))
 			continue;
 		line_copy_value(line, value, sizeof(value));
 		length += snprintf(text + length, size - length, "%s%.*s %s", length ? ", " : "",
-				   (int)strcspn(line + 4, "\t:\n"), line + 4, value);
+				   end - 4, line + 4, value);
 	}
 	return *text;
 }
