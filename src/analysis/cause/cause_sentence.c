@@ -404,18 +404,30 @@ static void put_late_part(FILE *file, const struct facts *facts, const struct fa
 			FORMAT_TIME(facts->thread->part_ns));
 }
 
-/* To the kernel, what the hypervisor interrupts goes on running. */
-static bool is_either(const struct cause *cause, const struct facts *facts)
+/* Of a handler only the begin and end are recorded, and they are where a virtual machine often
+ * exits. */
+static bool is_unseen_handler(const struct cause *cause, const struct findings *findings,
+			      const struct facts *facts)
 {
-	return (cause->kind == CAUSE_THREAD || cause->kind == CAUSE_INTERRUPT ||
-		cause->kind == CAUSE_SOFTIRQ || cause->kind == CAUSE_EXCEPTION) &&
-	       hardware_may_have_stolen(&facts->hardware, facts->spike.latency_ns);
+	return (cause->kind == CAUSE_INTERRUPT || cause->kind == CAUSE_SOFTIRQ) &&
+	       facts->hardware.hypervisor == 1 && !facts_is_pt(facts) && !cause->mostly &&
+	       !findings->spans->has_functions && !findings->samples.function;
+}
+
+/* To the kernel, what the hypervisor interrupts goes on running. */
+static bool is_either(const struct cause *cause, const struct findings *findings,
+		      const struct facts *facts)
+{
+	return is_unseen_handler(cause, findings, facts) ||
+	       ((cause->kind == CAUSE_THREAD || cause->kind == CAUSE_INTERRUPT ||
+		 cause->kind == CAUSE_SOFTIRQ || cause->kind == CAUSE_EXCEPTION) &&
+		hardware_may_have_stolen(&facts->hardware, facts->spike.latency_ns));
 }
 
 static void put_cause(FILE *file, const struct cause *cause, const struct findings *findings,
 		      const struct facts *facts)
 {
-	bool either = is_either(cause, facts);
+	bool either = is_either(cause, findings, facts);
 
 	fputs(either ? "either " : "", file);
 	put_causes[cause->kind](file, cause, findings, facts);

@@ -228,6 +228,12 @@ static void tells_what_cannot_be_told_apart(FILE *file)
 		hardware = rows[i];
 		SAY_STACK(flush, TASK(60000, "stress 7"));
 	}
+	/* A handler of which only the begin and the end are recorded, and one whose function is. */
+	hardware = rows[0];
+	SAY_STACK(flush, TASK(0, "stress 7"), ENTER(110000, SPAN_INTERRUPT, "local_timer"),
+		  RETURN(198000));
+	SAY_STACK(flush, TASK(0, "stress 7"), ENTER(110000, SPAN_INTERRUPT, "call_function_single"),
+		  CALL(111000, "acme_ipi"), RETURN(197000), RETURN(198000));
 	hardware = (struct hardware_facts){ .local_irqs_first = true, .late_steal_ns = UINT64_MAX };
 }
 
