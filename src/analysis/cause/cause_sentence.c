@@ -404,24 +404,25 @@ static void put_late_part(FILE *file, const struct facts *facts, const struct fa
 			FORMAT_TIME(facts->thread->part_ns));
 }
 
-/* Of a handler only the begin and end are recorded, and they are where a virtual machine often
- * exits. */
-static bool is_unseen_handler(const struct cause *cause, const struct findings *findings,
-			      const struct facts *facts)
+/* Then only the begin and end of a handler are recorded. */
+static bool is_function_unseen(const struct cause *cause, const struct findings *findings,
+			       const struct facts *facts)
 {
-	return (cause->kind == CAUSE_INTERRUPT || cause->kind == CAUSE_SOFTIRQ) &&
-	       facts->hardware.hypervisor == 1 && !facts_is_pt(facts) && !cause->mostly &&
-	       !findings->spans->has_functions && !findings->samples.function;
+	return !cause->mostly && !facts_is_pt(facts) && !findings->spans->has_functions &&
+	       !findings->samples.function;
 }
 
 /* To the kernel, what the hypervisor interrupts goes on running. */
 static bool is_either(const struct cause *cause, const struct findings *findings,
 		      const struct facts *facts)
 {
-	return is_unseen_handler(cause, findings, facts) ||
-	       ((cause->kind == CAUSE_THREAD || cause->kind == CAUSE_INTERRUPT ||
-		 cause->kind == CAUSE_SOFTIRQ || cause->kind == CAUSE_EXCEPTION) &&
-		hardware_may_have_stolen(&facts->hardware, facts->spike.latency_ns));
+	bool is_handler = cause->kind == CAUSE_INTERRUPT || cause->kind == CAUSE_SOFTIRQ;
+
+	if (is_handler && facts->hardware.hypervisor == 1 &&
+	    is_function_unseen(cause, findings, facts))
+		return true;
+	return (is_handler || cause->kind == CAUSE_THREAD || cause->kind == CAUSE_EXCEPTION) &&
+	       hardware_may_have_stolen(&facts->hardware, facts->spike.latency_ns);
 }
 
 static void put_cause(FILE *file, const struct cause *cause, const struct findings *findings,
