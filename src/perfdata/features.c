@@ -12,6 +12,7 @@
 #endif
 
 #include "cpuinfo.h"
+#include "io.h"
 #include "trace_dat.h"
 
 #define CPU0_MIDR "sys/devices/system/cpu/cpu0/regs/identification/midr_el1"
@@ -25,7 +26,7 @@ static unsigned int put_cpu_counts(struct perfdata_buf *body, int rootfd)
 	char *last;
 
 	if (online < 1 ||
-	    perfdata_read_string(rootfd, "sys/devices/system/cpu/present", list, sizeof(list)) < 1)
+	    read_text_at(rootfd, "sys/devices/system/cpu/present", list, sizeof(list)) || !*list)
 		return 0;
 	last = list + strlen(list);
 	while (last > list && isdigit(last[-1]))
@@ -67,7 +68,7 @@ static void put_cpuid_text(struct perfdata_buf *body, int rootfd)
 	/* Of arm64, as perf has it */
 	char midr[32];
 
-	if (perfdata_read_string(rootfd, CPU0_MIDR, midr, sizeof(midr)) > 0)
+	if (!read_text_at(rootfd, CPU0_MIDR, midr, sizeof(midr)) && *midr)
 		perfdata_buf_string(body, midr);
 #endif
 }
@@ -77,7 +78,7 @@ static void put_total_memory(struct perfdata_buf *body, int rootfd)
 	char meminfo[4096];
 	const char *total;
 
-	if (perfdata_read_string(rootfd, "proc/meminfo", meminfo, sizeof(meminfo)) < 0)
+	if (read_text_at(rootfd, "proc/meminfo", meminfo, sizeof(meminfo)))
 		return;
 	total = strstr(meminfo, "MemTotal:");
 	if (total)
@@ -86,13 +87,12 @@ static void put_total_memory(struct perfdata_buf *body, int rootfd)
 
 /* CPU_TOPOLOGY: the CPUs of each package, die and core. */
 
-static ssize_t read_topology(int rootfd, unsigned int cpu, const char *file, char *string,
-			     size_t size)
+static bool read_topology(int rootfd, unsigned int cpu, const char *file, char *text, size_t size)
 {
 	char path[128];
 
 	snprintf(path, sizeof(path), "sys/devices/system/cpu/cpu%u/topology/%s", cpu, file);
-	return perfdata_read_string(rootfd, path, string, size);
+	return !read_text_at(rootfd, path, text, size) && *text;
 }
 
 /* perf uses -1 for unknown ids, such as those of offline CPUs. */
@@ -100,7 +100,7 @@ static uint32_t read_topology_id(int rootfd, unsigned int cpu, const char *file)
 {
 	char id[32];
 
-	if (read_topology(rootfd, cpu, file, id, sizeof(id)) < 1)
+	if (!read_topology(rootfd, cpu, file, id, sizeof(id)))
 		return -1;
 	return strtol(id, NULL, 10);
 }
@@ -114,7 +114,7 @@ static void put_topology_lists(struct perfdata_buf *body, int rootfd, unsigned i
 	uint32_t nr = 0;
 
 	for (unsigned int cpu = 0; cpu < nr_cpus; cpu++) {
-		if (read_topology(rootfd, cpu, file, list, sizeof(list)) < 1 ||
+		if (!read_topology(rootfd, cpu, file, list, sizeof(list)) ||
 		    strtoul(list, NULL, 10) != cpu)
 			continue;
 		perfdata_buf_string(&lists, list);
@@ -129,7 +129,7 @@ static void put_cpu_topology(struct perfdata_buf *body, int rootfd, unsigned int
 	char list[4096];
 	uint32_t package;
 
-	if (!nr_cpus || read_topology(rootfd, 0, "core_cpus_list", list, sizeof(list)) < 1)
+	if (!nr_cpus || !read_topology(rootfd, 0, "core_cpus_list", list, sizeof(list)))
 		return;
 	put_topology_lists(body, rootfd, nr_cpus, "package_cpus_list");
 	put_topology_lists(body, rootfd, nr_cpus, "core_cpus_list");
@@ -143,7 +143,7 @@ static void put_cpu_topology(struct perfdata_buf *body, int rootfd, unsigned int
 		perfdata_buf_u32(body, read_topology_id(rootfd, cpu, "core_id"));
 		perfdata_buf_u32(body, package);
 	}
-	if (read_topology(rootfd, 0, "die_cpus_list", list, sizeof(list)) < 1)
+	if (!read_topology(rootfd, 0, "die_cpus_list", list, sizeof(list)))
 		return;
 	put_topology_lists(body, rootfd, nr_cpus, "die_cpus_list");
 	for (unsigned int cpu = 0; cpu < nr_cpus; cpu++)
@@ -163,7 +163,7 @@ static void put_pmu_mappings(struct perfdata_buf *body, int rootfd)
 		char path[sizeof(entry->d_name) + sizeof("/type")], type[16];
 
 		snprintf(path, sizeof(path), "%s/type", entry->d_name);
-		if (perfdata_read_string(dirfd(dir), path, type, sizeof(type)) < 1)
+		if (read_text_at(dirfd(dir), path, type, sizeof(type)) || !*type)
 			continue;
 		perfdata_buf_u32(&pmus, strtoul(type, NULL, 10));
 		perfdata_buf_string(&pmus, entry->d_name);

@@ -7,8 +7,6 @@
 #include "perfdata_read.h"
 #include "util.h"
 
-#include <sys/types.h>
-
 /* Indexed by bit; empty bodies are not written. */
 struct perfdata_features {
 	struct perfdata_buf body[PERFDATA_FEATURE_NR];
@@ -36,10 +34,6 @@ int perfdata_buf_read_text(struct perfdata_buf *buf, int dirfd, const char *path
 
 /* Appends the header of a record of this size. */
 void perfdata_buf_header(struct perfdata_buf *buf, uint32_t type, uint16_t misc, size_t size);
-
-/* Reads the start of a file without the trailing newline. Returns the length or a negative errno.
- */
-ssize_t perfdata_read_string(int dirfd, const char *path, char *string, size_t size);
 
 /* Appends the build ids of the kernel and its modules. */
 void perfdata_kernel_build_ids(struct perfdata_buf *body, int rootfd);

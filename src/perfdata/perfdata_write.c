@@ -519,19 +519,3 @@ int perfdata_buf_read_text(struct perfdata_buf *buf, int dirfd, const char *path
 	perfdata_buf_zero(buf, 1);
 	return buf->error;
 }
-
-ssize_t perfdata_read_string(int dirfd, const char *path, char *string, size_t size)
-{
-	_cleanup_close_ int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC);
-	ssize_t len;
-
-	if (fd < 0)
-		return -errno;
-	len = read(fd, string, size - 1);
-	if (len < 0)
-		return -errno;
-	if (len && string[len - 1] == '\n')
-		len--;
-	string[len] = '\0';
-	return len;
-}

@@ -12,6 +12,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "io.h"
+
 #define COMM_SIZE 16
 
 /* Size of the sample id (sample_id_all) after each record that is not a sample. */
@@ -171,12 +173,12 @@ static int put_thread_comm(struct perfdata_buf *buf, const struct perf_event_att
 {
 	char path[sizeof(((struct dirent *)0)->d_name) + sizeof("/comm")];
 	char comm[COMM_SIZE];
-	ssize_t r;
+	int err;
 
 	snprintf(path, sizeof(path), "%s/comm", tid);
-	r = perfdata_read_string(tasks_fd, path, comm, sizeof(comm));
-	if (r < 0)
-		return is_task_hidden(r) ? 0 : r;
+	err = read_text_at(tasks_fd, path, comm, sizeof(comm));
+	if (err)
+		return is_task_hidden(err) ? 0 : err;
 	put_comm_record(buf, attr, strtoul(pid, NULL, 10), strtoul(tid, NULL, 10), comm);
 	return 0;
 }
@@ -291,13 +293,13 @@ int perfdata_put_forked(struct perfdata_buf *buf, const struct perf_event_header
 	} *fork = (const void *)record;
 	size_t trailer = record->size - sizeof(*fork);
 	char path[64], comm[COMM_SIZE] = "";
-	ssize_t r;
+	int err;
 
 	snprintf(path, sizeof(path), "proc/%" PRIu32 "/task/%" PRIu32 "/comm", fork->pid,
 		 fork->tid);
-	r = perfdata_read_string(rootfd, path, comm, sizeof(comm));
-	if (r < 0)
-		return is_task_hidden(r) ? 0 : r;
+	err = read_text_at(rootfd, path, comm, sizeof(comm));
+	if (err)
+		return is_task_hidden(err) ? 0 : err;
 	perfdata_buf_header(buf, PERF_RECORD_COMM, 0,
 			    sizeof(struct perf_event_header) + 8 + sizeof(comm) + trailer);
 	perfdata_buf_u32(buf, fork->pid);

@@ -150,12 +150,11 @@ static struct json_object *trigger_json(const struct config *config,
 }
 
 /* Not on all architectures is it known whether a hypervisor says that it is one. */
-static void json_add_processor(struct json_object *machine)
+static void json_add_processor(struct json_object *machine, int root_fd)
 {
-	_cleanup_close_ int rootfd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	char entry[CPUINFO_SIZE], text[CPUINFO_SIZE];
 
-	if (rootfd < 0 || cpuinfo_read(rootfd, entry))
+	if (cpuinfo_read(root_fd, entry))
 		return;
 	if (cpuinfo_describe(entry, text, sizeof(text)))
 		json_add_text(machine, "cpu", text);
@@ -164,7 +163,7 @@ static void json_add_processor(struct json_object *machine)
 }
 
 /* The kernel and the machine. */
-static void json_add_system(struct json_object *json)
+static void json_add_system(struct json_object *json, int root_fd)
 {
 	struct json_object *kernel = json_object_new_object();
 	struct json_object *machine = json_object_new_object();
@@ -178,7 +177,7 @@ static void json_add_system(struct json_object *json)
 	/* Of the files of the capture: see capture_file.c. */
 	json_add_text(machine, "byte_order", BYTE_ORDER == LITTLE_ENDIAN ? "little" : "big");
 	json_add_int(machine, "word_bits", 8 * sizeof(long));
-	json_add_processor(machine);
+	json_add_processor(machine, root_fd);
 	json_add_int(machine, "cpus_online", sysconf(_SC_NPROCESSORS_ONLN));
 	json_add(json, "kernel", kernel);
 	json_add(json, "machine", machine);
@@ -277,7 +276,7 @@ int capture_json_write(const struct capture_env *env, const struct capture *capt
 	json_add(json, "hardware", hardware_json(&capture->hardware, capture->spike.cpu));
 	json_add(json, "scheduling",
 		 scheduling_json(root_fd, pids_are_global() ? capture->spike.late_tid : 0));
-	json_add_system(json);
+	json_add_system(json, root_fd);
 	for (size_t i = 0; i < config->opts.argc; i++)
 		json_push_text(argv, config->opts.argv[i]);
 	json_add(json, "command_line", argv);
