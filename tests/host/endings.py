@@ -266,7 +266,7 @@ class Run(EndingTest):
         self.assertIn("SCHED_OTHER", result.stdout)
 
     def test_worst_is_kept(self):
-        with common.late(self.cpu):
+        with common.busy(self.cpu), common.late(self.cpu):
             result = self.run_program("sleep", "2", spikes=common.SPIKES)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         lines = common.parse_lines(result.stdout)
